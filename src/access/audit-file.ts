@@ -1,8 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { hasCode } from '../lib/error-code.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import type { AuditLines } from './audit-table.ts';
 
 interface AuditFileOptions {
   readonly path: string;
@@ -16,9 +14,11 @@ const OWNER_AND_GROUP = 0o640;
 const NEWLINE = 0x0a;
 /** Enough for some hundred changes. */
 const RESERVED_BYTES = 256 * 1024;
+/** Bytes read at a time, from the end on. */
+const PIECE = 256 * 1024;
 
 /** The file at the end of which lines are put. One caller at a time. */
-export class AuditFile {
+export class AuditFile implements AuditLines {
   readonly #options: AuditFileOptions;
   #handle: FileHandle | null = null;
   #reserved = false;
@@ -27,11 +27,12 @@ export class AuditFile {
     this.#options = options;
   }
 
-  /** Resolves when the text is on the disk. A full disk gets back the room that was kept for this. */
-  async append(text: string): Promise<void> {
+  /** A full disk gets back the room that was kept for this. */
+  async append(lines: readonly string[]): Promise<void> {
+    const text = lines.join('');
     try {
       await this.#write(text);
-      await this.reserve();
+      await this.prepare();
     } catch (error) {
       await this.close();
       if (!hasCode(error, 'ENOSPC', 'EDQUOT') || !(await this.#giveUpReserve())) throw error;
@@ -46,7 +47,7 @@ export class AuditFile {
   }
 
   /** Takes room ahead, if there is some: who truncates a layer because the disk is full is to find the log writable. */
-  async reserve(): Promise<void> {
+  async prepare(): Promise<void> {
     if (this.#reserved) return;
     const room = Buffer.alloc(RESERVED_BYTES, '\n');
     const taken = writeFile(this.#reserve, room, { mode: OWNER_AND_GROUP }).then(() => true);
@@ -62,6 +63,14 @@ export class AuditFile {
 
   get #reserve(): string {
     return `${this.#options.path}.reserve`;
+  }
+
+  async *latestFirst(): AsyncGenerator<string> {
+    const { path, keep } = this.#options;
+    for (let number = 0; number <= keep; number++) {
+      const file = await open(number === 0 ? path : `${path}.${number}`).catch(ignoreAbsence);
+      if (file) yield* linesFromEnd(file);
+    }
   }
 
   async close(): Promise<void> {
@@ -120,145 +129,21 @@ function ignoreAbsence(error: unknown): null {
   throw error;
 }
 
-export interface AuditFilter {
-  readonly actor?: string;
-  readonly source?: string;
-  /** Part of the action or of the path, e.g. `masstruncate`. */
-  readonly text?: string;
-  readonly target?: string;
-  readonly outcome?: string;
-  /** Milliseconds since 1970, inclusive. */
-  readonly since?: number;
-  /** Milliseconds since 1970, exclusive. */
-  readonly until?: number;
-  readonly limit: number;
-}
-
-/** The latest entries that fit, newest first. Begun changes are shown only where their end is missing. */
-export async function readAuditFiles(
-  path: string,
-  keep: number,
-  filter: AuditFilter,
-): Promise<readonly AuditEntry[]> {
-  const found: AuditEntry[] = [];
-  const endedLater = new Set<string>();
-  for (let number = 0; number <= keep && found.length < filter.limit; number++) {
-    const file = number === 0 ? path : `${path}.${number}`;
-    const latest = await readFile(file, filter, endedLater);
-    found.push(...latest.reverse().slice(0, filter.limit - found.length));
-  }
-  return found;
-}
-
-/** Oldest first; at most as many as were asked for, the latest. */
-async function readFile(file: string, filter: AuditFilter, endedLater: Set<string>): Promise<AuditEntry[]> {
-  const begun = new Map<string, AuditEntry>();
-  let ended: AuditEntry[] = [];
-  for await (const entry of entriesOf(file)) {
-    const { id, phase } = entry;
-    if (phase === 'begun' && id !== null) {
-      if (!endedLater.has(id)) begun.set(id, entry);
-      continue;
-    }
-    if (id !== null && !begun.delete(id)) endedLater.add(id);
-    if (fits(entry, filter)) ended.push(entry);
-    if (ended.length > 2 * filter.limit) ended = ended.slice(-filter.limit);
-  }
-  const cutShort = [...begun.values()].filter((entry) => fits(entry, filter));
-  return [...ended, ...cutShort].sort(byTime).slice(-filter.limit);
-}
-
-async function* entriesOf(file: string): AsyncGenerator<AuditEntry> {
-  const lines = createInterface({
-    input: createReadStream(file, 'utf8'),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
+/** Closes the file. */
+async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   try {
-    for await (const line of lines) {
-      const entry = readAuditLine(line);
-      if (entry) yield entry;
+    let rest = Buffer.alloc(0);
+    for (let end = (await file.stat()).size; end > 0; ) {
+      const start = Math.max(0, end - PIECE);
+      const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+      const piece = Buffer.concat([buffer, rest]);
+      // What stands before the first end of a line began in the piece before.
+      const begun = start === 0 ? 0 : piece.indexOf(NEWLINE) + 1 || piece.length;
+      yield* piece.toString('utf8', begun).split('\n').reverse();
+      rest = piece.subarray(0, begun);
+      end = start;
     }
-  } catch (error) {
-    ignoreAbsence(error);
-  }
-}
-
-/** Whether the entry is one of those that were asked for. */
-export function fits(
-  entry: AuditEntry,
-  { actor, source, text, target, outcome, since, until }: AuditFilter,
-): boolean {
-  const time = Date.parse(entry.time);
-  return (
-    (actor === undefined || entry.actor === actor) &&
-    (source === undefined || entry.source === source) &&
-    (target === undefined || entry.target === target) &&
-    (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
-    (text === undefined || `${entry.action} ${entry.path ?? ''}`.includes(text)) &&
-    (since === undefined || time >= since) &&
-    (until === undefined || time < until)
-  );
-}
-
-function byTime(one: AuditEntry, other: AuditEntry): number {
-  return one.time < other.time ? -1 : Number(one.time > other.time);
-}
-
-export interface AuditEntry {
-  /** ISO 8601. */
-  readonly time: string;
-  /** Of the request; the log of the server knows it by the same name. */
-  readonly id: string | null;
-  /**
-   * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
-   * (`ended`). One that was begun and never ended was cut short by a crash.
-   */
-  readonly phase: 'begun' | 'ended';
-  /** A user, `token:NAME`, or `console:NAME` for somebody at the command line; null: a stranger. */
-  readonly actor: string | null;
-  /** Network address. */
-  readonly source: string | null;
-  /** Method and route, e.g. `POST /rest/seed/{layer}.json`, or `login`. */
-  readonly action: string;
-  /** As it came, without the query. */
-  readonly path: string | null;
-  /** What was changed, e.g. `user:mary`. */
-  readonly target: string | null;
-  readonly before: unknown;
-  readonly after: unknown;
-  readonly outcome: 'done' | 'refused' | 'failed' | null;
-  /** Of the answer. */
-  readonly status: number | null;
-}
-
-export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
-
-export function auditEntry(draft: AuditDraft, now: number): AuditEntry {
-  const { phase, action, ...told } = draft;
-  return {
-    time: new Date(now).toISOString(),
-    id: null,
-    phase,
-    actor: null,
-    source: null,
-    action,
-    path: null,
-    target: null,
-    before: null,
-    after: null,
-    outcome: null,
-    status: null,
-    ...withoutAbsent(told),
-  };
-}
-
-/** Null for a line that a crash has torn. */
-export function readAuditLine(line: string): AuditEntry | null {
-  try {
-    const entry: unknown = JSON.parse(line);
-    const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
-    return whole ? (entry as AuditEntry) : null;
-  } catch {
-    return null;
+  } finally {
+    await file.close();
   }
 }

@@ -1,15 +1,9 @@
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
 import { writeJson } from '../lib/write-json.ts';
-import {
-  type AuditDraft,
-  type AuditEntry,
-  AuditFile,
-  type AuditFilter,
-  auditEntry,
-  readAuditFiles,
-} from './audit-file.ts';
+import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
 
 export interface AuditLogOptions extends Surroundings {
@@ -42,20 +36,17 @@ export function openAuditLog({
   maxBytes = MAX_BYTES,
   keep = KEEP,
 }: AuditLogOptions) {
-  const file = new AuditFile({ path, maxBytes, keep });
-  const table = shared && createAuditTable(shared);
-  const append = (lines: readonly string[]) =>
-    table ? table.append(lines, clock.now()) : file.append(lines.join(''));
+  const lines = shared ? createAuditTable(shared, clock) : new AuditFile({ path, maxBytes, keep });
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   let waiting: Pending[] = [];
-  let writing: Promise<void> | null = file.reserve().then(writeAll);
+  let writing: Promise<void> | null = lines.prepare().then(writeAll);
 
   /** Entries that wait while one is written go to the disk together. */
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      await append(batch.map(({ line }) => line)).then(
+      await lines.append(batch.map(({ line }) => line)).then(
         () => settle(batch, ({ resolve }) => resolve()),
         (error: unknown) => settle(batch, ({ reject }) => reject(error)),
       );
@@ -112,13 +103,13 @@ export function openAuditLog({
     /** Newest first, with all that was recorded or noted before the call. */
     async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
       await writing;
-      return table ? table.read(filter) : readAuditFiles(path, keep, filter);
+      return await latestFitting(lines.latestFirst(), filter);
     },
 
     /** Writes what is waiting. */
     async close(): Promise<void> {
       await writing;
-      await file.close();
+      await lines.close();
     },
   };
 }
@@ -131,4 +122,114 @@ function lineOf(entry: AuditEntry): string {
   const line = `${writeJson(entry)}\n`;
   if (line.length <= MAX_LINE) return line;
   return `${writeJson({ ...entry, before: 'too long', after: 'too long' })}\n`;
+}
+
+export interface AuditEntry {
+  /** ISO 8601. */
+  readonly time: string;
+  /** Of the request; the log of the server knows it by the same name. */
+  readonly id: string | null;
+  /**
+   * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
+   * (`ended`). One that was begun and never ended was cut short by a crash.
+   */
+  readonly phase: 'begun' | 'ended';
+  /** A user, `token:NAME`, or `console:NAME` for somebody at the command line; null: a stranger. */
+  readonly actor: string | null;
+  /** Network address. */
+  readonly source: string | null;
+  /** Method and route, e.g. `POST /rest/seed/{layer}.json`, or `login`. */
+  readonly action: string;
+  /** As it came, without the query. */
+  readonly path: string | null;
+  /** What was changed, e.g. `user:mary`. */
+  readonly target: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly outcome: 'done' | 'refused' | 'failed' | null;
+  /** Of the answer. */
+  readonly status: number | null;
+}
+
+export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
+
+function auditEntry(draft: AuditDraft, now: number): AuditEntry {
+  const { phase, action, ...told } = draft;
+  return {
+    time: new Date(now).toISOString(),
+    id: null,
+    phase,
+    actor: null,
+    source: null,
+    action,
+    path: null,
+    target: null,
+    before: null,
+    after: null,
+    outcome: null,
+    status: null,
+    ...withoutAbsent(told),
+  };
+}
+
+/** Null for a line that a crash has torn. */
+function readAuditLine(line: string): AuditEntry | null {
+  try {
+    const entry: unknown = JSON.parse(line);
+    const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
+    return whole ? (entry as AuditEntry) : null;
+  } catch {
+    return null;
+  }
+}
+
+export interface AuditFilter {
+  readonly actor?: string;
+  readonly source?: string;
+  /** Part of the action or of the path, e.g. `masstruncate`. */
+  readonly text?: string;
+  readonly target?: string;
+  readonly outcome?: string;
+  /** Milliseconds since 1970, inclusive. */
+  readonly since?: number;
+  /** Milliseconds since 1970, exclusive. */
+  readonly until?: number;
+  readonly limit: number;
+}
+
+/** The latest entries that fit. Begun changes are shown only where their end is missing. */
+async function latestFitting(
+  lines: AsyncIterable<string>,
+  filter: AuditFilter,
+): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  const ended = new Set<string>();
+  for await (const line of lines) {
+    const entry = readAuditLine(line);
+    if (!entry) continue;
+    const { id, phase } = entry;
+    if (id !== null && phase === 'ended') ended.add(id);
+    // The end has the same id, and is met first.
+    if (id !== null && phase === 'begun' && ended.delete(id)) continue;
+    if (fits(entry, filter)) found.push(entry);
+    if (found.length >= filter.limit) break;
+  }
+  return found;
+}
+
+/** Whether the entry is one of those that were asked for. */
+function fits(
+  entry: AuditEntry,
+  { actor, source, text, target, outcome, since, until }: AuditFilter,
+): boolean {
+  const time = Date.parse(entry.time);
+  return (
+    (actor === undefined || entry.actor === actor) &&
+    (source === undefined || entry.source === source) &&
+    (target === undefined || entry.target === target) &&
+    (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
+    (text === undefined || `${entry.action} ${entry.path ?? ''}`.includes(text)) &&
+    (since === undefined || time >= since) &&
+    (until === undefined || time < until)
+  );
 }

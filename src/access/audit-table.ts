@@ -1,5 +1,15 @@
 import type { Database } from '../db/database.ts';
-import { type AuditEntry, type AuditFilter, fits, readAuditLine } from './audit-file.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** Where the entries of the audit log are, each a line that ends with a newline. */
+export interface AuditLines {
+  /** Takes ahead what is needed to write when there is no room. */
+  prepare(): Promise<void>;
+  /** Resolves when the lines are durable. One caller at a time. */
+  append(lines: readonly string[]): Promise<void>;
+  latestFirst(): AsyncIterable<string>;
+  close(): Promise<void>;
+}
 
 /** Rows read at a time, from the newest on. */
 const SLICE = 500;
@@ -8,7 +18,7 @@ const KEEP = 200_000;
 const PRUNE_EVERY = 1000;
 
 /** The audit log of all nodes that share a database. */
-export function createAuditTable(database: Database) {
+export function createAuditTable(database: Database, clock: Clock): AuditLines {
   let written = 0;
 
   async function prune(latest: number): Promise<void> {
@@ -21,8 +31,10 @@ export function createAuditTable(database: Database) {
   }
 
   return {
-    /** Resolves when the lines are durable. */
-    async append(lines: readonly string[], at: number): Promise<void> {
+    async prepare() {},
+
+    async append(lines) {
+      const at = clock.now();
       const rows = await database.transaction(null, (query) =>
         query
           .insertInto('audit_entries')
@@ -36,36 +48,22 @@ export function createAuditTable(database: Database) {
       await prune(rows.at(-1)?.id ?? 0);
     },
 
-    /** The latest entries that fit, newest first. Begun changes are shown only where their end is missing. */
-    async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
-      const found: AuditEntry[] = [];
-      const ended = new Set<string>();
-      for await (const entry of newestFirst(database)) {
-        if (entry.phase === 'ended' && entry.id !== null) ended.add(entry.id);
-        const shown = entry.phase === 'ended' || entry.id === null || !ended.has(entry.id);
-        if (shown && fits(entry, filter)) found.push(entry);
-        if (found.length >= filter.limit) break;
+    async *latestFirst() {
+      for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+        const rows = await database.query
+          .selectFrom('audit_entries')
+          .select(['id', 'line'])
+          .where('id', '<', before)
+          .orderBy('id', 'desc')
+          .limit(SLICE)
+          .execute();
+        for (const { line } of rows) yield line;
+        const last = rows.at(-1);
+        if (!last || rows.length < SLICE) return;
+        before = last.id;
       }
-      return found;
     },
-  };
-}
 
-async function* newestFirst(database: Database): AsyncGenerator<AuditEntry> {
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = await database.query
-      .selectFrom('audit_entries')
-      .select(['id', 'line'])
-      .where('id', '<', before)
-      .orderBy('id', 'desc')
-      .limit(SLICE)
-      .execute();
-    for (const { line } of rows) {
-      const entry = readAuditLine(line);
-      if (entry) yield entry;
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < SLICE) return;
-    before = last.id;
-  }
+    async close() {},
+  };
 }

@@ -172,7 +172,7 @@ export class Authenticator {
   /** Whoever is let in does not wait for what is only good to know. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'A use of an account could not be noted');
+      this.#deps.log.warn({ err: error }, 'The last use of an account could not be recorded');
     });
   }
 }

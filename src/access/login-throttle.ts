@@ -120,7 +120,7 @@ export class LoginThrottle {
         const now = this.#clock.monotonic();
         const ms = this.#nextAway(name, now);
         this.#rememberAway(name, ms, now);
-        return comeBack(ms, 'Too many are logging in at once');
+        return comeBack(ms, 'Too many login attempts at once');
       },
       succeeded: () => {
         withdrawn();

@@ -1,14 +1,9 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 
-/** What one guess costs: 2^logN · r · 128 bytes of memory, p times over. */
-export interface ScryptCost {
-  readonly logN: number;
-  readonly r: number;
-  readonly p: number;
-}
-
 /** 64 MiB and a third to half a second on a machine of today. */
-export const DEFAULT_COST: ScryptCost = { logN: 16, r: 8, p: 2 };
+export const DEFAULT_COST = { logN: 16, r: 8, p: 2 };
+/** What one guess costs: 2^logN · r · 128 bytes of memory, p times over. */
+export type ScryptCost = Readonly<typeof DEFAULT_COST>;
 
 export interface StoredPassword {
   readonly cost: ScryptCost;

@@ -51,7 +51,7 @@ export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
   async function derive(job: DerivationJob, standing: Standing): Promise<Uint8Array> {
     const waits = turns.inUse > 0 ? 1 : 0;
     if (waits && waiting[standing] >= PLACES[standing]) {
-      throw new TilewardenError('attempts-throttled', 'Too many are logging in at once; try again shortly.', {
+      throw new TilewardenError('attempts-throttled', 'Too many login attempts at once; try again shortly.', {
         retryAfterSeconds: COME_BACK_SECONDS,
       });
     }

@@ -52,13 +52,13 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
     log,
     pause: LOOK_INTERVAL,
     level: 'debug',
-    failure: 'wrong passwords at other nodes could not be asked for',
+    failure: 'failed logins on other nodes could not be read',
   });
   const stopListening = database.listen(CHANNEL, looks.wake);
   return {
     failed(source: string, account: string): void {
       record(source, account).catch((error: unknown) =>
-        log.warn({ err: error }, 'other nodes were not told of a wrong password'),
+        log.warn({ err: error }, 'a failed login could not be shared with other nodes'),
       );
     },
     async close(): Promise<void> {

@@ -109,7 +109,7 @@ async function existing(query: Statements, name: string): Promise<User> {
 
 async function refuseTakenName(query: Statements, name: string): Promise<void> {
   if (!(await rowOf(query, name))) return;
-  throw new TilewardenError('account-conflict', `There is a user ${name} already.`);
+  throw new TilewardenError('account-conflict', `User ${name} already exists.`);
 }
 
 async function anotherAdministrator(query: Statements, name: string): Promise<boolean> {
@@ -126,7 +126,7 @@ async function keepAnAdministrator(query: Statements, user: User): Promise<void>
   if (user.role !== 'admin' || (await anotherAdministrator(query, user.name))) return;
   throw new TilewardenError(
     'account-conflict',
-    `${user.name} is the last administrator; make another one first.`,
+    `${user.name} is the last administrator; create another one first.`,
   );
 }
 

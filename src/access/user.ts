@@ -81,9 +81,9 @@ export function weaknessOf(password: string, userName: string): string | null {
   const { length } = [...password];
   if (length < MIN_PASSWORD_LENGTH) return `A password needs at least ${MIN_PASSWORD_LENGTH} characters.`;
   if (length > MAX_PASSWORD_LENGTH) return `A password may have at most ${MAX_PASSWORD_LENGTH} characters.`;
-  if (isKnownToAll(password, userName)) return 'This password is among the first that anybody would try.';
+  if (isKnownToAll(password, userName)) return 'This password is too common.';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, 2: no control characters in a password
-  if (/[\u0000-\u001f\u007f]/.test(password)) return 'A password must not hold control characters.';
+  if (/[\u0000-\u001f\u007f]/.test(password)) return 'A password must not contain control characters.';
   if (isTokenShaped(password)) return 'This looks like an API token; choose something else as a password.';
   return null;
 }

@@ -87,7 +87,7 @@ async function exportFrom(
     return await exportTiles({ ...work, ...exportedLayer(catalog, work) });
   } catch (cause) {
     if (!hasCode(cause, 'SQLITE_FULL', 'ENOSPC', 'EDQUOT')) throw cause;
-    throw new TilewardenError('store-full', 'There is no room on the disk for the file.', { cause });
+    throw new TilewardenError('store-full', 'There is not enough disk space for the file.', { cause });
   }
 }
 

@@ -29,7 +29,7 @@ export async function openCache(
   const { log, clock, readOnly } = tools;
   const location = databaseOf(settings);
   if (settings.database === null && !existsSync(location)) {
-    throw misconfigured(`There is no data of a server in ${settings.data}; name its folder with --data.`);
+    throw misconfigured(`${settings.data} is not the data folder of a server; give it with --data.`);
   }
   const database = open.use(await openDatabase({ location, clock, log }));
   const stores = await openStores(

@@ -168,7 +168,7 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
   }
 
   const now = () => isoTime(clock.now());
-  const failure = 'exports that wait could not be looked for';
+  const failure = 'waiting exports could not be read';
   const loop = openRepeater(work, { pause: LOOK_INTERVAL, clock, log, level: 'debug', failure });
   const deafen = book.listen(() => loop.wake());
 

@@ -79,7 +79,7 @@ async function refuseLoss(catalog: TakeUpParts['catalog'], next: Settings): Prom
     const lost = everySubset(layer).find(({ gridSet }) => gone.has(gridSet.name));
     if (!lost || inFile.has(layer.name) || next.gridSets.find(lost.gridSet.name)) continue;
     throw new SettingsError([
-      `The grid set ${lost.gridSet.name} is gone from the file, and layer ${layer.name}, which was declared over HTTP, uses it`,
+      `The grid set ${lost.gridSet.name} is no longer in the file, and layer ${layer.name}, which was declared over HTTP, uses it`,
     ]);
   }
 }

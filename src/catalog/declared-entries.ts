@@ -26,7 +26,7 @@ interface DeclaredEntriesOptions<Source> {
 }
 
 const ROWS_AT_ONCE = 500;
-const FILE_COUNTS = 'the configuration file declares this layer too; the file counts';
+const FILE_COUNTS = 'the configuration file declares this layer too; the file is used';
 
 /**
  * Brings what was declared over the network into this process's catalog. What the configuration file declares stays
@@ -135,7 +135,7 @@ export class DeclaredEntries<Source> {
     try {
       return read();
     } catch (error) {
-      this.#options.log.error({ err: error, name }, 'what was declared under this name cannot be used');
+      this.#options.log.error({ err: error, name }, 'this declaration cannot be used');
       return null;
     }
   }

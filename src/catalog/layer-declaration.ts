@@ -96,11 +96,11 @@ const parameterSchema = z
     regex: text.optional().describe('RE2 expression that must match the whole value'),
     integers: z.array(z.int()).optional().describe('Whole numbers that may be asked for; none listed: any'),
     floats: z.array(z.number()).optional().describe('Numbers that may be asked for; none listed: any'),
-    threshold: z.number().positive().optional().describe('How near to a listed number a value must be'),
+    threshold: z.number().positive().optional().describe('How far a value may be from a listed number'),
     normalize: z
       .enum(['none', 'upper', 'lower'])
       .optional()
-      .describe('Letter case that values are brought to'),
+      .describe('Letter case that values are converted to'),
   })
   .superRefine((given, context) => {
     const refuse = (message: string, path: string[] = []) =>
@@ -145,9 +145,9 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     transient: flag.describe(
       'A layer declared over HTTP that is forgotten when the server stops; its tiles stay',
     ),
-    title: z.string().optional().describe('For people; the name when absent'),
+    title: z.string().optional().describe('Shown to users; the name when absent'),
     description: z.string().default(''),
-    attribution: z.string().max(2000).default('').describe('Whom clients are to name beside the map'),
+    attribution: z.string().max(2000).default('').describe('Attribution that clients show beside the map'),
     source,
     formats: z
       .array(z.enum(FORMAT_NAMES))
@@ -183,7 +183,9 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     ),
     staleWhileRevalidate: secondsSchema
       .default(0)
-      .describe('Seconds for which a tile that is no longer fresh is answered at once and renewed behind it'),
+      .describe(
+        'Seconds for which a tile that is no longer fresh is answered at once and renewed in the background',
+      ),
     staleIfError: secondsSchema
       .default(DEFAULT_STALE_IF_ERROR)
       .describe('Seconds for which a tile that is no longer fresh is answered when the source fails'),
@@ -197,15 +199,15 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .union([z.boolean(), z.array(blankAreaSchema).min(1).max(MAX_BLANK_AREAS)])
       .default(false)
       .describe(
-        'Pictures of one colour are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
+        'Blank tiles are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
       ),
     retina: flag.describe('Tiles with twice the pixels too, at …@2x.png'),
     outside: z
       .enum(OUTSIDE_ANSWERS)
       .nullable()
       .default(null)
-      .describe("Answer to tiles outside the layer's extent; null: as each service's standard wants it"),
-    fullWMS: flag.describe('WMS answers any box and size, put together from tiles'),
+      .describe("Answer to tiles outside the layer's extent; null: as each service's standard requires"),
+    fullWMS: flag.describe('WMS answers any box and size, composed from tiles'),
     queryable: flag.describe('GetFeatureInfo is passed to the source, a WMS'),
     infoFormats: z
       .array(z.enum(INFO_FORMATS))
@@ -219,7 +221,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .default([])
       .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
-    schedules: z.array(schedule).default([]).describe('Work to be done again and again'),
+    schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),
   });
 }
 

@@ -45,7 +45,7 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
       waiting = new Map();
       await write(database, batch, clock.now()).catch((error: unknown) => {
         for (const id of batch.keys()) noted.delete(id);
-        log.warn({ err: error }, 'parameter values could not be noted; the next tile with them tries again');
+        log.warn({ err: error }, 'parameter values could not be recorded; the next tile with them retries');
       });
     }
   }

@@ -205,7 +205,7 @@ export const token = accountCommand({
       const times = [timeOf(token.expiresAt), timeOf(token.lastUsedAt)];
       return [String(id), name, role, layers.join(','), createdBy, ...times];
     });
-    return [['ID', 'NAME', 'ROLE', 'LAYERS', 'MADE BY', 'EXPIRES', 'LAST USED'], ...rows];
+    return [['ID', 'NAME', 'ROLE', 'LAYERS', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows];
   },
 });
 
@@ -218,7 +218,7 @@ async function createToken(name: string, flags: FlagValues, terminal: Terminal):
     (accounts) => accounts.tokens.create(draft, consoleActor()),
   );
   terminal.out(`${secret}\n`);
-  terminal.err('This is the only time it is shown.\n');
+  terminal.err('The token is not shown again.\n');
 }
 
 async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): Promise<void> {

@@ -22,7 +22,7 @@ it.each(['task-process', 'http-process'])(
     stdin.end(JSON.stringify(handover));
     const lines = (await text(stderr)).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 50, err: { code: 'ENOENT' }, msg: 'unforeseen failure, the process ends' },
+      { level: 50, err: { code: 'ENOENT' }, msg: 'unexpected failure; the process exits' },
     ]);
     expect(await ended).toEqual([1, null]);
   },

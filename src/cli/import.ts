@@ -21,7 +21,7 @@ export const importCommand: Command = {
   operands: { usage: 'FILE | FOLDER | URL', least: 1, most: 1 },
   flags: [
     flag('layer', 'NAME', 'only this layer of a URL; may be repeated', true),
-    flag('output', 'FILE', 'write the YAML to a file that is not there yet'),
+    flag('output', 'FILE', 'write the YAML to a new file'),
     flag('users', 'FILE', 'GeoWebCache’s users.properties, if not beside its configuration'),
     flag('only', PARTS.join('|'), 'leave out the other parts; may be repeated', true),
     flag('apply', null, 'declare everything in the running server; prints no YAML'),
@@ -59,10 +59,10 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
 }
 
 function checkFlags({ apply: applies, replace, output }: FlagValues): void {
-  if (replace !== undefined && applies === undefined) throw misuse('--replace goes only with --apply.');
-  if (output !== undefined && applies !== undefined) throw misuse('--output does not go with --apply.');
+  if (replace !== undefined && applies === undefined) throw misuse('--replace requires --apply.');
+  if (output !== undefined && applies !== undefined) throw misuse('--output and --apply exclude each other.');
   if (output !== undefined && existsSync(output))
-    throw misuse(`${output} is there already; name another file.`);
+    throw misuse(`${output} already exists; choose another file.`);
 }
 
 async function readFrom(
@@ -72,7 +72,7 @@ async function readFrom(
 ): Promise<ImportedSettings> {
   const { importFromAddress, importFromFile } = await import('../app/import-settings.ts');
   if (!/^https?:\/\//i.test(source)) {
-    if (only) throw misuse('--layer goes only with the address of a service.');
+    if (only) throw misuse('--layer requires the address of a service.');
     return importFromFile(source, flags.users ?? null);
   }
   const log = createLogger('error');

@@ -87,7 +87,7 @@ export const rebuildIndexCommand: Command = {
   name: 'rebuild-index',
   summary: 'list the tiles of an s3 store again from its bucket, when the database is lost',
   operands: { usage: 'STORE', least: 1, most: 1 },
-  flags: [flag('resume', null, 'go on with an attempt that was interrupted'), ...SETTING_FLAGS],
+  flags: [flag('resume', null, 'continue an interrupted attempt'), ...SETTING_FLAGS],
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
     const show = progressOn(terminal, 'pack');
     return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {

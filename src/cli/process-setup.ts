@@ -18,7 +18,7 @@ export function moveTo(folder: string): void {
 /** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
 export function exitOnTheUnforeseen(log: Logger): void {
   process.on('uncaughtException', (error, origin) => {
-    log.error({ err: error, origin }, 'unforeseen failure, the process ends');
+    log.error({ err: error, origin }, 'unexpected failure; the process exits');
     process.exit(1);
   });
 }

@@ -37,7 +37,7 @@ export function outcomeOf(task: TaskDocument): string {
   const lines = [`Task ${id}, ${type} ${layer}, ${ending}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
   const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
-  return [...lines, ...samples, `  Try what failed again: tilewarden tasks retry ${id}`].join('\n');
+  return [...lines, ...samples, `  Retry the failed tiles: tilewarden tasks retry ${id}`].join('\n');
 }
 
 function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
@@ -45,7 +45,7 @@ function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument
   const seeding = [
     `${countOf(made)} made`,
     `${countOf(present)} present`,
-    blank > 0 ? `${countOf(blank)} of one colour` : '',
+    blank > 0 ? `${countOf(blank)} blank` : '',
     sizeOf(bytes),
     amountOf(upstreamRequests, 'upstream request'),
   ];

@@ -24,7 +24,7 @@ export const quota: Command = {
   ],
   async run(flags, terminal, { operands: [word] }) {
     if (word !== 'get' && word !== 'set')
-      throw misuse('Say: tilewarden quota get, or tilewarden quota set …');
+      throw misuse('Usage: tilewarden quota get, or tilewarden quota set …');
     const client = serverClientFor(flags);
     const ask = (answer: unknown) => readAnswer<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
@@ -51,7 +51,7 @@ export function changeOf(flags: FlagValues, now: QuotaDocument): object {
     ...(flags.layer === undefined ? globalChange(flags) : layerChange(flags.layer, flags, now)),
   };
   if (Object.keys(change).length > 0) return change;
-  throw misuse('set needs something to set: --on, --off, --size, --policy or --every.');
+  throw misuse('Nothing to set: give --on, --off, --size, --policy or --every.');
 }
 
 function globalChange(flags: FlagValues): object {
@@ -75,14 +75,14 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
 function sizeIn(text: string): { value: number; units: string } {
   const [, value, units] = /^\s*(\d*\.?\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
   if (value !== undefined && units !== undefined) return { value: Number(value), units };
-  throw misuse(`"${text}" is no size; say e.g. "100 GiB".`);
+  throw misuse(`"${text}" is not a size; use e.g. "100 GiB".`);
 }
 
 function everyOf(text: string | undefined): object {
   if (text === undefined) return {};
   const [, frequency, unit] = /^\s*(\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
   if (frequency === undefined || unit === undefined)
-    throw misuse(`"${text}" is no time; say e.g. "10 SECONDS".`);
+    throw misuse(`"${text}" is not a time; use e.g. "10 SECONDS".`);
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit.toUpperCase() };
 }
 

@@ -62,7 +62,7 @@ function generalHelp(commands: readonly Command[]): string {
     '',
     ...table(rows),
     '',
-    'tilewarden COMMAND --help tells about the flags of a command; tilewarden --version says which one this is.',
+    'tilewarden COMMAND --help lists the flags of a command; tilewarden --version prints the version.',
     '',
   ].join('\n');
 }
@@ -129,7 +129,7 @@ function readFlags(command: Command, args: readonly string[]): ReadArguments {
   for (const token of tokens) {
     if (token.kind === 'positional') {
       if (operands.push(token.value) <= most) continue;
-      return mistake(`${command.name} does not know what to do with ${token.value}.`);
+      return mistake(`${command.name} takes no argument ${token.value}.`);
     }
     if (token.kind === 'option-terminator') continue;
     if (token.name === 'help' || token.name === 'h') return { kind: 'help', command };

@@ -26,10 +26,10 @@ const FLAGS: readonly Flag[] = [
   ...CLIENT_FLAGS,
 ];
 
-export const seed = taskCommand('seed', 'fill a layer’s cache with the tiles it lacks');
-export const reseed = taskCommand('reseed', 'make a layer’s tiles anew');
+export const seed = taskCommand('seed', 'create the missing tiles of a layer');
+export const reseed = taskCommand('reseed', 'create all tiles of a layer again');
 
-const truncateTask = taskCommand('truncate', 'remove a layer’s tiles from the cache');
+const truncateTask = taskCommand('truncate', 'delete tiles of a layer');
 export const truncate: Command = {
   ...truncateTask,
   operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
@@ -92,7 +92,7 @@ function started({ id, tilesTotal }: TaskDocument): string {
 type Estimate = Extract<ApiAnswer<'POST /api/v1/tasks'>, { metatiles: number }>;
 
 function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: Estimate): string {
-  const unknown = 'not known before a first task of this kind';
+  const unknown = 'unknown before the first task of this kind';
   return [
     `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
     `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,

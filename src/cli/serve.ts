@@ -51,7 +51,7 @@ function showInitialPassword(
   terminal: Terminal,
   log: Logger,
 ): void {
-  log.info({ file }, 'the password of the user admin was made up; it is in this file until it is changed');
+  log.info({ file }, 'a password for the user admin was generated; it is in this file until it is changed');
   if (process.stderr.isTTY !== true) return;
   terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
 }
@@ -104,7 +104,7 @@ function waitForStop(log: Logger): Promise<void> {
     const onSignal = (signal: NodeJS.Signals) => {
       if (stoppingSince === null) {
         stoppingSince = performance.now();
-        log.info({ signal }, 'stopping; once more ends it at once');
+        log.info({ signal }, 'stopping; a second signal ends it at once');
         resolve();
         return;
       }

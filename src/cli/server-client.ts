@@ -32,12 +32,12 @@ export const TOO_MANY_REQUESTS = 429;
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
+  EAI_AGAIN: 'the host name cannot be resolved now',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
   ETIMEDOUT: 'no answer in time',
-  EPROTO: 'it does not speak https there',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https there',
+  EPROTO: 'it does not answer https',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not answer https',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
@@ -114,7 +114,7 @@ async function exchange(server: string, path: string, question: Question): Promi
 
 function unreachable(server: string, why: string): ServerUnreachable {
   return new ServerUnreachable(
-    `The server at ${server} cannot be reached: ${why}.\nIs it running? Another address is given with --server or TILEWARDEN_SERVER.`,
+    `The server at ${server} cannot be reached: ${why}.\nIs it running? Set another address with --server or TILEWARDEN_SERVER.`,
   );
 }
 
@@ -140,7 +140,7 @@ function whoAreYou(credentials: Credentials | null): string {
     return 'The server does not accept this token: it is wrong, revoked or expired.';
   if (credentials) return `The server does not accept this password for ${credentials.user}.`;
   return [
-    'The server wants to know who is asking. Give TILEWARDEN_USER and TILEWARDEN_PASSWORD, or TILEWARDEN_TOKEN,',
+    'The server requires credentials. Set TILEWARDEN_USER and TILEWARDEN_PASSWORD, or TILEWARDEN_TOKEN,',
     'or --password-file: until it is changed, the password of admin is in initial-admin-password in the data folder.',
   ].join('\n');
 }
@@ -149,7 +149,7 @@ function readJson(text: string, server: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CommandFailure(`What answers at ${server} is not Tilewarden, or a proxy stands in between.`);
+    throw new CommandFailure(`The answer from ${server} is not Tilewarden’s; is a proxy in between?`);
   }
 }
 
@@ -182,5 +182,5 @@ function suggestion(given: string, names: readonly string[]): string {
 /** What a request is answered with, known by one of its fields. */
 export function readAnswer<Answer>(answer: unknown, field: keyof Answer & string): Answer {
   if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
-  throw new CommandFailure('The server answered with something unknown; is it another version?');
+  throw new CommandFailure('The server’s answer has an unknown form; is it another version?');
 }

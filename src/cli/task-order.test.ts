@@ -43,6 +43,8 @@ describe('an order on the command line', () => {
     expect(() => taskOrder('seed', 'roads', { area, 'area-crs': 'EPSG:25832' }, given)).toThrow(
       /EPSG:4326 or grid-set/,
     );
-    expect(() => taskOrder('seed', 'roads', { 'area-crs': 'grid-set' }, given)).toThrow(/there is no --area/);
+    expect(() => taskOrder('seed', 'roads', { 'area-crs': 'grid-set' }, given)).toThrow(
+      /--area-crs requires --area/,
+    );
   });
 });

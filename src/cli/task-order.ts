@@ -79,7 +79,7 @@ function parametersIn({ repeated }: Given): Readonly<Record<string, string>> | u
 
 function areaCrsIn({ area, 'area-crs': crs }: FlagValues): string | undefined {
   if (crs === undefined) return undefined;
-  if (area === undefined) throw misuse('--area-crs says in what the area is given; there is no --area.');
+  if (area === undefined) throw misuse('--area-crs requires --area.');
   if (crs === 'EPSG:4326' || crs === 'grid-set') return crs;
   throw misuse(`--area-crs must be EPSG:4326 or grid-set, not ${crs}.`);
 }

@@ -77,8 +77,8 @@ function actionNamed(word: string): Action {
   const meant = closestName(word, ACTIONS);
   throw misuse(
     meant
-      ? `tasks cannot ${word}. Did you mean ${meant}?`
-      : `tasks cannot ${word}; it can ${ACTIONS.join(', ')}.`,
+      ? `Unknown action ${word}. Did you mean ${meant}?`
+      : `Unknown action ${word}; there are ${ACTIONS.join(', ')}.`,
   );
 }
 
@@ -107,7 +107,7 @@ export function describeTask(task: TaskDocument): string {
   const lines = [
     head,
     `  ${what.join(' · ')} · ${threads}`,
-    `  asked for by ${task.createdBy} at ${withLocalTimes(task.createdAt)}`,
+    `  requested by ${task.createdBy} at ${withLocalTimes(task.createdAt)}`,
   ];
   const failures = isOver(task)
     ? []

@@ -26,7 +26,7 @@ export function checkSettings(document: SettingsDocument) {
     if (names.has(given.name)) {
       problems.push({
         path: [...path, 'name'],
-        message: `is taken: another layer is named ${given.name} too`,
+        message: `is not unique: another layer is named ${given.name}`,
       });
     }
     names.add(given.name);
@@ -75,7 +75,7 @@ function layerProblems(
 
 function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
   if (!layer.queryable || layer.source.type === 'wms') return [];
-  const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
+  const message = `needs a source of type wms; one of type ${layer.source.type} answers no GetFeatureInfo`;
   return [{ path: [...path, 'queryable'], message }];
 }
 

@@ -93,7 +93,7 @@ function problemOfChain(layer: Declared, byName: LayersByName): Problem | null {
   if (chain.length <= MOST_LAYERS_DEEP) return null;
   return {
     path: ['layer'],
-    message: `stands on too many layers, at most ${MOST_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
+    message: `is drawn from too many layers, at most ${MOST_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
   };
 }
 
@@ -164,7 +164,12 @@ export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly E
     names.add(schedule.name);
     return [
       ...(taken
-        ? [{ path: [...at, 'name'], message: 'is taken: another schedule of the layer has it too' }]
+        ? [
+            {
+              path: [...at, 'name'],
+              message: 'is not unique: another schedule of the layer has the same name',
+            },
+          ]
         : []),
       ...notOffered([...at, 'gridSet'], schedule.gridSet, gridSets),
       ...notOffered([...at, 'format'], schedule.format, layer.formats),

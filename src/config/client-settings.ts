@@ -22,7 +22,7 @@ export const CLIENT_OVERRIDES = [
   {
     flag: 'password',
     placeholder: 'PASSWORD',
-    help: 'their password; others on this machine can see a flag, so rather use the variable',
+    help: 'their password; other users of this machine can see flags, so prefer the variable',
   },
   { flag: 'password-file', placeholder: 'FILE', help: 'a file with the password on one line' },
   { flag: 'token', placeholder: 'TOKEN', help: 'a token instead of a user' },

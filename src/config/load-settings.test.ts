@@ -156,7 +156,7 @@ describe('problems', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900914]${WMS_LAYER}    store: defualt\n`;
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:4:16  layers[0].gridSets[0] names the grid set EPSG:900914, which is not declared; did you mean EPSG:900913?',
-      'tilewarden.yaml:5:11  layers[1].name is taken: another layer is named topp:states too',
+      'tilewarden.yaml:5:11  layers[1].name is not unique: another layer is named topp:states',
       'tilewarden.yaml:7:12  layers[1].store names the store defualt, which is not declared; did you mean default?',
     ]);
   });

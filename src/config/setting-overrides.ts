@@ -44,7 +44,7 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     'no-auth',
     'access.enabled',
     null,
-    'let everybody on this machine do everything; only where no other machine can connect',
+    'no accounts: everybody on this machine may do everything; only on a loopback address',
     { turnsOff: true },
   ),
   override(

@@ -53,10 +53,10 @@ const serverSchema = z.strictObject({
     .min(1)
     .default(['', '/geowebcache', '/geoserver/gwc'])
     .describe('Paths below which everything is offered'),
-  trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are believed'),
+  trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are trusted'),
   tls: z
     .strictObject({
-      certificate: text.describe('PEM file with the certificate and those that vouch for it'),
+      certificate: text.describe('PEM file with the certificate chain'),
       key: text.describe('PEM file with the private key'),
     })
     .nullable()
@@ -144,7 +144,7 @@ export const settingsSchema = z.strictObject({
       enabled: z
         .boolean()
         .default(true)
-        .describe('Ask who is calling; without it only this machine is served'),
+        .describe('Require accounts; without them only this machine is served'),
     })
     .prefault({}),
   log: z
@@ -165,7 +165,7 @@ export const settingsSchema = z.strictObject({
   upstreams: z
     .record(text, upstreamSchema)
     .default({})
-    .describe('Limits for each host that sources speak to'),
+    .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z

@@ -76,7 +76,7 @@ export interface Layer {
   readonly expireCacheByZoom: readonly ZoomExpiry[];
   /** Tiles stay fresh only as long as the source's server says, where it says so. */
   readonly followSource: boolean;
-  /** For this long a tile that is no longer fresh is answered at once and renewed behind it. */
+  /** For this long a tile that is no longer fresh is answered at once and renewed in the background. */
   readonly staleWhileRevalidateSeconds: number;
   /** For this long a tile that is no longer fresh is answered when its source fails. */
   readonly staleIfErrorSeconds: number;

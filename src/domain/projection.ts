@@ -84,7 +84,7 @@ export function createProjection(definition: string): Projection {
 export function checkProjection({ name, srs, projection, extent }: GridSet): void {
   if (projection === null || projectionOf({ srs, projection })?.boundsToWgs84(extent)) return;
   throw misconfigured(
-    `The extent of grid set ${name} has no place on earth by its projection ${shortened(projection)}.`,
+    `The extent of grid set ${name} cannot be converted to degrees by its projection ${shortened(projection)}.`,
   );
 }
 

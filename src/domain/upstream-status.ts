@@ -105,7 +105,7 @@ export class HostClosed extends Error {
   readonly closing: HostClosing;
 
   constructor(host: string, closing: HostClosing) {
-    super(`${host} is left alone until ${new Date(closing.until).toISOString()}: ${closing.reason}`);
+    super(`${host} is paused until ${new Date(closing.until).toISOString()}: ${closing.reason}`);
     this.name = 'HostClosed';
     this.host = host;
     this.closing = closing;

@@ -163,9 +163,11 @@ describe('an export', () => {
 
   it('refuses to replace a file, or to go on with something else', async () => {
     await exportTo('a.mbtiles');
-    await expect(exportTo('a.mbtiles')).rejects.toThrow(/is there already/);
+    await expect(exportTo('a.mbtiles')).rejects.toThrow(/already exists/);
     await expect(exportTo('a.tif')).rejects.toThrow(/must end in \.mbtiles, \.pmtiles, \.gpkg/);
-    await expect(exportTo('b.gpkg', { gridSet: 'EPSG:4326' })).rejects.toThrow(/Nothing of this is cached/);
+    await expect(exportTo('b.gpkg', { gridSet: 'EPSG:4326' })).rejects.toThrow(
+      /No tile of this selection is cached/,
+    );
     await expect(exportTo('b.mbtiles', { gridSet: 'EPSG:4326' })).rejects.toThrow(/GeoPackage/);
   });
 });

@@ -66,7 +66,8 @@ export async function exportTiles(options: ExportOptions): Promise<ExportResult>
   );
   const wanted = createSelection(rects, area);
   const { expected, zooms } = await lookAtPages(store, set, wanted);
-  if (zooms.length === 0) throw new TilewardenError('request-invalid', 'Nothing of this is cached.');
+  if (zooms.length === 0)
+    throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
   const writer = open(target, cached, JSON.stringify([set, zoomStart, zoomStop, bounds, area?.polygons]));
   let [tiles, present] = [0, 0];

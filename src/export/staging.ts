@@ -25,7 +25,7 @@ export function openStaging(
   if (existsSync(target)) {
     throw new TilewardenError(
       'request-invalid',
-      `${target} is there already; remove it or choose another name.`,
+      `${target} already exists; remove it or choose another name.`,
     );
   }
   const path = `${target}.partial`;

@@ -101,7 +101,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof OutOfReach) {
     return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));
   }
-  const message = `Something went wrong in the server; its log says what, under request ${requestId}.`;
+  const message = `Internal error; the server's log has the reason, under request ${requestId}.`;
   return { answer: problemAnswer(500, message, []), unexpected: true };
 }
 

@@ -172,8 +172,8 @@ function explainListenFailure(error: unknown, { host, port }: HttpServerOptions)
   const code = errorCode(error);
   const because: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
-    ENOTFOUND: `${host} is no address of this machine; choose another one with --host.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another one with --host.`,
+    ENOTFOUND: `${host} is not an address of this machine; choose another one with --host.`,
     EACCES: `Port ${port} may not be opened by this user; choose one above 1023 with --port.`,
   };
   const message = typeof code === 'string' ? because[code] : undefined;

@@ -2,6 +2,7 @@ import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
@@ -145,13 +146,7 @@ const MEANT = 20;
 /** For lists of CRS: thousands of layers share one, which has thousands of names. */
 export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly string[]) => ChosenGridSets {
   const ofLists = new WeakMap<readonly string[], ChosenGridSets>();
-  return (crs) => {
-    const before = ofLists.get(crs);
-    if (before) return before;
-    const chosen = choose(crs, known);
-    ofLists.set(crs, chosen);
-    return chosen;
-  };
+  return (crs) => getOrMake(ofLists, crs, () => choose(crs, known));
 }
 
 function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSets {

@@ -2,6 +2,7 @@ import { boundsOf } from '../domain/bounds.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { matchTile, srsOfCrs, type TileMatrixSet, type WmtsLayer } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
@@ -27,11 +28,7 @@ export class FittingGridSets {
 
   /** Null: nothing fits, and none can be made. */
   of(set: TileMatrixSet): Fit | null {
-    const known = this.#fitting.get(set);
-    if (known !== undefined) return known;
-    const fit = this.#find(set) ?? this.#declare(set);
-    this.#fitting.set(set, fit);
-    return fit;
+    return getOrMake(this.#fitting, set, () => this.#find(set) ?? this.#declare(set));
   }
 
   #find(set: TileMatrixSet): Fit | null {

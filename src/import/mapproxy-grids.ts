@@ -1,5 +1,6 @@
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
@@ -45,13 +46,12 @@ export class MapProxyGrids {
 
   /** Null: it cannot be used; the report says why. */
   of(name: string): MapProxyGrid | null {
-    const known = this.#grids.get(name);
-    if (known !== undefined) return known;
-    const about = this.#report.about(`grid ${name}`);
-    const grid = this.#readGrid(name, about);
-    this.#grids.set(name, grid);
-    if (grid) about.taken('grid');
-    return grid;
+    return getOrMake(this.#grids, name, () => {
+      const about = this.#report.about(`grid ${name}`);
+      const grid = this.#readGrid(name, about);
+      if (grid) about.taken('grid');
+      return grid;
+    });
   }
 
   #readGrid(name: string, about: SubjectReport): MapProxyGrid | null {
@@ -61,7 +61,7 @@ export class MapProxyGrids {
     const srs = srsOfCrs(String(given.srs ?? 'EPSG:900913'));
     if (srs === null) return refuse(`its SRS ${String(given.srs)} has no EPSG code`);
     if (given.align_with !== undefined || given.bbox_srs !== undefined)
-      return refuse('align_with and bbox_srs are not understood');
+      return refuse('align_with and bbox_srs are not supported');
     const mercator = sameSrs(srs, MERCATOR);
     const usual = mercator
       ? [-MERCATOR_EDGE, -MERCATOR_EDGE, MERCATOR_EDGE, MERCATOR_EDGE]

@@ -35,7 +35,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
       if (!taken) return null;
       return () =>
         void release(metatile).catch((error: unknown) =>
-          log.debug({ err: error }, 'a claim on a metatile was not given back; it runs out'),
+          log.debug({ err: error }, 'a claim on a metatile was not released; it expires'),
         );
     },
     pause: (signal: AbortSignal) => clock.sleep(PAUSE, signal),

@@ -50,8 +50,7 @@ export async function openNodeNews(options: NodeNewsOptions) {
       await inTime(askAll(begun));
       away = false;
     } catch (error) {
-      if (!away && !ending.signal.aborted)
-        log.warn({ err: error }, 'what other nodes have changed cannot be asked');
+      if (!away && !ending.signal.aborted) log.warn({ err: error }, 'changes of other nodes cannot be read');
       away = true;
       throw error;
     }

@@ -88,7 +88,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     log,
     pause: HEARTBEAT,
     pauseFirst: true,
-    failure: 'the database was not told that this node is alive',
+    failure: 'the heartbeat of this node could not be written',
   });
   return {
     async list() {
@@ -120,9 +120,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     },
     leads(leads) {
       row.leader = leads ? 1 : 0;
-      beat().catch((error: unknown) =>
-        log.warn({ err: error }, 'the database was not told which node leads'),
-      );
+      beat().catch((error: unknown) => log.warn({ err: error }, 'which node leads could not be written'));
     },
     async close() {
       leaving = true;
@@ -162,7 +160,7 @@ async function warnOfNamesake(
     .where('name', '=', name)
     .where('seen_at', '>', seen_at - LEASE)
     .executeTakeFirst();
-  if (namesake) log.info({ node: name }, 'another node had this name a moment ago; --node gives it another');
+  if (namesake) log.info({ node: name }, 'another node used this name recently; set another one with --node');
 }
 
 function entryOf(row: RowOf<'nodes'>, now: number): NodeEntry {

@@ -28,8 +28,7 @@ export async function acceptVectorTile(bytes: Buffer, mediaType: string | null):
     throw refuseImage('wrong-type', new Error(bytes.toString('utf8', 0, EXCERPT_BYTES)));
   }
   const tile = isGzip(bytes) ? await unpacked(bytes) : bytes;
-  if (!isVectorTile(tile))
-    throw refuseImage('truncated', new Error('it is no vector tile, or not all of it'));
+  if (!isVectorTile(tile)) throw refuseImage('truncated', new Error('it is not a complete vector tile'));
   return bytes;
 }
 

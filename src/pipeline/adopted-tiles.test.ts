@@ -130,7 +130,9 @@ describe('a tile that only the adopted cache has', () => {
     cache.failing = true;
     const road = open({ oldCache: cache });
     expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
-    expect(road.warnings).toEqual(['what layer roads adopts cannot be read; its source is asked instead']);
+    expect(road.warnings).toEqual([
+      'the adopted cache of layer roads cannot be read; tiles are fetched from its source',
+    ]);
   });
 });
 

@@ -114,7 +114,10 @@ export class AdoptedTiles {
       const { z, x, y } = tile;
       return { z, x, y, bytes, createdAt, checksum: crc32(bytes), freshUntil: null, madeBy: null };
     } catch (error) {
-      this.#options.warn(error, `what layer ${set.layer} adopts cannot be read; its source is asked instead`);
+      this.#options.warn(
+        error,
+        `the adopted cache of layer ${set.layer} cannot be read; tiles are fetched from its source`,
+      );
       return null;
     }
   }

@@ -90,7 +90,7 @@ describe('a picture of one colour', () => {
     expect(await freshUntil(road, 4, 4)).toBe(road.clock.now() + 60_000);
     expect(await freshUntil(road, 3, 4)).toBeNull();
     expect(suspects(road)).toBe(1);
-    expect(road.warnings.join()).toContain('layer roads has empty pictures beside others');
+    expect(road.warnings.join()).toContain('layer roads has blank tiles beside others');
   });
 
   it('is listed until another picture has come', async () => {

@@ -29,7 +29,7 @@ export function openCounterFeed(tallies: Tallies, channel: Channel, surroundings
     ...surroundings,
     pause: INTERVAL,
     pauseFirst: true,
-    failure: 'what was counted could not be told',
+    failure: 'counters could not be reported',
   });
   return { close: () => sending.close().then(sendNow) };
 }

@@ -32,7 +32,7 @@ export async function askFeatureInfo(
   checkMapSize(request.width, request.height);
   const source = bound.source();
   if (!source.featureInfo || !bound.layer.infoFormats.includes(request.infoFormat)) {
-    throw invalid(`Layer ${bound.layer.name} cannot be asked what lies there.`);
+    throw invalid(`Layer ${bound.layer.name} does not support GetFeatureInfo.`);
   }
   const { gridSet } = subset;
   const answer = await source.featureInfo({ ...request, gridSet, format, parameters: selection.values });
@@ -56,7 +56,7 @@ function sameType(mediaType: string | null, asked: string): boolean {
 }
 
 function refused(reason: string, detail: string): TilewardenError {
-  return new TilewardenError('source-bad-answer', 'The map source did not say what lies there.', {
+  return new TilewardenError('source-bad-answer', 'The map source did not answer GetFeatureInfo.', {
     reason,
     cause: new Error(detail),
   });

@@ -112,7 +112,7 @@ function isFailure(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  if (!isTilewardenError(error)) return 'Something unexpected happened; the log says more.';
+  if (!isTilewardenError(error)) return 'Unexpected failure; see the log of the server.';
   const status = statusOf(error.cause);
   return status === 0 ? error.message : `${error.message} (status ${status})`;
 }

@@ -71,7 +71,7 @@ function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture): num
   const rect = tilesAt(subset, z, bounds);
   if (!rect || isWithinBounds(subset, rect)) return z;
   throw invalid(
-    `This map would be made of ${countTiles(rect)} tiles; that is too many. Ask for a smaller place, or another zoom.`,
+    `This map would be made of ${countTiles(rect)} tiles; that is too many. Request a smaller area, or another zoom.`,
   );
 }
 

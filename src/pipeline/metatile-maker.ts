@@ -192,7 +192,7 @@ export class MetatileMaker {
     const place = new Error(`at zoom ${z}, from ${rect.minX},${rect.minY} to ${rect.maxX},${rect.maxY}`);
     warn(
       refuseImage('blank', place),
-      `layer ${set.layer} has empty pictures beside others; its blank-areas list them, and take word that they are right`,
+      `layer ${set.layer} has blank tiles beside others; its blank areas list them, and can accept them`,
     );
   }
 

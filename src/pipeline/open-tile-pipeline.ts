@@ -188,7 +188,7 @@ class Pipeline implements TilePipeline {
       this.#served(wanted.tiles.set, wanted.tile);
       return answer;
     }
-    throw busy('The tile is being replaced again and again.');
+    throw busy('The tile is being replaced repeatedly.');
   }
 
   /** Null: the tile is in the store by now. */
@@ -248,7 +248,7 @@ class Pipeline implements TilePipeline {
     const { tiles, tile, signal } = wanted;
     if (this.#waitingReads >= this.#settings.maxWaitingReads) {
       this.#metrics.count('read-refused', tiles.set, null);
-      throw busy('Too many tiles are being waited for.');
+      throw busy('Too many requests are waiting for tiles.');
     }
     this.#waitingReads++;
     try {
@@ -297,7 +297,7 @@ class Pipeline implements TilePipeline {
     try {
       return await this.#blankAreas(layer);
     } catch (error) {
-      this.#warn(error, 'where blank is right could not be read');
+      this.#warn(error, 'blank areas could not be read');
       return [];
     }
   }

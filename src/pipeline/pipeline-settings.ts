@@ -1,32 +1,22 @@
-export interface PipelineSettings {
+export const DEFAULT_PIPELINE_SETTINGS = {
   /** Bytes of tiles held in memory before the store; 0 holds none. */
-  readonly memoryTierBytes: number;
-  /** How many reads may wait for a source; further ones are refused at once with `source-busy`. */
-  readonly maxWaitingReads: number;
-  /** Metatiles of one source that are being fetched, cut or stored at once. */
-  readonly maxFetchesPerSource: number;
-  /** Metatiles being cut at once, and stored behind the answer. */
-  readonly maxLandings: number;
-  /** Metatiles being renewed behind answers that were given already. */
-  readonly maxRenewals: number;
-  /** How long a failure is answered again without asking the source again. Milliseconds. */
-  readonly negativeTtlMs: number;
-  /** How long a picture is kept that is empty where its neighbours are not. Milliseconds. */
-  readonly suspectMs: number;
-  /** How long a source may take, waiting in line included. Milliseconds. */
-  readonly flightDeadlineMs: number;
-  /** The same warning about the store is not repeated within it. Milliseconds. */
-  readonly warnIntervalMs: number;
-}
-
-export const DEFAULT_PIPELINE_SETTINGS: PipelineSettings = {
   memoryTierBytes: 64 * 1024 * 1024,
+  /** How many reads may wait for a source; further ones are refused at once with `source-busy`. */
   maxWaitingReads: 2000,
+  /** Metatiles of one source that are being fetched, cut or stored at once. */
   maxFetchesPerSource: 32,
+  /** Metatiles being cut at once, and stored behind the answer. */
   maxLandings: 8,
+  /** Metatiles being renewed behind answers that were given already. */
   maxRenewals: 64,
+  /** How long a failure is answered again without asking the source again. Milliseconds. */
   negativeTtlMs: 500,
+  /** How long a picture is kept that is empty where its neighbours are not. Milliseconds. */
   suspectMs: 60_000,
+  /** How long a source may take, waiting in line included. Milliseconds. */
   flightDeadlineMs: 60_000,
+  /** The same warning about the store is not repeated within it. Milliseconds. */
   warnIntervalMs: 60_000,
 };
+
+export type PipelineSettings = Readonly<typeof DEFAULT_PIPELINE_SETTINGS>;

@@ -76,7 +76,7 @@ export function createRenewer(flights: Flights, adopted: AdoptedTiles, clock: Cl
       const result = await tryOnce({ ...request, within }, after, onStart);
       if (result) return { ...result, upstreamRequests };
     }
-    throw new TilewardenError('generation-stale', 'The layer is being emptied or renewed again and again.');
+    throw new TilewardenError('generation-stale', 'The layer is being truncated or renewed repeatedly.');
   };
 }
 

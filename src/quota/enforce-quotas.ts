@@ -141,7 +141,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
         if (!removed || !over) await pause(configuration);
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error }, 'the disk quota could not be enforced; the next try is soon');
+        log.warn({ err: error }, 'the disk quota could not be enforced; retrying soon');
         await sleep(WATCH_INTERVAL);
       }
     }

@@ -121,7 +121,7 @@ export class QuotaGate {
   async #attempt(work: Promise<void>): Promise<void> {
     await work.catch((error: unknown) => {
       this.#lookedAt = this.#options.clock.monotonic();
-      this.#options.log.warn({ err: error }, 'how much room the disk quota leaves could not be read');
+      this.#options.log.warn({ err: error }, 'the remaining disk quota could not be read');
     });
   }
 

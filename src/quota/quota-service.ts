@@ -74,7 +74,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const queues = new EvictionQueues(ledger, uses);
   const parts = { settings, credit, evictions, stores, ledger, uses, queues, events, clock, log };
   const recounter = new Recounter({ stores, ledger, clock, log });
-  const failure = 'the usage of the stores could not be looked at';
+  const failure = 'the usage of the stores could not be read';
   const jobs = [
     lead((signal) => enforceQuotas(parts, signal)),
     lead((signal) => recounter.run(signal)),

@@ -33,7 +33,7 @@ export class Recounter {
       const block = waiting.shift();
       if (block) await this.#recount(block);
     };
-    const failure = 'a block could not be counted; it has its turn again';
+    const failure = 'a block could not be counted; retrying later';
     await repeat(work, { ...this.#options, pause, failure, pauseFirst: true }, signal);
   }
 
@@ -44,7 +44,7 @@ export class Recounter {
     this.drift = sumOfChanges([this.drift, found]);
     log.error(
       { store, block: id, layer: set.layer, z, ...found },
-      'the statistics of a block were wrong and have been mended; please report this bug',
+      'the statistics of a block were wrong and have been corrected; please report this bug',
     );
   }
 }

@@ -43,7 +43,7 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
         await nextTurn();
       }
     } catch (error) {
-      log.warn({ err: error }, 'the uses of tiles could not be recorded; later ones are tried again');
+      log.warn({ err: error }, 'the uses of tiles could not be recorded; retrying later');
     }
   }
 
@@ -76,7 +76,7 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
         await forget(pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page))));
       }
     } catch (error) {
-      log.warn({ err: error }, 'uses of tiles that are gone could not be forgotten');
+      log.warn({ err: error }, 'use counts of deleted tiles could not be removed');
     }
   }
 

@@ -18,7 +18,10 @@ export function checkType(bytes: Buffer, declaredMediaType: string | null): Imag
   const found = recogniseImage(bytes);
   if (!found) throw refusalOfText(bytes);
   if (declaredMediaType !== null && plainImageType(declaredMediaType) !== found) {
-    throw refuseImage('wrong-type', new Error(`it is ${found}, called ${declaredMediaType.slice(0, 100)}`));
+    throw refuseImage(
+      'wrong-type',
+      new Error(`it is ${found}, declared as ${declaredMediaType.slice(0, 100)}`),
+    );
   }
   return found;
 }

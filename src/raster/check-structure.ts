@@ -70,7 +70,7 @@ const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   truncated: 'The map source sent a damaged or incomplete image.',
   animated: 'The map source sent an animated image.',
   oversized: 'The map source sent an image that is too large.',
-  blank: 'The map source sent an empty picture where none is to be expected.',
+  blank: 'The map source sent a blank image where none is expected.',
 };
 
 /** `detail` is for the log: it never reaches the caller of a tile. */

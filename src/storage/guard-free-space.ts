@@ -42,7 +42,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     try {
       disk = await measure(root);
     } catch (error) {
-      log.warn({ err: error }, 'how much room a store has left could not be told');
+      log.warn({ err: error }, 'the free space of a store could not be read');
     }
     lookedAt = clock.monotonic();
     looking = null;
@@ -82,7 +82,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     warned = short;
     const details = { folder: root, freePercent: disk && freePercent(disk), minFreePercent };
     if (short) log.warn(details, `${shortage()} Tiles are served but not stored; tasks wait.`);
-    if (!short) log.info(details, `The disk of ${root} has room again; tiles are stored.`);
+    if (!short) log.info(details, `The disk of ${root} has space again; tiles are stored.`);
   }
 
   return {

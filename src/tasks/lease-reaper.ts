@@ -32,10 +32,10 @@ export function openLeaseReaper(leases: LeaseStore, { clock, log }: Surroundings
       const since = before?.beat === beat ? before.since : now;
       sights.set(token, { beat, since });
       if (now - since < SILENCE) continue;
-      log.warn({ token }, 'a worker has gone silent; its piece goes to another');
+      log.warn({ token }, 'a worker stopped responding; its piece goes to another');
       await leases.free({ token }, true);
     }
   }
 
-  return openRepeater(look, { clock, log, pause: LOOK_INTERVAL, failure: 'looking after leases failed' });
+  return openRepeater(look, { clock, log, pause: LOOK_INTERVAL, failure: 'checking leases failed' });
 }

@@ -205,7 +205,7 @@ export class LeaseRun {
         'a step of a task failed unexpectedly',
       );
     }
-    return 'an unexpected failure; the log says more';
+    return 'an unexpected failure; see the log of the server';
   }
 
   *#workOf(lease: Lease): Generator<Work> {

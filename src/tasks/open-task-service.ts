@@ -44,14 +44,14 @@ export interface OpenTaskService extends TaskService {
 /** Those who do the work. */
 interface Workforce {
   /** There is work, perhaps for others: processes are started if there are none. */
-  start(): void;
+  start?(): void;
   wake(): void;
   cancel(taskId: number): void;
   close(): Promise<void>;
 }
 
 /** Other nodes do it. */
-const NOBODY: Workforce = { start() {}, wake() {}, cancel() {}, async close() {} };
+const NOBODY: Workforce = { wake() {}, cancel() {}, async close() {} };
 const DAY = 86_400_000;
 /** Milliseconds between looks for finished tasks that are older or more than are kept. */
 const HISTORY_INTERVAL = 600_000;
@@ -69,7 +69,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const reaper = openLeaseReaper(leases, { clock, log });
   const forgetOld = () =>
     store.forget({ endedBefore: clock.now() - settings.keepDays * DAY, keep: settings.keepFinished });
-  const failure = 'old tasks could not be forgotten';
+  const failure = 'old tasks could not be deleted';
   const history = lead((signal) =>
     repeat(forgetOld, { clock, log, pause: HISTORY_INTERVAL, failure }, signal),
   );
@@ -77,7 +77,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
   // The word that other nodes have handed in a task may be lost.
   await watch.subscribe(null, ({ task }) => {
-    if (task.state === 'pending' || task.state === 'running') workforce.start();
+    if (task.state === 'pending' || task.state === 'running') workforce.start?.();
   });
   if ((await store.active(null)).length > 0) workforce.wake();
   const plan = (draft: TaskDraft) =>
@@ -178,7 +178,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
       log,
     });
   }
-  const runner = new TaskRunner({
+  return new TaskRunner({
     owner: name,
     threads: settings.maxThreads,
     workers: 1,
@@ -193,12 +193,6 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     clock,
     log,
   });
-  return {
-    start() {},
-    wake: () => runner.wake(),
-    cancel: (taskId) => runner.cancel(taskId),
-    close: () => runner.stop(),
-  };
 }
 
 function onlyOne(tasks: readonly Task[]): Task {

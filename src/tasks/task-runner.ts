@@ -83,7 +83,7 @@ export class TaskRunner {
   }
 
   /** Hands every piece back and resolves when nothing runs. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     this.#ending.abort();
     for (const run of this.#runs.keys()) run.handBack();
     const abortAll = () => {

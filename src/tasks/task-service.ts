@@ -66,27 +66,20 @@ export interface TaskService {
   subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;
 }
 
-export interface TaskSettings {
-  /** A request's `threadCount` is reduced to this. */
-  readonly maxThreadCount: number;
-  /** Metatiles in flight over all tasks of this node. */
-  readonly maxThreads: number;
-  /** Worker processes; 0: this node performs no tasks. */
-  readonly workers: number;
-  /** Tasks that may wait or run at once; a further one is refused. */
-  readonly maxUnfinished: number;
-  /** Finished tasks are kept this long, and this many. */
-  readonly keepDays: number;
-  readonly keepFinished: number;
-}
+export type TaskSettings = Readonly<ReturnType<typeof taskSettingsFor>>;
 
 /** By the number of processor cores: a worker for each, and enough metatiles in flight to keep an upstream busy. */
-export function taskSettingsFor(cores: number): TaskSettings {
+export function taskSettingsFor(cores: number) {
   return {
+    /** Worker processes; 0: this node performs no tasks. */
     workers: cores,
+    /** Metatiles in flight over all tasks of this node. */
     maxThreads: Math.max(8, cores * 4),
+    /** A request's `threadCount` is reduced to this. */
     maxThreadCount: 64,
+    /** Tasks that may wait or run at once; a further one is refused. */
     maxUnfinished: 1000,
+    /** Finished tasks are kept this long, and this many. */
     keepDays: 30,
     keepFinished: 10_000,
   };

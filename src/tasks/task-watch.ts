@@ -20,8 +20,8 @@ export function waitText(wait: TaskWait): string {
 
 const HOST_WAITS: Readonly<Record<HostClosedReason, (failure: string | null) => string>> = {
   'quiet-hours': () => 'has quiet hours',
-  'daily-budget': () => 'is not asked, its daily budget is used up,',
-  'retry-after': () => 'asked to be left alone (Retry-After)',
+  'daily-budget': () => 'is paused, its daily budget is used up,',
+  'retry-after': () => 'asked for a pause (Retry-After)',
   failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
 };
 

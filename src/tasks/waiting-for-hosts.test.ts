@@ -14,7 +14,7 @@ afterEach(async () => {
 
 function closedUntil(moment: number): never {
   const cause = new HostClosed('maps.example.org:443', { reason: 'quiet-hours', until: moment });
-  throw new TilewardenError('source-busy', 'The map source is not asked now.', { cause });
+  throw new TilewardenError('source-busy', 'The map source is paused.', { cause });
 }
 
 /** The host is left alone until the moment, as far as the upper zooms go. */

@@ -57,7 +57,7 @@ export function openWorkerPool(options: WorkerPoolOptions) {
     const [code, signal] = worker.exitCode === null ? await once(worker, 'exit') : [worker.exitCode, null];
     workers.delete(hired);
     const crashed = !ending.signal.aborted;
-    if (crashed) log.warn({ owner, code, signal }, 'a worker process ended; another takes its place');
+    if (crashed) log.warn({ owner, code, signal }, 'a worker process ended; another one is started');
     await options.workerGone(owner, crashed);
   }
 
@@ -66,7 +66,7 @@ export function openWorkerPool(options: WorkerPoolOptions) {
     for (let life = 1; !ending.signal.aborted; life++) {
       const born = clock.monotonic();
       await liveOnce(`${options.name}/${index}.${life}`).catch((error: unknown) => {
-        log.error({ err: error }, 'a worker process could not be looked after');
+        log.error({ err: error }, 'supervising a worker process failed');
       });
       if (ending.signal.aborted) return;
       if (clock.monotonic() - born > SOUND_LIFE) pause = FIRST_PAUSE;
@@ -153,7 +153,7 @@ export function openTaskWorker(options: TaskWorkerOptions): { readonly stopped: 
   }
 
   async function stop(): Promise<void> {
-    await runner?.stop();
+    await runner?.close();
     for (const stopOne of stopListening) stopOne();
   }
 

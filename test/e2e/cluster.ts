@@ -35,7 +35,7 @@ export interface Cluster {
 
 /** On a busy machine an answer of the database may take longer than a node waits for it; it asks again. */
 const BUSY =
-  /what other nodes have changed cannot be asked|the database cannot be reached; trying again|this node asks a host one request at a time/;
+  /changes of other nodes cannot be read|the database cannot be reached; trying again|this node sends it one request at a time/;
 
 /** For one test, or in a hook for all tests of a file. */
 export async function openCluster(options: ClusterOptions = {}): Promise<Cluster> {

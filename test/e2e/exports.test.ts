@@ -158,7 +158,7 @@ it.each<[what: string, body: object, status: number, message: string]>([
 
 it('says why one has failed', async () => {
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, format: 'image/jpeg' });
-  expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'Nothing of this is cached.' });
+  expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'No tile of this selection is cached.' });
   expect((await call('GET', `exports/${id}/file`)).status).toBe(409);
   await call('DELETE', `exports/${id}`);
 });
@@ -172,7 +172,7 @@ it('says on the command line what cannot be read or written', async () => {
   const nowhere = join(folder, 'nowhere');
   expect(await refused(join(folder, 'a.mbtiles'), nowhere)).toEqual([
     1,
-    `There is no data of a server in ${nowhere}; name its folder with --data.\n`,
+    `${nowhere} is not the data folder of a server; give it with --data.\n`,
   ]);
   for (const name of ['a.mbtiles', 'a.pmtiles', 'a.gpkg']) {
     const file = join(nowhere, name);
@@ -229,7 +229,7 @@ it('goes on after a stop with what was not done', async () => {
     },
     ({ state }) => state === 'failed',
   );
-  expect(seen.reason).toBe('Nothing of this is cached.');
+  expect(seen.reason).toBe('No tile of this selection is cached.');
   await eventually('nothing is left of others', () => readdirSync(join(data, 'exports')).length === 0);
   await other.stop();
 });

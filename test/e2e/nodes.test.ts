@@ -25,7 +25,7 @@ describe('nodes on one PostgreSQL and S3', () => {
 
   beforeAll(async () => {
     cluster = await openCluster({ upstream: 'concurrency: 3', database: await databaseOfVersionBefore() });
-    const hand = cluster.work({ name: 'hand', expectedLog: /asks for fewer requests/ });
+    const hand = cluster.work({ name: 'hand', expectedLog: /there are too many requests/ });
     [a, b] = await Promise.all([cluster.serve({ name: 'a' }), cluster.serve({ name: 'b' })]);
     nodes = [a, b, await hand];
     whenOver(async () => {

@@ -11,7 +11,7 @@ import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const PROCESSES = 3;
 /** One that is killed while it starts is tried again. */
-const REPLACED = /another takes its place|does not react|it is tried again/;
+const REPLACED = /another one is started|does not respond|could not be started; retrying/;
 
 let wms: MockWms;
 beforeAll(async () => {

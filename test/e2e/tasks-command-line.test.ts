@@ -225,7 +225,7 @@ describe('what goes wrong is said in words', () => {
     const { server } = shared;
     const as = (env: Record<string, string>, ...args: string[]) =>
       runTilewarden([...args, '--server', server.url], { env });
-    expect((await as({}, 'seed', LAYER)).stderr).toContain('The server wants to know who is asking.');
+    expect((await as({}, 'seed', LAYER)).stderr).toContain('The server requires credentials.');
     expect(await as({ TILEWARDEN_PASSWORD: 'wrong' }, 'seed', LAYER)).toMatchObject({
       code: 1,
       stderr: 'The server does not accept this password for admin.\n',

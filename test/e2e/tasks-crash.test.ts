@@ -6,7 +6,7 @@ import { LAYER, openWms, type ShownTask, startTaskServer, type TaskServer, tiles
 const TILES = 341;
 /** Of zoom 0 to 4 in blocks of 4 × 4. */
 const METATILES = 1 + 1 + 1 + 4 + 16;
-const LEASED_ANEW = /a worker process ended; another takes its place/;
+const LEASED_ANEW = /a worker process ended; another one is started/;
 
 /** Seeds with an upstream slow enough to be caught in the middle. */
 async function seedHalf(server: TaskServer, wms: Awaited<ReturnType<typeof openWms>>): Promise<number> {

@@ -23,7 +23,7 @@ describe('tasks in PostgreSQL', () => {
     wms.answer = 'good';
 
     // Another server might still do the killed one's work: only its silence says that nobody does.
-    const expectedLog = /a worker has gone silent; its piece goes to another/;
+    const expectedLog = /a worker stopped responding; its piece goes to another/;
     const second = await startTaskServer(wms, { data: first.data, args, expectedLog });
     const task = await second.over(id);
     expect(task).toMatchObject({ state: 'done', tilesTotal: 85, tilesProcessed: 85 });

@@ -19,7 +19,7 @@ export const userBody = z.strictObject({ ...newRights, password: z.string() });
 export const userChangesBody = z
   .strictObject({ password: z.string(), role, layers: texts })
   .partial()
-  .refine((changes) => Object.keys(changes).length > 0, 'say what changes: password, role or layers');
+  .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role or layers');
 export const userAnswer = z.object({
   ...rights,
   passwordIsInitial: z.boolean(),

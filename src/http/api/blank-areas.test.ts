@@ -100,8 +100,8 @@ describe('saying that blank is right here', () => {
   });
 
   it.each([
-    [{}, 'Say where blank is right'],
-    [{ note: 'x' }, 'Say where blank is right'],
+    [{}, 'Give at least one of'],
+    [{ note: 'x' }, 'Give at least one of'],
     [{ bounds: [0, 0, 1, 1] }, 'gridSet must be given with bounds'],
     [{ gridSet: 'EPSG:900913', bounds: [1, 0, 0, 1] }, 'bounds must be'],
     [{ gridSet: 'EPSG:900913', bounds: [0, 0, 1] }, 'bounds'],

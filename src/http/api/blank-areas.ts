@@ -156,7 +156,7 @@ export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
   if (places.length > 1) throw invalid(`${places.join(' and ')} exclude each other; give one of them.`);
   if (places.length === 0 && body.zoomStart === undefined && body.zoomStop === undefined) {
     throw invalid(
-      `Say where blank is right: ${PLACES.join(', ')}, zoomStart or zoomStop. For all of a layer there is blankIsRight in its declaration.`,
+      `Give at least one of ${PLACES.join(', ')}, zoomStart and zoomStop. For a whole layer set blankIsRight in its declaration.`,
     );
   }
   const gridSet = body.gridSet === undefined ? null : gridSubsetOf(layer, body.gridSet).gridSet;

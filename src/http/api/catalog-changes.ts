@@ -16,7 +16,7 @@ export const declarationBody = z
   .describe('A layer or grid set as in the configuration file; see tilewarden.schema.json');
 
 export const dryRunQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only say what would become of cached tiles'),
+  dryRun: yesOrNo.default(false).describe('Only report what would happen to cached tiles'),
 });
 
 export const declarationAnswer = z.object({
@@ -61,7 +61,7 @@ export function catalogChangeRoutes({ editor }: RouteDeps): readonly Route[] {
       return changed(await editor.put(kind, document, options), path, exchange);
     } catch (error) {
       if (!(error instanceof TilewardenError) || error.code !== 'entry-changed') throw error;
-      throw new TilewardenError('entry-conflict', 'The name is taken; change what is there with PUT.');
+      throw new TilewardenError('entry-conflict', 'The name is already used; change that one with PUT.');
     }
   }
 

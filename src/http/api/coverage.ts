@@ -56,7 +56,9 @@ export const zoomCoverageQuery = tileSetQuery.extend({
 });
 
 export const coverageQuery = zoomCoverageQuery.extend({
-  shows: coverageKind.exactOptional().describe('age near by and share from afar when left out'),
+  shows: coverageKind
+    .exactOptional()
+    .describe('When left out: age where a cell is one tile, share otherwise'),
 });
 
 export const coverageAnswer = z.object({

@@ -38,7 +38,7 @@ export const tileAnswer = z.object({
           .enum(['task', 'request', 'unknown'])
           .describe('unknown: it was stored before this was noted, or by another program'),
         task: z.number().int().nullable(),
-        inHistory: z.boolean().describe('Whether /api/v1/tasks/{id} still tells of the task'),
+        inHistory: z.boolean().describe('Whether /api/v1/tasks/{id} still has the task'),
       }),
     })
     .nullable(),

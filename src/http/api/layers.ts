@@ -14,6 +14,7 @@ import type { Exchange } from '../exchange.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
+import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { bounds, count, texts, time } from '../wire/values.ts';
@@ -22,14 +23,14 @@ import { requestedTileSet } from './coverage.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
-  .describe('By rising zoom; goes before the number beside it');
+  .describe('By rising zoom; overrides the number beside it');
 
 const access = z.enum(LAYER_ACCESS);
 const pair = z.tuple([z.number(), z.number()]);
 
 const layerState = {
   changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
-  failures: count.describe('Times that tiles could not be made or kept, in the last day'),
+  failures: count.describe('Failures to create or store tiles in the last 24 hours'),
   lastFailure: z
     .object({ at: time, reason: z.string(), message: z.string() })
     .nullable()
@@ -170,16 +171,8 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {
     const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    return jsonAnswer({ gridSets: [...gridSetsOf(layers).values()].map(gridSetDocument) });
+    return jsonAnswer({ gridSets: gridSetsOf(layers).map(gridSetDocument) });
   }
-}
-
-function gridSetsOf(layers: Iterable<Layer>): ReadonlyMap<string, GridSet> {
-  const found = new Map<string, GridSet>();
-  for (const { gridSubsets } of layers) {
-    for (const { gridSet } of gridSubsets) found.set(gridSet.name, gridSet);
-  }
-  return found;
 }
 
 /** A line of a list of thousands. */

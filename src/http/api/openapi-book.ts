@@ -76,7 +76,7 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
   'GET /api/v1/layers/{layer}/clients/{gridSet}': {
-    summary: 'What to paste into map clients that are to show a layer',
+    summary: 'Addresses and code for map clients that show a layer',
     query: tileSetQuery,
     answer: clientListAnswer,
   },

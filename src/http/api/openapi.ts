@@ -4,12 +4,12 @@ import type { Route, RouteDescription } from '../route.ts';
 import { DESCRIPTIONS } from './openapi-book.ts';
 
 /** Below these lies what is administered, but for what only says which formats there are; the rest are map services. */
-const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!\.\{format\})/;
+const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be understood; the text says why.',
   '401': 'Credentials are missing or wrong.',
   '403': 'The caller may not do this.',
-  '404': 'There is no such thing.',
+  '404': 'It does not exist.',
   '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
 };
 

@@ -36,7 +36,7 @@ const plain = {
   maxConcurrentCleanUps: positive,
   globalExpirationPolicyName: policy,
 };
-const ignored = z.number().exactOptional().describe('Follows from the rest, and is passed over');
+const ignored = z.number().exactOptional().describe('Computed from the other fields; ignored');
 const size = { value: z.number().min(0), units: z.enum(keysOf(STORAGE_UNITS)) };
 const quota = z.strictObject({ ...size, bytes: ignored });
 
@@ -76,10 +76,10 @@ export const usageAnswer = z.object({
     z.object({
       store: z.string(),
       freeBytes: count,
-      freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
+      freePercent: z.number().describe('Of the space or the inodes, whichever is less'),
       folder: z.string(),
       minFreePercent: z.number().describe('Below this nothing is stored'),
-      storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
+      storing: z.boolean().describe('False: tiles are served but not stored because the disk is full'),
     }),
   ),
   layers: z.array(
@@ -92,7 +92,7 @@ export const usageAnswer = z.object({
       tileSets: z.array(
         z.object({
           ...tileSetName,
-          parameters: parameters.nullable().describe('Null: the defaults, or nobody knows'),
+          parameters: parameters.nullable().describe('Null: the defaults, or unknown'),
           ...amount,
           zooms: z.array(z.object({ z: z.number().int(), ...amount })),
         }),

@@ -98,7 +98,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
     const schedule = await scheduleOf(exchange);
     refuseForeignLayer(exchange.caller, schedule.layer);
     if (schedule.origin === 'interface') return schedule;
-    const why = `Schedule ${schedule.name} stands in the configuration file; change it there.`;
+    const why = `Schedule ${schedule.name} is declared in the configuration file; change it there.`;
     throw new HttpProblem('conflict', why);
   }
 }

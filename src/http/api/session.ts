@@ -70,7 +70,7 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
     exchange.change = { target };
     const { current, password } = readBody(exchange, newPasswordBody);
     const known = await authenticator.byPassword(caller.name, current, exchange.source);
-    if (!known) throw new HttpProblem('forbidden', 'The current password is another one.');
+    if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
     await users.change(caller.name, { password });
     exchange.change = { target, after: { passwordChanged: true } };
     const headers = caller.via === 'session' ? await cookieFor(exchange, caller.name) : [];

@@ -139,7 +139,7 @@ export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number)
   return (exchange) => {
     const after = lastEventId(exchange);
     if (streams >= maxStreams) {
-      throw new HttpProblem('too-many-requests', 'Too many are listening already.', ['Retry-After', '10']);
+      throw new HttpProblem('too-many-requests', 'Too many event streams are open.', ['Retry-After', '10']);
     }
     return {
       status: 200,

@@ -1,5 +1,4 @@
-import type { AuditDraft } from '../../access/audit-file.ts';
-import type { AuditLog } from '../../access/audit-log.ts';
+import type { AuditDraft, AuditLog } from '../../access/audit-log.ts';
 import type { Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem, problemOf } from '../problems.ts';

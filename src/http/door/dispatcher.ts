@@ -181,7 +181,10 @@ export function createDispatcher(options: DispatcherOptions) {
   async function handle(route: Route, exchange: Exchange): Promise<Answer> {
     if (route.role === 'public') return route.handler(exchange);
     if (adminRequests >= limits.adminRequests) {
-      throw new HttpProblem('too-many-requests', 'Too much is being asked at once.', ['Retry-After', '1']);
+      throw new HttpProblem('too-many-requests', 'Too many administrative requests at once.', [
+        'Retry-After',
+        '1',
+      ]);
     }
     adminRequests += 1;
     try {
@@ -251,7 +254,7 @@ function watchStream(response: ServerResponse, { holds, intervalMs, log }: Strea
     if (checking) return;
     checking = true;
     const good = await holds().catch((error: unknown) => {
-      log.warn({ err: error }, 'Whether a listener may go on cannot be found out');
+      log.warn({ err: error }, 'The credentials of an event stream could not be checked again');
       return false;
     });
     checking = false;

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../lib/get-or-make.ts';
 import type { PathParams, Target } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
@@ -205,12 +206,7 @@ function indexByFirst(places: readonly Place[]) {
 
 function groupBy<Key, Item>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    if (!group) groups.set(key, [item]);
-  }
+  for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item);
   return groups;
 }
 

@@ -83,12 +83,7 @@ const ROAD: readonly Metric<readonly CountedEvent[]>[] = [
   events('flights_failed', 'flight-failed', 'Flights that failed', 'reason'),
   events('gate_refusals', 'answer-refused', 'Source answers rejected as invalid', 'reason'),
   events('blanks_suspected', 'blank-suspected', 'Suspect blank tiles, kept briefly'),
-  events(
-    'failures_repeated',
-    'failure-repeated',
-    'Requests answered with the failure of a moment ago',
-    'reason',
-  ),
+  events('failures_repeated', 'failure-repeated', 'Requests answered with a recent failure', 'reason'),
   events('reads_refused', 'read-refused', 'Requests refused because too many wait'),
   events('tiles_adopted', 'tile-adopted', 'Tiles read from the cache that a layer has adopted'),
   events(

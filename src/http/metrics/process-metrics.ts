@@ -51,7 +51,7 @@ export function processMetrics(): readonly Metric<Delays>[] {
     {
       kind: 'gauge',
       name: 'tilewarden_event_loop_delay_seconds',
-      help: 'How late the event loop was since the last look at this page, measured every 20 ms',
+      help: 'How late the event loop was since the last scrape, measured every 20 ms',
       labels: ['quantile'],
       read: ({ p50, p99, max }) => [
         [p50 / 1e9, { quantile: '0.5' }],

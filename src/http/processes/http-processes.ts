@@ -102,11 +102,9 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
   async function startAndWait(): Promise<Child> {
     const child = start();
     const said = new Promise<StartReport>((resolve) => child.channel.handle(STARTED, resolve));
-    const died = child.gone.then(
-      (): StartReport => ({ problem: 'A process that answers HTTP ended at its start.' }),
-    );
+    const died = child.gone.then((): StartReport => ({ problem: 'An HTTP process ended at its start.' }));
     const late = clock.sleep(START_PATIENCE, child.channel.closed).then(
-      () => ({ problem: 'A process that answers HTTP did not start in time.' }),
+      () => ({ problem: 'An HTTP process did not start in time.' }),
       () => died,
     );
     const outcome = await Promise.race([said, died, late]);
@@ -123,7 +121,7 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
     children.delete(child);
     if (child.retired || ending.signal.aborted) return;
     const { pid, exitCode: code, signalCode: signal } = child.process;
-    log.warn({ pid, code, signal }, 'a process that answers HTTP ended; another takes its place');
+    log.warn({ pid, code, signal }, 'an HTTP process ended; another one is started');
     const sound = clock.monotonic() - child.bornAt > SOUND_LIFE;
     const wait = sound ? 0 : pause;
     pause = sound ? FIRST_PAUSE : Math.min(pause * 2, LONGEST_PAUSE);
@@ -136,7 +134,7 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
       await startAndWait();
     } catch (error) {
       if (ending.signal.aborted) return;
-      log.error({ err: error }, 'a process that answers HTTP could not be started; it is tried again');
+      log.error({ err: error }, 'an HTTP process could not be started; retrying');
       pause = Math.min(pause * 2, LONGEST_PAUSE);
       void startAfter(pause);
     }
@@ -152,8 +150,7 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
     } catch {
       if (child.retired) return;
       const { pid } = child.process;
-      if (!child.channel.closed.aborted)
-        log.warn({ pid }, 'a process that answers HTTP does not react; it is ended');
+      if (!child.channel.closed.aborted) log.warn({ pid }, 'an HTTP process does not respond; it is killed');
       child.process.kill('SIGKILL');
       await child.gone;
     }

@@ -34,7 +34,7 @@ export function checkLayerQuotas(catalog: Pick<Catalog, 'layer'>, quotas: readon
   const seen = new Set<string>();
   for (const { layer } of quotas) {
     if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
-    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is there twice.`);
+    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is listed twice.`);
     seen.add(layer);
   }
 }

@@ -66,7 +66,7 @@ async function layerQueried(
 function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[]): BoundLayer {
   const [bound, ...others] = queried;
   if (!bound || others.length > 0) {
-    throw badValue('QUERY_LAYERS', 'One layer is asked at a time.');
+    throw badValue('QUERY_LAYERS', 'Only one layer can be queried at a time.');
   }
   const { name, infoFormats } = bound.layer;
   if (!shown.includes(bound)) {
@@ -76,7 +76,7 @@ function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[])
   throw new ServiceException(
     'LayerNotQueryable',
     'QUERY_LAYERS',
-    `Layer ${name} cannot be asked what lies there.`,
+    `Layer ${name} does not support GetFeatureInfo.`,
   );
 }
 
@@ -87,7 +87,7 @@ function checkInfoFormat(
   locator: string,
 ): string {
   if (infoFormats.includes(wanted)) return wanted;
-  const message = `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`;
+  const message = `Layer ${name} has no info format ${shortened(wanted)}; it has ${infoFormats.join(', ')}.`;
   throw new ServiceException(code, locator, message);
 }
 
@@ -143,7 +143,7 @@ export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
 
 function wmtsInfoFormat(layer: Layer, asked: Kvp): string {
   if (layer.infoFormats.length === 0) {
-    const message = `Layer ${layer.name} cannot be asked what lies there.`;
+    const message = `Layer ${layer.name} does not support GetFeatureInfo.`;
     throw new ServiceException('OperationNotSupported', 'GetFeatureInfo', message);
   }
   return checkInfoFormat(layer, required(asked, 'INFOFORMAT'), 'InvalidParameterValue', 'INFOFORMAT');

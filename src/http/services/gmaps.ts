@@ -3,12 +3,11 @@ import type { Format } from '../../domain/format.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
 import { bypassAsked, type Kvp, parametersOf, readKvp } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
 import type { Services } from './open-services.ts';
-import { boundLayer } from './tiles.ts';
+import { layerFor } from './tiles.ts';
 
 const isPreferred = ({ mediaType }: Format) => mediaType === 'image/png';
 const MGMAPS_WORLD = 17;
@@ -34,11 +33,10 @@ function createMercatorService(
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
   return remembering(async (exchange) => {
-    const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
+    const asked = readKvp(exchange.query);
     const index = placeOf(asked);
-    const bound = boundLayer(catalog, required(asked, 'LAYERS'));
+    const bound = await layerFor(exchange, catalog, required(asked, 'LAYERS'));
     const { layer } = bound;
-    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
     const { gridSet } = webMercatorSubset(layer);
     const { columns, rows } = levelOf(gridSet, index.z);
     checkCoordinate('X', index.x, columns);

@@ -15,7 +15,7 @@ const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
  * The key-value pairs of a query, names in any case. A name that is given twice with different values is refused when
  * it is looked up, and not before: of names that nobody looks up we need not have an opinion.
  */
-export function readKvp(query: string, refusal: (name: string) => Error): Kvp {
+export function readKvp(query: string, refusal = givenTwice): Kvp {
   const values = new Map<string, string>();
   const contradictory = new Set<string>();
   for (const [key, value] of new URLSearchParams(query)) {
@@ -27,6 +27,10 @@ export function readKvp(query: string, refusal: (name: string) => Error): Kvp {
     if (contradictory.has(name)) throw refusal(name);
     return values.get(name) || null;
   };
+}
+
+function givenTwice(name: string): Error {
+  return invalid(`The parameter ${name} is given twice.`);
 }
 
 function isSame(name: string, one: string, other: string): boolean {

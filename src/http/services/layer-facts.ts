@@ -1,5 +1,6 @@
 import { type Bounds, boundsAround } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
@@ -115,4 +116,10 @@ export function legendAddress({ name }: Layer, legend: Legend): Markup {
     ...(legend.height !== null && { HEIGHT: String(legend.height) }),
   });
   return markup`${BASE}/service/wms?${query.toString()}`;
+}
+
+/** Each that any of the layers offers, once. */
+export function gridSetsOf(layers: readonly Layer[]): readonly GridSet[] {
+  const used = layers.flatMap(({ gridSubsets }) => gridSubsets.map(({ gridSet }) => gridSet));
+  return [...new Map(used.map((gridSet) => [gridSet.name, gridSet])).values()];
 }

@@ -21,7 +21,7 @@ import {
   wholeNumber,
 } from './values.ts';
 
-const usual = 'as usual when absent or -1';
+const usual = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
 /** `POST /api/v1/tasks` */
@@ -40,7 +40,9 @@ export const taskBody = z.strictObject({
   tileFailureRetryCount: z.int().min(-1).exactOptional().describe(usual),
   tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${usual}`),
   totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
-  idempotencyKey: name.exactOptional().describe('A second request with the same key answers the first task'),
+  idempotencyKey: name
+    .exactOptional()
+    .describe('A second request with the same key is answered with the first task'),
   dryRun: flag.describe('Only answers what the task would be'),
 });
 
@@ -51,7 +53,7 @@ export const taskAnswer = z.object({
   state: z.enum(TASK_STATES),
   tilesProcessed: count,
   tilesTotal: count,
-  secondsRemaining: z.number().describe('-1 while it cannot be told'),
+  secondsRemaining: z.number().describe('-1 while it is unknown'),
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),
   waitingFor: z

@@ -11,7 +11,7 @@ export const layerSourceOptions = z.strictObject({
   resampling: z
     .enum(['bilinear', 'nearest'])
     .default('bilinear')
-    .describe('How a pixel comes about: from the four around its place, or from the nearest'),
+    .describe('Interpolation: between the four nearest pixels, or the nearest one'),
 });
 
 export type LayerSourceOptions = z.output<typeof layerSourceOptions>;

@@ -27,7 +27,7 @@ export class AddressRefused extends Error {
     super(`${hostname} is at ${kind}`);
     this.name = 'AddressRefused';
     this.advice = isNever
-      ? `The map source is at ${kind}, which is never asked.`
+      ? `The map source is at ${kind}, to which no request is sent.`
       : `The map source is at ${kind}, and the configuration file does not name it: set allowPrivate for its host under upstreams there.`;
   }
 }

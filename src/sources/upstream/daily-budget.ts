@@ -100,7 +100,10 @@ export class DailyBudget {
       this.#used = Math.min(limit, count);
       this.#exhausted = taken === 0;
     } catch (error) {
-      log.warn({ err: error }, 'the daily budget of a host could not be read; it is not asked meanwhile');
+      log.warn(
+        { err: error },
+        'the daily budget of a host could not be read; no requests are sent to it meanwhile',
+      );
       this.#blockedUntil = clock.monotonic() + BOOK_PAUSE;
     }
   }
@@ -116,7 +119,7 @@ export class DailyBudget {
     // Another server on the same database may have a clock that is behind, or ours may be set back.
     const dayBefore = time.at(clock.now() - DAY_MS).day;
     book.forget(prefixOf(host), [this.#nameOf(day), this.#nameOf(dayBefore)]).catch((error: unknown) => {
-      log.warn({ err: error }, 'yesterday’s budget of a host could not be forgotten');
+      log.warn({ err: error }, 'yesterday’s budget of a host could not be removed');
     });
   }
 

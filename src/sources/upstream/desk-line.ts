@@ -76,5 +76,5 @@ export function serveDesk(desk: UpstreamDesk, channel: Channel): void {
 
 function refusal(cause: unknown): TilewardenError {
   const details = { cause, reason: 'unexpected' };
-  return new TilewardenError('source-unavailable', 'The map source cannot be asked.', details);
+  return new TilewardenError('source-unavailable', 'No request could be sent to the map source.', details);
 }

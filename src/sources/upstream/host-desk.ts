@@ -368,8 +368,8 @@ export class HostDesk {
     const cause = new HostClosed(this.#options.host, closing);
     const message =
       closing.reason === 'failing'
-        ? 'The map source is failing; it is asked again soon.'
-        : 'The map source is not asked now.';
+        ? 'The map source is failing; it is retried soon.'
+        : 'The map source is paused.';
     return new TilewardenError('source-busy', message, { reason: closing.reason, retryAfterSeconds, cause });
   }
 

@@ -25,7 +25,7 @@ export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions):
     log,
     pause: INTERVAL,
     level: 'debug',
-    failure: 'what other nodes know of hosts cannot be asked',
+    failure: 'what other nodes know of hosts cannot be read',
   });
   const stopListening = book.listen(looks.wake);
   return {

@@ -99,7 +99,10 @@ export class HostShare {
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
-        log.warn({ err: error, upstream: host }, 'this node asks a host one request at a time');
+        log.warn(
+          { err: error, upstream: host },
+          'the share of a host cannot be read; this node sends it one request at a time',
+        );
       this.#failing = true;
     }
     this.#options.changed();
@@ -132,7 +135,7 @@ export class HostShare {
     await book.renew(host, { limit, wanted: 0, held: held() }).catch((error: unknown) => {
       log.warn(
         { err: error, upstream: host },
-        'the share of a host could not be given back; it runs out by itself',
+        'the share of a host could not be released; it expires by itself',
       );
     });
   }

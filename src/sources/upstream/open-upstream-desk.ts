@@ -36,7 +36,10 @@ export function openUpstreamDesk(options: UpstreamDeskOptions) {
 
   function tellOthers(host: string, told: HostNews | null): void {
     options.news?.tell(host, told).catch((error: unknown) => {
-      options.log.debug({ err: error, upstream: host }, 'other nodes were not told how it goes with a host');
+      options.log.debug(
+        { err: error, upstream: host },
+        'the state of a host could not be shared with other nodes',
+      );
     });
   }
 

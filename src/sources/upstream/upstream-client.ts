@@ -49,13 +49,6 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly etag: string | null;
 }
 
-export interface UpstreamLimits {
-  readonly connectMs: number;
-  readonly firstByteMs: number;
-  readonly totalMs: number;
-  readonly maxBytes: number;
-}
-
 export interface UpstreamClientOptions extends Surroundings {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
@@ -70,12 +63,13 @@ export interface UpstreamClientOptions extends Surroundings {
   readonly limits?: Partial<UpstreamLimits>;
 }
 
-const DEFAULT_LIMITS: UpstreamLimits = {
+const DEFAULT_LIMITS = {
   connectMs: 3_000,
   firstByteMs: 15_000,
   totalMs: 60_000,
   maxBytes: 32 * 1024 * 1024,
 };
+export type UpstreamLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 

@@ -51,7 +51,11 @@ export function failureOfStatus(
   const known = { cause: new BadStatus(status, detail), reason: 'status' };
   const patience = { ...known, retryAfterSeconds };
   if (status === 429) {
-    return new TilewardenError('source-busy', 'The map source asks for fewer requests.', patience);
+    return new TilewardenError(
+      'source-busy',
+      'The map source answered that there are too many requests.',
+      patience,
+    );
   }
   if (status < 500) return new TilewardenError('source-bad-answer', REFUSALS.status, known);
   const message = 'The map source answered that it cannot serve now.';

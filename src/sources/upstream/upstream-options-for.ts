@@ -1,28 +1,18 @@
-/** As `upstreamOptions` reads them. */
-export interface UpstreamOptions {
-  readonly concurrency: number;
-  readonly ratePerSecond: number | null;
-  readonly adaptive: boolean;
-  readonly dailyBudget: number | null;
-  readonly quietHours: string[];
-  readonly quietFor: 'tasks' | 'all';
-  readonly timeZone: string;
-  readonly allowPrivate: boolean;
-}
-
-export type UpstreamSettings = Readonly<Record<string, UpstreamOptions>>;
-
 /** Of hosts that the settings do not name, and what they leave out of others. */
-export const USUAL: UpstreamOptions = {
+export const USUAL = {
   concurrency: 8,
-  ratePerSecond: null,
+  ratePerSecond: null as number | null,
   adaptive: true,
-  dailyBudget: null,
-  quietHours: [],
-  quietFor: 'tasks',
+  dailyBudget: null as number | null,
+  quietHours: [] as string[],
+  quietFor: 'tasks' as 'tasks' | 'all',
   timeZone: 'UTC',
   allowPrivate: false,
 };
+
+/** As `upstreamOptions` reads them. */
+export type UpstreamOptions = Readonly<typeof USUAL>;
+export type UpstreamSettings = Readonly<Record<string, UpstreamOptions>>;
 
 /** The settings for a `host:port`: its own, else those of `host`, else the defaults. */
 export function upstreamOptionsFor(upstreams: UpstreamSettings, host: string): UpstreamOptions {

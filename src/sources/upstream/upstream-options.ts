@@ -28,7 +28,7 @@ export const upstreamOptions = z.strictObject({
   adaptive: z
     .boolean()
     .default(USUAL.adaptive)
-    .describe('Whether fewer are sent at once while the host is slow or says that it is too much'),
+    .describe('Send fewer requests at once while the host is slow or overloaded'),
   dailyBudget: whole(1, 1_000_000_000)
     .nullable()
     .default(USUAL.dailyBudget)
@@ -36,11 +36,11 @@ export const upstreamOptions = z.strictObject({
   quietHours: z
     .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
     .default(USUAL.quietHours)
-    .describe('When the host is left alone, e.g. 06:00-22:00, or a list of such'),
+    .describe('When no requests are sent to the host, e.g. 06:00-22:00, or a list of such'),
   quietFor: z
     .enum(['tasks', 'all'])
     .default(USUAL.quietFor)
-    .describe('Who leaves it alone then: tasks only, or people too'),
+    .describe('Whether this holds for tasks only, or for clients too'),
   timeZone: z
     .string()
     .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })

@@ -24,7 +24,7 @@ export const wmtsSourceOptions = z.strictObject({
   absent: z
     .array(z.literal([204, 400, 403, 404, 410]))
     .default([204])
-    .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
+    .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
   ...httpOptions,
 });
 

@@ -35,7 +35,7 @@ export const DRAW = messageKind<DrawingJob, { readonly bytes: Uint8Array<ArrayBu
 /** A few threads that draw; each starts when it is first needed and is replaced when it breaks. */
 export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, log }: DrawingPoolOptions) {
   const places = new Semaphore(threads, { maxWaiting });
-  const died = 'a drawing thread broke; the next picture starts another';
+  const died = 'a drawing thread died; the next picture starts another';
   const all = Array.from({ length: threads }, () =>
     openThread({ start: startThread, errors: errorCopier, log, died }),
   );
@@ -66,7 +66,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
     /** An aborted order leaves the queue at once; one that is being drawn is drawn to its end and thrown away. */
     async draw(job: DrawingJob, { signal, priority }: DrawingOrder): Promise<Buffer> {
       if (places.full) {
-        throw new TilewardenError('source-busy', 'The map is being drawn for too many others.', {
+        throw new TilewardenError('source-busy', 'Too many maps are being drawn.', {
           retryAfterSeconds: 1,
         });
       }

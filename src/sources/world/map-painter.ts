@@ -1,4 +1,5 @@
 import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/canvas';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './clip-path.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
 import { paintDegrees, paintNames } from './label-painter.ts';
@@ -72,9 +73,7 @@ export class MapPainter {
     for (const country of atlas.countries) {
       const tint = gazetteer.get(country.name)?.tint ?? 0;
       const colour = tint < 0 ? style.ice : (style.land[tint % style.land.length] ?? style.ice);
-      const rings = byColour.get(colour) ?? [];
-      rings.push(...country.rings);
-      byColour.set(colour, rings);
+      getOrMake(byColour, colour, () => []).push(...country.rings);
     }
     return byColour;
   }

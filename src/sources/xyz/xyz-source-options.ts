@@ -58,7 +58,7 @@ export const xyzSourceOptions = z
     absent: z
       .array(z.literal([204, 403, 404, 410]))
       .default([204])
-      .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
+      .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
     ...httpOptions,
   })
   .superRefine((options, context) => {
@@ -72,7 +72,7 @@ export const xyzSourceOptions = z
           `holds {${name}}, which is neither a placeholder nor one of keys; known here: ${[...known].join(', ')}`,
         );
       }
-      if (used.has('s') && !options.subdomains) refuse('holds {s}, but subdomains says nothing');
+      if (used.has('s') && !options.subdomains) refuse('holds {s}, but subdomains is empty');
     }
   });
 

@@ -174,7 +174,7 @@ describe('the options of the xyz source', () => {
     [{ url: 'ftp://a.test/{z}/{x}/{y}' }, 'must be an http or https address'],
     [{ url: 'http://a.test/{z}/{x}' }, 'must hold {z}, {x} and {y} (or {-y}), or {quadkey}'],
     [{ url: 'http://u:p@a.test/{z}/{x}/{y}' }, 'must not contain credentials'],
-    [{ url: 'http://{s}.test/{z}/{x}/{y}' }, 'holds {s}, but subdomains says nothing'],
+    [{ url: 'http://{s}.test/{z}/{x}/{y}' }, 'holds {s}, but subdomains is empty'],
     [
       { url: 'http://a.test/{z}/{x}/{y}?k={key}' },
       'holds {key}, which is neither a placeholder nor one of keys',

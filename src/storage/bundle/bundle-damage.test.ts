@@ -77,7 +77,7 @@ it.each([
   await open();
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(await store.get(set, { z: 3, x: 2, y: 1 })).toBeNull();
-  expect(warnings).toEqual(['removed a damaged bundle; its tiles are made anew']);
+  expect(warnings).toEqual(['removed a damaged bundle; its tiles will be created again']);
   await store.putMany(set, 3, [tile(1, 1, 'again')], 0);
   expect((await store.get(set, { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('again');
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
@@ -88,7 +88,7 @@ it('replaces a damaged bundle when the first to notice is a writer', async () =>
   await open();
   expect(await store.putMany(set, 3, [tile(7, 1, 'fresh')], 0)).toEqual({ tiles: 1, bytes: 5 });
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
-  expect(warnings).toEqual(['removed a damaged bundle; its tiles are made anew']);
+  expect(warnings).toEqual(['removed a damaged bundle; its tiles will be created again']);
 });
 
 it('removes a tile whose bytes are not those that were written, and keeps its neighbours', async () => {
@@ -97,7 +97,7 @@ it('removes a tile whose bytes are not those that were written, and keeps its ne
   await open();
   const found = await Promise.all([1, 2, 3].map((x) => store.get(set, { z: 3, x, y: 1 })));
   expect(found.filter((tile) => tile === null)).toHaveLength(1);
-  expect(warnings).toEqual(['removed a damaged tile; it is made anew']);
+  expect(warnings).toEqual(['removed a damaged tile; it will be created again']);
   expect(await collect(store.tiles(set, 3))).toHaveLength(2);
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
 });

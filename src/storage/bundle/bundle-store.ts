@@ -74,7 +74,7 @@ export async function openBundleStore(
     bundleFolder(folderOf(set), z, bundleIndexOf(x), bundleIndexOf(y));
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
-    log.warn({ file: path, key }, 'removed a damaged tile; it is made anew');
+    log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
     await writer.run('discardTile', [{ path, key, checksum: row.checksum, createdAt: row.created_at }]);
     return null;
   }

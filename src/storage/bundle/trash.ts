@@ -45,7 +45,7 @@ export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { cloc
     await removeAbandoned(layout.making, clock);
     await sweepTrash(layout.trash, bytesPerSecond, clock, signal);
   };
-  const failure = 'could not sweep dropped tiles; the next drop tries again';
+  const failure = 'the space of dropped tiles could not be freed; the next drop retries';
   return openRepeater(sweep, { clock, log, pause: SWEEP_INTERVAL, failure });
 }
 

@@ -10,6 +10,7 @@ import {
   type TileRect,
 } from '../../domain/tile-rect.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import {
   isOvertaken,
   MARKS_KEPT,
@@ -63,11 +64,8 @@ export function createMemoryStore(
   const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
 
   function levelForWriting(key: TileSetKey, z: number): Level {
-    const set = sets.get(tileSetId(key)) ?? { key, levels: new Map<number, Level>() };
-    const level: Level = set.levels.get(z) ?? new Map();
-    sets.set(tileSetId(key), set);
-    set.levels.set(z, level);
-    return level;
+    const set = getOrMake(sets, tileSetId(key), () => ({ key, levels: new Map<number, Level>() }));
+    return getOrMake(set.levels, z, () => new Map());
   }
 
   function forgetIfEmpty(key: TileSetKey, z: number): void {

@@ -108,7 +108,10 @@ export class PackReader {
 
   async #discard(set: TileSetKey, z: number, { wanted }: FoundTile): Promise<null> {
     const { log, discard } = this.#options;
-    log.warn({ layer: set.layer, z, x: wanted.x, y: wanted.y }, 'removed a damaged tile; it is made anew');
+    log.warn(
+      { layer: set.layer, z, x: wanted.x, y: wanted.y },
+      'removed a damaged tile; it will be created again',
+    );
     await discard(set, z, [wanted]);
     return null;
   }

@@ -115,8 +115,7 @@ export class PackSweeper {
         await this.#sweepOrphans(woken);
         await this.#audit();
       } catch (error) {
-        if (!signal.aborted)
-          log.warn({ err: error }, 'objects that nobody needs could not be removed; the next try is soon');
+        if (!signal.aborted) log.warn({ err: error }, 'unused objects could not be removed; retrying soon');
         await clock.sleep(LOOK_INTERVAL * 10, signal).catch(() => {});
       }
     }

@@ -235,7 +235,7 @@ export class S3Bucket {
 
   async #send(operation: string, send: (to: { readonly Bucket: string }) => Promise<number>): Promise<void> {
     const sendNow = async () => {
-      if (!this.#breaker.admits()) throw failed('is not asked for a moment, because it failed several times');
+      if (!this.#breaker.admits()) throw failed('is paused for a moment after several failures');
       await this.#try(this.#countOf(operation), send);
     };
     await this.#turns.during(sendNow, undefined, operation === 'get' ? READ_FIRST : 0);

@@ -33,7 +33,7 @@ export const s3StoreOptions = z
       .number()
       .positive()
       .default(10)
-      .describe('Requests that remove objects nobody needs any more; each removes up to 1,000'),
+      .describe('Requests that remove unused objects; each removes up to 1,000'),
   })
   .refine((options) => (options.accessKeyId === undefined) === (options.secretAccessKey === undefined), {
     error: 'accessKeyId and secretAccessKey go together',

@@ -151,7 +151,7 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
         for (let failure = 0; failure < 5; failure++)
           await expect(get()).rejects.toMatchObject({ code: 'store-failed' });
         await expect(get()).rejects.toMatchObject({
-          message: 'The object store is not asked for a moment, because it failed several times.',
+          message: 'The object store is paused for a moment after several failures.',
         });
         proxy.mode = 'pass';
         await eventually('it is asked again', () => get().catch(() => null));

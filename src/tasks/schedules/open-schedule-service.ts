@@ -35,7 +35,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
   const runner = createScheduleRunner({ store, tasks, invalidation, clock, log });
   await takeOver(store, declared, clock);
   const pause = () => Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
-  const failure = 'schedules could not be looked at';
+  const failure = 'schedules could not be checked';
   const looking = lead((signal) =>
     repeat(() => runner.lookAtAll(), { clock, log, pause, failure, level: 'error' }, signal),
   );

@@ -29,16 +29,15 @@ export interface ConsoleMapEvents {
   onTileFailed?(address: string): void;
 }
 
-export interface MapOptions {
+const USUAL = {
   /** The world goes on to the left and right. */
-  readonly wrapX: boolean;
+  wrapX: false,
   /** Another grid set shows the same place when both have a place on earth. */
-  readonly keepsPlace: boolean;
-  readonly maxTilesLoading: number;
-}
-
-/** Of the six connections that browsers allow a host, some are left for everything else. */
-const USUAL: MapOptions = { wrapX: false, keepsPlace: false, maxTilesLoading: 4 };
+  keepsPlace: false,
+  /** Of the six connections that browsers allow a host, some are left for everything else. */
+  maxTilesLoading: 4,
+};
+export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
   readonly map: OlMap;

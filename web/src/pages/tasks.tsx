@@ -19,7 +19,7 @@ type TaskPageAnswer = Answer<'/api/v1/tasks'>;
 
 const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 62;
-const NARROW_ROW_HEIGHT = 96;
+const NARROW_ROW_HEIGHT = 108;
 const PAGE = 500;
 const FAILED = 'failed';
 

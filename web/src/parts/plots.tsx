@@ -1,9 +1,10 @@
 import { type KeyboardEvent, type PointerEvent, useState } from 'react';
-import { bytesText, percentText, timeText } from '../format.ts';
+import { bytesText, momentText, percentText, timeText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 const WIDTH = 600;
 const HEIGHT = 100;
+const HOUR_MS = 3_600_000;
 
 export interface PlotLine {
   readonly name: string;
@@ -35,7 +36,11 @@ export function Plot(props: {
     const step = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
     if (step !== 0) setPlace((at ?? last) + step);
   };
-  const time = (index: number) => timeText(new Date(times[index] ?? 0).toISOString());
+  const precisely = (times[last] ?? 0) - (times[0] ?? 0) < HOUR_MS;
+  const time = (index: number) => {
+    const moment = new Date(times[index] ?? 0).toISOString();
+    return precisely ? momentText(moment) : timeText(moment);
+  };
   return (
     <figure className="plot-box">
       <figcaption className="small quiet legend">

@@ -7,7 +7,7 @@ import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
-import { stylesOf } from '../layer-facts.ts';
+import { gridSetsOf, stylesOf } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
 import { layerFor } from '../tiles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
@@ -148,11 +148,6 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
 
 function rootOf(exchange: Exchange): string {
   return `${exchange.baseUrl}${ROOT}`;
-}
-
-function gridSetsOf(layers: readonly Layer[]): readonly GridSet[] {
-  const used = layers.flatMap(({ gridSubsets }) => gridSubsets.map(({ gridSet }) => gridSet));
-  return [...new Map(used.map((gridSet) => [gridSet.name, gridSet])).values()];
 }
 
 function gridSetNamed(layers: readonly Layer[], name: string): GridSet {

@@ -61,16 +61,11 @@ function describeEntry(place: TilesetsPlace, subset: GridSubset, crsOf: OgcCrsNa
 /** OGC 17-083r4, 6.3, and OGC 20-057, 8.2: all that a client must know to ask for a tile. */
 export function describeTileset(place: TilesetsPlace, subset: GridSubset, crsOf: OgcCrsNames): object {
   const { layer, kind, style } = place;
-  const crs = crsOf(subset.gridSet);
   const box = geographicBoxOf(subset);
   return {
-    title: tilesetTitle(place, subset),
+    ...describeEntry(place, subset, crsOf),
     ...(layer.description !== '' && { description: layer.description }),
     ...(layer.attribution !== '' && { attribution: layer.attribution }),
-    dataType: kind,
-    crs: crs.uri,
-    tileMatrixSetId: subset.gridSet.name,
-    ...(crs.tileMatrixSetUri !== null && { tileMatrixSetURI: crs.tileMatrixSetUri }),
     ...(style !== null && { style: { id: style } }),
     ...(box && {
       boundingBox: { lowerLeft: box.slice(0, 2), upperRight: box.slice(2), crs: CRS84 },

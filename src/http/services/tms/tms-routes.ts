@@ -62,7 +62,7 @@ function describeTileMap(catalog: Services['catalog']): Handler {
     }
     throw new TilewardenError(
       'grid-set-unknown',
-      `TMS cannot describe ${map.subset.gridSet.name}, whose levels end at different edges; its tiles can be had.`,
+      `TMS cannot describe ${map.subset.gridSet.name}, whose levels end at different edges; its tiles are served.`,
     );
   };
 }
@@ -104,15 +104,13 @@ function outside(subset: GridSubset, { z, x, y }: TileIndex, last: number): Tile
 }
 
 function isFlipped(exchange: Exchange): boolean {
-  if (exchange.query === '') return false;
-  const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
-  return asked('FLIPY')?.toLowerCase() === 'true';
+  return exchange.query !== '' && readKvp(exchange.query)('FLIPY')?.toLowerCase() === 'true';
 }
 
 function checkVersion(exchange: Exchange): void {
   const version = exchange.param('version');
   if (version === '1.0.0') return;
-  throw invalid(`The only version of TMS spoken here is 1.0.0, not ${shortened(version)}.`);
+  throw invalid(`The only supported version of TMS is 1.0.0, not ${shortened(version)}.`);
 }
 
 function folderOf(exchange: Exchange): string {

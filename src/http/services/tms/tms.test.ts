@@ -74,9 +74,9 @@ describe('a tile by TMS', () => {
   });
 
   it.each([
-    ['1.1.0', 400, 'The only version of TMS spoken here is 1.0.0, not 1.1.0.'],
-    ['1.1.0/world', 400, 'only version'],
-    ['1.1.0/world/0/0/0.png', 400, 'only version'],
+    ['1.1.0', 400, 'The only supported version of TMS is 1.0.0, not 1.1.0.'],
+    ['1.1.0/world', 400, 'only supported version'],
+    ['1.1.0/world/0/0/0.png', 400, 'only supported version'],
     ['1.0.0/mars', 404, 'There is no layer mars.'],
     ['1.0.0/mars@EPSG:4326@png/0/0/0.png', 404, 'There is no layer mars.'],
     ['1.0.0/world@EPSG:1@png', 400, 'it has EPSG:900913, EPSG:4326'],

@@ -95,7 +95,7 @@ function checkComposable({ layers, tiled, format, place }: AskedMap): void {
   const [first] = layers;
   const closed = layers.find(({ bound }) => !bound.layer.fullWms);
   if (format.kind !== 'raster') {
-    throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is there as tiles only.`);
+    throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is available as tiles only.`);
   }
   if (!closed && !tiled) return;
   if (layers.length > 1) {
@@ -120,7 +120,7 @@ function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): Serv
   const names = subsets.map((subset) => subset.gridSet.name).join(', ');
   return badValue(
     'BBOX',
-    `The layer is served as tiles, and the box is none of the grid ${names}. GetCapabilities with TILED=true tells the grid.`,
+    `The layer is served as tiles, and the box is not a tile of the grid ${names}; see GetCapabilities with TILED=true.`,
   );
 }
 

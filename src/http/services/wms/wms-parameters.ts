@@ -83,7 +83,7 @@ export function versionOf(asked: Kvp): WmsVersion {
   if (known) return known;
   throw badValue(
     'VERSION',
-    `The versions of WMS spoken here are ${WMS_VERSIONS.join(' and ')}, not ${shortened(given)}.`,
+    `The supported versions of WMS are ${WMS_VERSIONS.join(' and ')}, not ${shortened(given)}.`,
   );
 }
 
@@ -140,7 +140,7 @@ export function subsetsIn(
   const offered = [...new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)))];
   throw invalidCrs(
     version,
-    `Layer ${layer.name} is not there in ${shortened(crs.name)}; it is in ${offered.join(', ')}.`,
+    `Layer ${layer.name} is not available in ${shortened(crs.name)}; it is in ${offered.join(', ')}.`,
   );
 }
 

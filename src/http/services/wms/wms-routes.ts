@@ -15,6 +15,7 @@ import { type Kvp, kvpRoutes } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import {
   badValue,
+  blaming,
   checkService,
   type ExceptionReport,
   readPairs,
@@ -22,6 +23,7 @@ import {
   ServiceException,
   withExceptions,
 } from '../service-exception.ts';
+import { boundLayer } from '../tiles.ts';
 import { createGetMap, type MapServices } from './get-map.ts';
 import { layersAsked } from './map-asked.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
@@ -77,9 +79,7 @@ const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const name = required(asked, 'LAYER');
-    const bound = catalog.layer(name);
-    if (!bound)
-      throw new ServiceException('LayerNotDefined', 'LAYER', `There is no layer ${shortened(name)}.`);
+    const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
     await refuseStrangers(exchange, bound.layer);
     const request = {
       style: asked('STYLE') ?? '',

@@ -2,6 +2,7 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
+import { getOrMake } from '../../../lib/get-or-make.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
@@ -161,13 +162,12 @@ function wgs84Box(layer: Layer): Markup {
 const matrixSetLinks = new WeakMap<GridSubset, Markup>();
 
 function matrixSetLink(subset: GridSubset): Markup {
-  const link = matrixSetLinks.get(subset) ?? writeMatrixSetLink(subset);
-  matrixSetLinks.set(subset, link);
-  return link;
-}
-
-function writeMatrixSetLink(subset: GridSubset): Markup {
-  return markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`;
+  return getOrMake(
+    matrixSetLinks,
+    subset,
+    () =>
+      markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`,
+  );
 }
 
 /** Written without the help of `markup`: of a thousand layers there are a hundred thousand lines. */
@@ -184,9 +184,7 @@ function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
 const levelNames = new WeakMap<GridSet, readonly string[]>();
 
 function escapedLevelNames(gridSet: GridSet): readonly string[] {
-  const names = levelNames.get(gridSet) ?? gridSet.levels.map(({ name }) => escapeXml(name));
-  levelNames.set(gridSet, names);
-  return names;
+  return getOrMake(levelNames, gridSet, () => gridSet.levels.map(({ name }) => escapeXml(name)));
 }
 
 interface Resource {

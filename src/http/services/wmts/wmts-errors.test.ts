@@ -108,7 +108,7 @@ const ERRORS: readonly (readonly [string, number, string, string | null, string]
     501,
     'OperationNotSupported',
     'GetFeatureInfo',
-    'cannot be asked',
+    'does not support GetFeatureInfo',
   ],
   [asking({ REQUEST: 'GetCapabilities', LAYER: 'mars' }), 400, 'InvalidParameterValue', 'LAYER', 'not known'],
   [
@@ -122,7 +122,13 @@ const ERRORS: readonly (readonly [string, number, string, string | null, string]
   [`${REST}/8/5?format=image/png`, 400, 'TileOutOfRange', 'TILEROW', 'Row 8'],
   [`${REST.replace('world', 'mars')}/2/5?format=image/png`, 400, 'InvalidParameterValue', 'LAYER', 'mars'],
   [`${REST.replace('dark', 'neon')}/2/5?format=image/png`, 400, 'InvalidParameterValue', 'STYLE', 'neon'],
-  [`${REST}/2/5/10/10?format=text/plain`, 501, 'OperationNotSupported', 'GetFeatureInfo', 'cannot be asked'],
+  [
+    `${REST}/2/5/10/10?format=text/plain`,
+    501,
+    'OperationNotSupported',
+    'GetFeatureInfo',
+    'does not support GetFeatureInfo',
+  ],
 ];
 
 describe('what is wrong with a WMTS request', () => {

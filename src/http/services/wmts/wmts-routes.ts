@@ -118,5 +118,5 @@ function createGetCapabilities(
 function checkVersions(asked: Kvp): void {
   const accepted = asked('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
-  throw new ServiceException('VersionNegotiationFailed', null, `The only version spoken here is ${VERSION}.`);
+  throw new ServiceException('VersionNegotiationFailed', null, `The only supported version is ${VERSION}.`);
 }
