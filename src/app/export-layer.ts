@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import type { Catalog } from '../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
 import { intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
@@ -30,8 +30,7 @@ type Watched = Pick<ExportOptions, 'signal' | 'onProgress'>;
 
 /** Throws what `exportedPart` throws, and `layer-unknown`. */
 export function exportedLayer(catalog: Pick<Catalog, 'layer'>, order: AreaOrder) {
-  const bound = catalog.layer(order.layer);
-  if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${order.layer}.`);
+  const bound = boundLayer(catalog, order.layer);
   const { set, content } = exportedPart(bound.layer, order);
   const stored = { store: bound.store, storeName: bound.declared?.store ?? '' };
   const polygons = areaIn(content.subset.gridSet, areaOf(order));

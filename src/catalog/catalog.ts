@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { misconfigured } from '../domain/errors.ts';
+import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -169,4 +169,11 @@ export interface BoundLayer {
   source(): TileSource;
   /** What the layer has adopted, opened when first needed; absent: nothing. */
   readonly oldCache?: () => OldCache;
+}
+
+/** Throws `layer-unknown`. */
+export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {
+  const bound = catalog.layer(name);
+  if (bound) return bound;
+  throw new TilewardenError('layer-unknown', `There is no layer ${shortened(name)}.`);
 }

@@ -1,6 +1,5 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
-import { TilewardenError } from '../domain/errors.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
@@ -54,12 +53,6 @@ export type Invalidation = ReturnType<typeof createInvalidation>;
  */
 export function createInvalidation(options: InvalidationOptions) {
   const { catalog, parameters, pipeline, tasks, usesOf, clock } = options;
-
-  function boundLayer(name: string) {
-    const bound = catalog.layer(name);
-    if (bound) return bound;
-    throw new TilewardenError('layer-unknown', `There is no layer ${name}.`);
-  }
 
   /** What there is to mark. */
   async function look(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
@@ -123,7 +116,7 @@ export function createInvalidation(options: InvalidationOptions) {
     selection: TruncationSelection,
     renew: { readonly createdBy: string } | null,
   ): Promise<InvalidationResult> {
-    const { layer, store } = boundLayer(name);
+    const { layer, store } = boundLayer(catalog, name);
     const seen: MarkedSet[] = [];
     for await (const set of setsOf(store, layer.name, selection)) {
       seen.push(await look(store, layer, set, selection));
@@ -144,13 +137,13 @@ export function createInvalidation(options: InvalidationOptions) {
 
     /** What a schedule names; returns how many tiles were marked. */
     async invalidateDraft(draft: TaskDraft): Promise<number> {
-      const { layer } = boundLayer(draft.layer);
+      const { layer } = boundLayer(catalog, draft.layer);
       const { marked } = await invalidate(layer.name, selectionOf(layer, draft), null);
       return sumOfChanges(marked).tiles;
     },
 
     async count(name: string, selection: TruncationSelection): Promise<readonly SelectedTiles[]> {
-      const { layer, store } = boundLayer(name);
+      const { layer, store } = boundLayer(catalog, name);
       const counted: SelectedTiles[] = [];
       for await (const set of setsOf(store, layer.name, selection)) {
         counted.push(await countSelected(store, layer, set, selection));

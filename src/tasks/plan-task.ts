@@ -1,6 +1,6 @@
-import type { BoundLayer } from '../catalog/catalog.ts';
+import { type BoundLayer, boundLayer } from '../catalog/catalog.ts';
 import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
-import { invalid, isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
+import { invalid, isTilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
@@ -39,8 +39,7 @@ const HAIR = 1e-6;
 
 /** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
 export function planTask(draft: TaskDraft, options: PlanOptions) {
-  const bound = options.layer(draft.layer);
-  if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(draft.layer)}.`);
+  const bound = boundLayer(options, draft.layer);
   const type = typeOf(draft.type);
   const everyFormat = type === 'truncate' && draft.format === EVERY_FORMAT;
   if (everyFormat && draft.parameters?.size) throw invalid('parameters cannot be given with format *.');

@@ -86,7 +86,7 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
   it('has fields for formats, grid sets and parameter filters', async () => {
     const { page } = console;
     await console.go('add', 'Add layer');
-    await page.getByRole('button', { name: 'Write it by hand' }).click();
+    await page.getByRole('button', { name: 'Enter manually' }).click();
     await page.getByRole('checkbox', { name: 'image/webp' }).check();
     await page.getByRole('checkbox', { name: 'image/png', exact: true }).uncheck();
     await page.getByLabel('Another grid set').fill('EPSG:4326');
@@ -124,7 +124,7 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/healthz`);
     await page.getByRole('button', { name: 'Read capabilities' }).click();
     await page.getByText('The answer is not XML').waitFor();
-    await page.getByRole('button', { name: 'Write it by hand' }).click();
+    await page.getByRole('button', { name: 'Enter manually' }).click();
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByText('source.url must be an http or https address').first().waitFor();
   });

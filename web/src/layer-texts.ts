@@ -21,7 +21,7 @@ export const LAYER_TEXTS = {
   },
 
   add: {
-    byHand: 'Write it by hand',
+    byHand: 'Enter manually',
     service: 'From a map service',
     url: 'Address of a WMS or WMTS',
     urlHelp:
@@ -56,6 +56,7 @@ export const LAYER_TEXTS = {
     preview: 'Preview',
     previewMap: 'Preview map: arrow keys pan, plus and minus zoom',
     previewFailed: 'Some tiles failed to load. Check the address, layer names and grid sets.',
+    previewBlank: 'Enter the address and layers of the source to see a preview.',
     previewLater: 'The preview needs a grid set that is declared when you save.',
     copyTitle: (name: string) => `Copy ${name}`,
     copyName: (name: string) => `${name} copy`,

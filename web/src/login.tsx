@@ -14,7 +14,7 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
   const signIn = () => send('POST', SESSION_PATH, { name, password }).then(onDone, explain);
   return (
     <main className="login">
-      <Form className="card" onSubmit={() => action.run(signIn)}>
+      <Form className="card stack" onSubmit={() => action.run(signIn)}>
         <span className="brand">
           <Logo />
           {TEXTS.product}

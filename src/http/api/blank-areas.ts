@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { KeptBlankArea } from '../../catalog/blank-areas.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { type BlankArea, blankIsRightIn, polygonOfBounds } from '../../domain/blank-area.ts';
 import { boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
@@ -13,7 +14,6 @@ import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { boundLayer } from '../services/tiles.ts';
 import { readBody } from '../wire/read-body.ts';
 import { parseTile, tileList } from '../wire/tile-selection.ts';
 import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from '../wire/values.ts';

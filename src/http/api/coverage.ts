@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Catalog } from '../../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
@@ -15,7 +15,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { parametersOf } from '../services/kvp.ts';
-import { boundLayer, indexOf } from '../services/tiles.ts';
+import { indexOf } from '../services/tiles.ts';
 import { readQuery } from '../wire/read-body.ts';
 import { amount, bounds, count, tileSetName } from '../wire/values.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BoundLayer } from '../../catalog/catalog.ts';
+import { type BoundLayer, boundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -16,7 +16,6 @@ import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { boundLayer } from '../services/tiles.ts';
 import { bounds, count, texts, time } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
 import { requestedTileSet } from './coverage.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { boundLayer } from '../../catalog/catalog.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { boundLayer } from '../services/tiles.ts';
 import { checkBody, isDryRun, readBody, readQuery } from '../wire/read-body.ts';
 import {
   invalidateBody,

@@ -1,6 +1,5 @@
-import type { Catalog } from '../../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEntries } from '../../catalog/catalog-entries.ts';
-import { shortened, TilewardenError } from '../../domain/errors.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -28,10 +27,8 @@ export function primaryPart({
 }: PrimaryPartDeps): PrimaryPart {
   return {
     async readTile({ set, parameters, tile, bypass }, signal) {
-      const bound = catalog.layer(set.layer);
-      if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(set.layer)}.`);
       const names = { gridSet: set.gridSet, format: set.format, parameters };
-      const tiles = resolveTileSet(bound, names);
+      const tiles = resolveTileSet(boundLayer(catalog, set.layer), names);
       return pipeline.read(bypass ? { ...tiles, bypass } : tiles, tile, signal);
     },
     authenticate: (credentials) => access.authenticate(credentials),

@@ -1,4 +1,5 @@
 import { mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
@@ -12,7 +13,6 @@ import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { boundLayer } from '../services/tiles.ts';
 import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
 
 /** Sections 4.1 to 4.3 of the specification. */

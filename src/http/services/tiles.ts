@@ -1,4 +1,4 @@
-import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
+import { type BoundLayer, boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension } from '../../domain/format.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
@@ -54,13 +54,7 @@ export function createTileService(deps: Services): Handler {
   }
 }
 
-export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {
-  const bound = catalog.layer(name);
-  if (bound) return bound;
-  throw new TilewardenError('layer-unknown', `There is no layer ${shortened(name)}.`);
-}
-
-/** The same, for a caller who may see it. */
+/** For a caller who may see it. */
 export async function layerFor(
   exchange: Exchange,
   catalog: Pick<Catalog, 'layer'>,

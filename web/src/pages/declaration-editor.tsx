@@ -118,6 +118,7 @@ function Preview({ document, needed }: { document: Declaration; needed: readonly
     return found && { ...found, preview: shown };
   }, [offer.data, shown, gridSet]);
   if (offer.problem && needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
+  if (offer.problem && isBlank(document)) return <p className="empty">{WORDS.previewBlank}</p>;
   if (offer.problem) return <ProblemNotice problem={offer.problem} />;
   if (!set) return <p className="empty">{TEXTS.loading}</p>;
   return (
@@ -132,6 +133,11 @@ function Preview({ document, needed }: { document: Declaration; needed: readonly
       {failed && <p className="notice warn small">{WORDS.previewFailed}</p>}
     </div>
   );
+}
+
+/** Nobody has said yet what is to be drawn. */
+function isBlank({ source }: Declaration): boolean {
+  return (source as { readonly layers?: unknown } | undefined)?.layers === '';
 }
 
 /** What the picture depends on: it stands in the address of each tile. */

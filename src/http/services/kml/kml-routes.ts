@@ -1,4 +1,4 @@
-import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
+import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/catalog.ts';
 import { invalid, shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOfExtension } from '../../../domain/format.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
@@ -14,7 +14,7 @@ import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
 import { documentAnswer } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
-import { boundLayer, formatNamed, layerFor } from '../tiles.ts';
+import { formatNamed, layerFor } from '../tiles.ts';
 import { type KmlLayer, rootDocument, tileDocument } from './kml-documents.ts';
 
 const ROOT = '/service/kml';

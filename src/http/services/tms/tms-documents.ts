@@ -1,4 +1,4 @@
-import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
+import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds } from '../../../domain/bounds.ts';
 import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import type { Format } from '../../../domain/format.ts';
@@ -9,7 +9,7 @@ import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import { titleOf } from '../layer-facts.ts';
-import { boundLayer, formatNamed } from '../tiles.ts';
+import { formatNamed } from '../tiles.ts';
 
 const VERSION = '1.0.0';
 const WEB_MERCATOR = 3857;

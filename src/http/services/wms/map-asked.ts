@@ -1,4 +1,4 @@
-import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
+import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds, MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
@@ -9,7 +9,6 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Kvp } from '../kvp.ts';
 import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
-import { boundLayer } from '../tiles.ts';
 import {
   type AskedCrs,
   isYFirst,

@@ -1,4 +1,4 @@
-import type { Catalog } from '../../../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../../../catalog/catalog.ts';
 import { isTilewardenError, shortened } from '../../../domain/errors.ts';
 import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
@@ -23,7 +23,6 @@ import {
   ServiceException,
   withExceptions,
 } from '../service-exception.ts';
-import { boundLayer } from '../tiles.ts';
 import { createGetMap, type MapServices } from './get-map.ts';
 import { layersAsked } from './map-asked.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
