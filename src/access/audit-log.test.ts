@@ -74,6 +74,16 @@ describe('the audit log', () => {
     expect(await log.read({ limit: 10 })).toMatchObject([{ id: '1' }]);
   });
 
+  it('is read from its end on, however long its lines are', async () => {
+    const { log } = open();
+    const ids = Array.from({ length: 20 }, (_, i) => String(i));
+    const after = 'é'.repeat(30_000);
+    for (const id of ids) await log.record(change(id, { after }));
+    const entries = await log.read({ limit: 100 });
+    expect(entries.map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(entries.every((entry) => entry.after === after)).toBe(true);
+  });
+
   it('shows a change once, and one that never ended as unknown', async () => {
     const { log } = open();
     await log.record({ ...change('1'), phase: 'begun', outcome: null });

@@ -81,7 +81,7 @@ describe('the end of a task', () => {
     expect(outcomeOf(done)).toBe(
       [
         'Task 7, seed world, is done',
-        '  5,461 of 5,461 tiles · 2,300 made · 40 present · 12 blank · 3.3 MiB · 150 upstream requests · 3 failed · in 1 min 30 s',
+        '  5,461 of 5,461 tiles · 2,300 created · 40 already cached · 12 blank · 3.3 MiB · 150 upstream requests · 3 failed · in 1 min 30 s',
         '  failed at 6/8/4: The map server cannot be reached.',
         '  Retry the failed tiles: tilewarden tasks retry 7',
       ].join('\n'),

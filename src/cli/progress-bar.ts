@@ -32,8 +32,7 @@ export function progressFacts(task: TaskDocument): string {
 /** How a task ended, with what there is to know about failures. */
 export function outcomeOf(task: TaskDocument): string {
   const { id, type, layer, state, reason, counters, errors } = task;
-  const ending =
-    state === 'done' ? 'is done' : `was aborted: ${withLocalTimes(reason ?? 'no reason is known')}`;
+  const ending = state === 'done' ? 'is done' : `was aborted: ${withLocalTimes(reason ?? 'reason unknown')}`;
   const lines = [`Task ${id}, ${type} ${layer}, ${ending}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
   const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
@@ -43,13 +42,13 @@ export function outcomeOf(task: TaskDocument): string {
 function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
   const { made, present, removed, blank, failed, bytes, upstreamRequests } = counters;
   const seeding = [
-    `${countOf(made)} made`,
-    `${countOf(present)} present`,
+    `${countOf(made)} created`,
+    `${countOf(present)} already cached`,
     blank > 0 ? `${countOf(blank)} blank` : '',
     sizeOf(bytes),
     amountOf(upstreamRequests, 'upstream request'),
   ];
-  const truncating = [`${countOf(removed)} removed`, sizeOf(bytes)];
+  const truncating = [`${countOf(removed)} deleted`, sizeOf(bytes)];
   return [
     `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
     ...(type === 'truncate' ? truncating : seeding),

@@ -1,5 +1,5 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
-import { closestName } from '../lib/closest-name.ts';
+import { hintFor } from '../lib/closest-name.ts';
 import {
   CLIENT_FLAGS,
   type Command,
@@ -74,12 +74,7 @@ function resultOf(action: Action, task: TaskDocument): string {
 function actionNamed(word: string): Action {
   const action = ACTIONS.find((name) => name === word);
   if (action) return action;
-  const meant = closestName(word, ACTIONS);
-  throw misuse(
-    meant
-      ? `Unknown action ${word}. Did you mean ${meant}?`
-      : `Unknown action ${word}; there are ${ACTIONS.join(', ')}.`,
-  );
+  throw misuse(`Unknown action ${word}; ${hintFor(word, ACTIONS)}`);
 }
 
 function taskId(action: Action, id: string | undefined): string {

@@ -2,10 +2,15 @@ import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { declarationOf } from '../http/wire/schedule-document.ts';
-import { closestName, someOf } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import { adoptionProblems, type LayersByName, scheduleProblems, sourceProblems } from './check-sources.ts';
+import {
+  adoptionProblems,
+  type LayersByName,
+  scheduleProblems,
+  sourceProblems,
+  unknownName,
+} from './check-sources.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { attempt, resolveSettings, toDeclaration } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
@@ -101,10 +106,4 @@ function checkGridSetNames(
     problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
   }
   return false;
-}
-
-function unknownName(what: string, name: string, known: readonly string[]): string {
-  const meant = closestName(name, known);
-  const hint = meant ? `did you mean ${meant}?` : `there are ${someOf(known)}`;
-  return `names the ${what} ${name}, which is not declared; ${hint}`;
 }

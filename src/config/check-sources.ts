@@ -4,7 +4,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { closestName, someOf } from '../lib/closest-name.ts';
+import { hintFor } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
@@ -73,11 +73,13 @@ function problemOfLayer(
 ): Problem | null {
   const below = byName.get(source.layer);
   if (!below) {
-    const meant = closestName(source.layer, byName.keys());
-    const hint = meant ? `did you mean ${meant}?` : `there are ${someOf([...byName.keys()])}`;
-    return { path: ['layer'], message: `names the layer ${source.layer}, which is not declared; ${hint}` };
+    return { path: ['layer'], message: unknownName('layer', source.layer, [...byName.keys()]) };
   }
   return problemOfChain(layer, byName) ?? problemOfDrawing(layer, source, below, gridSets);
+}
+
+export function unknownName(what: string, name: string, known: readonly string[]): string {
+  return `names the ${what} ${name}, which is not declared; ${hintFor(name, known)}`;
 }
 
 function problemOfChain(layer: Declared, byName: LayersByName): Problem | null {

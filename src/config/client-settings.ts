@@ -18,7 +18,7 @@ export type Credentials =
 
 export const CLIENT_OVERRIDES = [
   { flag: 'server', placeholder: 'URL', help: 'the running server (http://127.0.0.1:8080)' },
-  { flag: 'user', placeholder: 'NAME', help: 'who is asking (admin)' },
+  { flag: 'user', placeholder: 'NAME', help: 'user name (admin)' },
   {
     flag: 'password',
     placeholder: 'PASSWORD',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
-import { closestName, someOf } from '../lib/closest-name.ts';
+import { hintFor, someOf } from '../lib/closest-name.ts';
 import { invalid, misconfigured, shortened, TilewardenError } from './errors.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
@@ -97,9 +97,7 @@ export function refuseUnknownParameters(
     const filter = filters.find((one) => one.name === name.toUpperCase());
     if (filter && (value !== '' || filter.defaultValue === '')) continue;
     if (filter) throw invalid(`parameters.${filter.name} must not be empty; leave it out for its default.`);
-    const meant = closestName(name, known);
-    const there = known.length === 0 ? 'the layer has none.' : `there are ${known.join(', ')}.`;
-    throw invalid(`parameters.${shortened(name)} is unknown; ${meant ? `did you mean ${meant}?` : there}`);
+    throw invalid(`parameters.${shortened(name)} is unknown; ${hintFor(name, known)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
-import { closestName } from '../lib/closest-name.ts';
+import { hintFor } from '../lib/closest-name.ts';
 
 /** Where something stands in a body, both counted from 1. */
 export interface WirePlace {
@@ -51,9 +51,7 @@ export function requireFields({ name, text, nothing, place }: WireElement): void
 export function refuseUnknownFields({ name, children }: WireElement, known: readonly string[]): void {
   const unknown = children.find((child) => !known.includes(child.name) && !child.name.startsWith('@'));
   if (!unknown) return;
-  const meant = closestName(unknown.name, known);
-  const there = known.length === 0 ? 'it has none' : `there are ${known.join(', ')}`;
-  const hint = meant ? `did you mean ${meant}?` : there;
+  const hint = hintFor(unknown.name, known);
   throw bodyProblem(`${shortened(unknown.name)} is not a field of ${name}; ${hint}`, unknown.place);
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { closestName } from '../lib/closest-name.ts';
+import { hintFor } from '../lib/closest-name.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
@@ -136,11 +136,7 @@ function pick<Layer>(
   return only.map((name) => {
     const found = byName.get(name);
     if (found) return found;
-    const meant = closestName(name, [...byName.keys()]);
-    const some = [...byName.keys()].slice(0, 20).join(', ');
-    throw invalid(
-      `The service has no layer ${name}; ${meant ? `did you mean ${meant}?` : `it has ${some}.`}`,
-    );
+    throw invalid(`The service has no layer ${name}; ${hintFor(name, [...byName.keys()])}`);
   });
 }
 

@@ -37,6 +37,12 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
 
+/** Which name was probably meant, or else what there is: `did you mean roads?`, `there are roads, rivers`. */
+export function hintFor(given: string, names: readonly string[]): string {
+  const meant = closestName(given, names);
+  return meant ? `did you mean ${meant}?` : `there are ${someOf(names)}`;
+}
+
 const MOST_NAMED = 20;
 
 /** Names for a message, not more than one can read: `a, b, c and 7 more`; `none` where there are none. */

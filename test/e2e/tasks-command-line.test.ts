@@ -73,7 +73,9 @@ describe('seeding from the command line', () => {
       'png',
     );
     expect(seed).toMatchObject({ code: 0, stderr: '' });
-    expect(seed.stdout).toMatch(/^Task 1, seed roads, is done\n {2}85 of 85 tiles · 85 made · 0 present/m);
+    expect(seed.stdout).toMatch(
+      /^Task 1, seed roads, is done\n {2}85 of 85 tiles · 85 created · 0 already cached/m,
+    );
     await server.expectTiles(tilesOf(0, 3), { cache: 'HIT' });
 
     wms.version = 2;
@@ -110,7 +112,7 @@ describe('seeding from the command line', () => {
       area,
     );
     expect(truncate).toMatchObject({ code: 0, stderr: '' });
-    expect(truncate.stdout).toContain('1 of 1 tile · 1 removed');
+    expect(truncate.stdout).toContain('1 of 1 tile · 1 deleted');
 
     const all = await command(server, 'tasks', '--all');
     expect(

@@ -109,7 +109,7 @@ describe('POST /masstruncate', () => {
     ['', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
     [
       '<truncateAll><layerName>world</layerName></truncateAll>',
-      /^layerName is not a field of truncateAll; it has none/,
+      /^layerName is not a field of truncateAll; there are none/,
     ],
     ['<truncateAll>world</truncateAll>', /^truncateAll must not be the text "world"/],
     [
