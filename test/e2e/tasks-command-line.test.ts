@@ -209,7 +209,7 @@ describe('a server without accounts and configuration', () => {
     const args = ['seed', 'world', '--zoom-stop', '2', '--parameter', 'STYLES=dark', '--format', 'webp'];
     const seed = await runTilewarden(args, { env: { TILEWARDEN_SERVER: server.url } });
     expect(seed).toMatchObject({ code: 0, stderr: '' });
-    expect(seed.stdout).toContain('21 of 21 tiles · 21 made');
+    expect(seed.stdout).toContain('21 of 21 tiles · 21 created');
     const tile = await fetch(`${server.url}/tiles/world/2/1/1.webp?STYLES=dark`);
     expect([tile.status, tile.headers.get('x-cache')]).toEqual([200, 'HIT']);
     await server.stop();
@@ -246,7 +246,7 @@ describe('what goes wrong is said in words', () => {
       stderr: '--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not 1,2,3.\n',
     });
     expect((await command(server, 'seed')).stderr).toContain('tilewarden seed LAYER');
-    expect((await command(server, 'tasks', 'cansel', '1')).stderr).toContain('Did you mean cancel?');
+    expect((await command(server, 'tasks', 'cansel', '1')).stderr).toContain('did you mean cancel?');
     expect((await command(server, 'tasks', 'cancel')).stderr).toContain('needs the number of a task');
 
     const made = await server.request(
