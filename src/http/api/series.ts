@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Amount } from '../../quota/usage-report.ts';
-import type { TileTally } from '../metrics/tile-counts.ts';
+import type { TileBatch } from '../metrics/tile-counts.ts';
 import { time } from '../wire/values.ts';
 
 const MINUTE_MS = 60_000;
@@ -28,13 +28,10 @@ export const seriesAnswer = z.object({
   missMilliseconds: column.describe('Of all misses of the step together'),
 });
 
-export interface TrafficSeries extends TileTally {
-  /** The last day, minute by minute; the last minute is the one that runs. */
-  document(): object;
-}
+export type TrafficSeries = ReturnType<typeof createTrafficSeries>;
 
 /** How tiles were answered in the last day: one number of each kind for a minute, 100 KB in all. */
-export function createTrafficSeries(clock: Clock, evicted: () => Amount): TrafficSeries {
+export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
   const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
   /** The first and the current one; nothing has been counted before the first. */
@@ -73,7 +70,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount): Traffi
   }
 
   return {
-    add(batch) {
+    add(batch: TileBatch): void {
       turn();
       add('hits', batch.HIT);
       add('misses', batch.MISS);
@@ -84,7 +81,8 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount): Traffi
       for (const [code, count] of batch.failures) if (!NOT_OURS.has(code)) add('failed', count);
     },
 
-    document() {
+    /** The last day, minute by minute; the last minute is the one that runs. */
+    document(): object {
       turn();
       countEvictions();
       const length = Math.min(MINUTES, minute - begun + 1);

@@ -12,10 +12,7 @@ export interface Match extends Target {
   readonly allow: string;
 }
 
-export interface Router {
-  /** `target` as it stands in the request line. */
-  match(method: string, target: string): Match;
-}
+export type Router = ReturnType<typeof createRouter>;
 
 /** Below these an unknown path asks for credentials first, so that a stranger learns nothing by trying paths. */
 const CLOSED_AREAS: ReadonlySet<string> = new Set(['rest', 'api', 'masstruncate', 'diskquota', 'metrics']);
@@ -54,7 +51,7 @@ interface SegmentPattern {
  * Finds routes by path. Paths are taken apart before they are decoded, and each segment is decoded once:
  * that is what lets a layer's name hold a slash, a dot or a percent sign.
  */
-export function createRouter(routes: readonly Route[], prefixes: readonly string[]): Router {
+export function createRouter(routes: readonly Route[], prefixes: readonly string[]) {
   checkRoutes(routes);
   const placesFor = createPlaceIndex(routes);
   const folders = prefixes.map((prefix) => `${prefix}/`).sort((a, b) => b.length - a.length);
@@ -62,7 +59,8 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   const remembered = new Map<string, Match>();
 
   return {
-    match(method, target) {
+    /** `target` as it stands in the request line. */
+    match(method: string, target: string): Match {
       if (method !== 'GET') return find(method, target);
       const known = remembered.get(target);
       if (known) return known;

@@ -8,15 +8,7 @@ import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 
-export interface WebAsset {
-  /** From the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
-  readonly path: string;
-  readonly contentType: string;
-  readonly bytes: Buffer;
-  /** Worked out when first asked for; null when packing does not pay. */
-  packed(): Promise<Buffer | null>;
-  readonly etag: string;
-}
+export type WebAsset = ReturnType<typeof createWebAsset>;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -58,14 +50,16 @@ export async function loadWebAssets(folder: string): Promise<readonly WebAsset[]
   );
 }
 
-function createWebAsset(path: string, bytes: Buffer): WebAsset {
+/** `path`: from the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
+function createWebAsset(path: string, bytes: Buffer) {
   let packing: Promise<Buffer | null> | null = null;
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return {
     path,
     contentType: contentTypeOf(path) ?? 'application/octet-stream',
     bytes,
-    packed() {
+    /** Worked out when first asked for; null when packing does not pay. */
+    packed(): Promise<Buffer | null> {
       packing ??= pack(bytes);
       return packing;
     },

@@ -158,25 +158,16 @@ export const BASE: Markup = { markup: '\0' };
 /** Writes a document about layers, one step for each layer or so. */
 export type DocumentWriter = (layers: readonly Layer[], service: ServiceDescription) => Iterable<string>;
 
-/** A document without the address of the server, which every caller may call by another name. */
-interface DocumentTemplate {
-  readonly layers: readonly Layer[];
-  readonly pieces: readonly string[];
-  /** Of all pieces as UTF-8. */
-  readonly bytes: number;
-  /** How often the address stands in it. */
-  readonly addresses: number;
-  readonly digest: string;
-}
+type DocumentTemplate = Awaited<ReturnType<typeof writeTemplate>>;
 
 /** Characters that are written before others get their turn; a few milliseconds. */
 const PIECE = 64 * 1024;
 
-async function writeTemplate(
-  write: DocumentWriter,
-  layers: readonly Layer[],
-  service: ServiceDescription,
-): Promise<DocumentTemplate> {
+/**
+ * A document without the address of the server, which every caller may call by another name: its pieces, their bytes as
+ * UTF-8, how often the address stands in them, and a digest.
+ */
+async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], service: ServiceDescription) {
   const hash = createHash('sha1');
   const pieces: string[] = [];
   let [bytes, addresses, piece] = [0, 0, ''];
@@ -194,7 +185,7 @@ async function writeTemplate(
     await nextTurn();
   }
   end();
-  return { layers, pieces, bytes, addresses, digest: hash.digest('base64url') };
+  return { pieces, bytes, addresses, digest: hash.digest('base64url') };
 }
 
 type AddressedDocument = ReturnType<typeof addressed>;

@@ -100,16 +100,13 @@ export function splitRow(text: string): { readonly row: string; readonly extensi
   throw invalid(`A tile's address ends in a row and an extension such as 12.png.`);
 }
 
-interface TileName {
-  readonly row: string;
-  /** `@2x`: with twice the pixels along each side. */
-  readonly retina: boolean;
-  /** Null: the caller's `Accept` decides. */
-  readonly extension: string | null;
-}
+type TileName = ReturnType<typeof readTileName>;
 
-/** As `splitRow`, where the extension may be missing: `12`, `12.png`, `12@2x`, `12@2x.png`. */
-function readTileName(text: string): TileName {
+/**
+ * As `splitRow`, where the extension may be missing: `12`, `12.png`, `12@2x`, `12@2x.png`. Without one the caller's
+ * `Accept` decides; `@2x` has twice the pixels along each side.
+ */
+function readTileName(text: string) {
   const dot = text.indexOf('.');
   const stem = dot < 0 ? text : text.slice(0, dot);
   const extension = dot < 0 ? null : text.slice(dot + 1);

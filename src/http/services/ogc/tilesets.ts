@@ -193,15 +193,7 @@ function position({ yFirst }: OgcCrs, x: number, y: number): Position {
   return yFirst ? [y, x] : [x, y];
 }
 
-/** How a grid set's CRS is named and its coordinates are written in OGC API documents. */
-interface OgcCrs {
-  readonly uri: string;
-  readonly yFirst: boolean;
-  readonly orderedAxes: readonly [string, string];
-  readonly wellKnownScaleSet: string | null;
-  /** Of a tile matrix set that the OGC has registered; null for others. */
-  readonly tileMatrixSetUri: string | null;
-}
+type OgcCrs = ReturnType<typeof describeCrs>;
 
 export type OgcCrsNames = (gridSet: GridSet) => OgcCrs;
 
@@ -216,7 +208,8 @@ export function createOgcCrsNames(): OgcCrsNames {
   return (gridSet) => describeCrs(gridSet, names);
 }
 
-function describeCrs(gridSet: GridSet, names: CrsNames): OgcCrs {
+/** How a grid set's CRS is named and its coordinates are written in OGC API documents. */
+function describeCrs(gridSet: GridSet, names: CrsNames) {
   const registered = REGISTERED.has(gridSet.name);
   const { urn, yFirst, wellKnownScaleSet } = names(gridSet);
   // OGC 17-083r4, annex D.2: it is defined in CRS84, longitude first.
@@ -227,6 +220,7 @@ function describeCrs(gridSet: GridSet, names: CrsNames): OgcCrs {
     orderedAxes: axesOf(gridSet, longitudeFirst ? false : yFirst),
     wellKnownScaleSet:
       wellKnownScaleSet && `http://www.opengis.net/def/wkss/OGC/1.0/${lastOf(wellKnownScaleSet)}`,
+    /** Null unless the OGC has registered the tile matrix set. */
     tileMatrixSetUri: registered ? `http://www.opengis.net/def/tilematrixset/OGC/1.0/${gridSet.name}` : null,
   };
 }
