@@ -35,7 +35,7 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
   afterAll(() => stores.close());
 
   /** A layer in a store of its own, named alike, whose export takes two parts to upload. */
-  async function fillLayer(): Promise<string> {
+  async function fillLayer() {
     const name = randomBytes(6).toString('hex');
     const { set } = exportedPart(layerNamed(name), { layer: name });
     const store = await stores.open(name);
@@ -49,7 +49,15 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
       await store.putMany(set, z, tiles, 0);
     }
     await store.close();
-    return name;
+    const bucket = await stores.bucket(name);
+    whenOver(() => bucket.close());
+    const folder = `${(await stores.options(name)).prefix}exports/`;
+    /** Of exports in the bucket, whole or not. */
+    const kept = async () => [
+      ...(await bucket.list(folder, null)).objects,
+      ...(await bucket.unfinished(folder)),
+    ];
+    return { name, kept };
   }
 
   /** With faults on its ways to the database and to S3. */
@@ -82,16 +90,6 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
     return { exports, start, s3, way, folder, said };
   }
 
-  /** Names of what is kept of exports in the bucket, whole or not. */
-  async function kept(name: string): Promise<readonly string[]> {
-    const bucket = await stores.bucket(name);
-    const { prefix } = await stores.options(name);
-    const folder = `${prefix}exports/`;
-    const found = [...(await bucket.list(folder, null)).objects, ...(await bucket.unfinished(folder))];
-    bucket.close();
-    return found.map(({ key }) => key);
-  }
-
   type Node = Awaited<ReturnType<typeof openNode>>;
 
   async function over({ exports }: Node, id: string) {
@@ -105,16 +103,12 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
   }
 
   /** It is done, can be read, and is all that is kept. */
-  async function expectWhole(node: Node, id: string, name: string): Promise<void> {
+  async function expectWhole(node: Node, id: string, kept: () => Promise<readonly object[]>): Promise<void> {
     const { document, read } = await over(node, id);
     expect(document).toMatchObject({ state: 'done', tiles: TILES, expected: TILES, reason: null });
     const bytes = await read(0, (document.bytes ?? 0) - 1);
     expect(bytes && (await buffer(bytes)).length).toBe(document.bytes);
-    await eventually(
-      'nothing else is kept',
-      () => kept(name),
-      (names) => names.length === 1,
-    );
+    await eventually('nothing else is kept', async () => (await kept()).length === 1);
     expect(readdirSync(node.folder)).toEqual([]);
   }
 
@@ -127,7 +121,7 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
   it.each(['refuse', 'fail', 'hang'] as const)(
     'says that it waits when S3 breaks its upload off (%s), then ends it and leaves nothing unfinished',
     async (mode) => {
-      const name = await fillLayer();
+      const { name, kept } = await fillLayer();
       const node = await openNode(name);
       onRequest(node.s3, /partNumber=2/, () => {
         node.s3.mode = mode;
@@ -139,10 +133,10 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
         async () => (await node.exports.find(id))?.document,
         (shown) => shown?.state === 'pending' && /^The object store /.test(shown.reason ?? ''),
       );
-      expect(await kept(name)).toHaveLength(1);
+      expect(await kept()).toHaveLength(1);
       node.s3.watch = () => {};
       node.s3.mode = 'pass';
-      await expectWhole(node, id, name);
+      await expectWhole(node, id, kept);
     },
   );
 
@@ -157,7 +151,7 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
     'is finished although PostgreSQL goes away while %s, and cannot be listed meanwhile',
     async (...given) => {
       const [, when, isNoticed] = given;
-      const name = await fillLayer();
+      const { name, kept } = await fillLayer();
       const node = await openNode(name);
       let isAway = false;
       onRequest(node.s3, when, () => {
@@ -169,12 +163,12 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
       await expect(node.exports.list()).rejects.toBeInstanceOf(OutOfReach);
       node.s3.watch = () => {};
       node.way.mend();
-      await expectWhole(node, id, name);
+      await expectWhole(node, id, kept);
     },
   );
 
   it('ends when it is deleted at another node, leaves nothing behind, and can be asked for again', async () => {
-    const name = await fillLayer();
+    const { name, kept } = await fillLayer();
     const performer = await openNode(name);
     onRequest(performer.s3, /partNumber=2/, () => {
       performer.s3.mode = 'hang';
@@ -186,12 +180,8 @@ describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
     for (const { exports } of [performer, other]) expect(await exports.find(id)).toBeNull();
     performer.s3.mode = 'pass';
     await eventually('no file is left', () => readdirSync(performer.folder).length === 0);
-    await eventually(
-      'nothing is kept',
-      () => kept(name),
-      (names) => names.length === 0,
-    );
+    await eventually('nothing is kept', async () => (await kept()).length === 0);
     await other.start();
-    await expectWhole(other, id, name);
+    await expectWhole(other, id, kept);
   });
 });
