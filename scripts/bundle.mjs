@@ -55,7 +55,8 @@ function writeEntries(folder) {
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   for (const entry of ENTRIES) {
     const loader = posix.relative(dirname(entry), 'load.cjs');
-    writeFileSync(join(folder, `${entry}.js`), `#!/usr/bin/env node\nrequire('${loader}').enter(module);\n`);
+    const line = `#!/usr/bin/env node\nrequire('${loader}').enter(module);\n`;
+    writeFileSync(join(folder, `${entry}.js`), line, { mode: 0o755 });
   }
 }
 

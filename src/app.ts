@@ -82,6 +82,7 @@ async function openParts(
     await openExports({
       folder: join(settings.data, 'exports'),
       shared: isShared(settings),
+      node: nodeName(settings, settings.server.port),
       fork: keepsInMemory(settings) ? null : (surroundings.forkWorker ?? null),
       database,
       catalog,

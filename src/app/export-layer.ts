@@ -17,8 +17,8 @@ import {
 import { createFolderFiles } from '../export/folder-files.ts';
 import { checkBody } from '../http/wire/read-body.ts';
 import { AREA_FIELDS, areaOf } from '../http/wire/values.ts';
-import { hasCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { isNoRoom } from '../storage/bundle/sqlite-failure.ts';
 import type { StoreFiles } from '../storage/tile-store.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { areaIn, boundsOfArea } from '../tasks/task-area.ts';
@@ -85,8 +85,9 @@ async function exportFrom(
   try {
     return await exportTiles({ ...work, ...exportedLayer(catalog, work) });
   } catch (cause) {
-    if (!hasCode(cause, 'SQLITE_FULL', 'ENOSPC', 'EDQUOT')) throw cause;
-    throw new TilewardenError('store-full', 'There is not enough disk space for the file.', { cause });
+    if (!isNoRoom(cause)) throw cause;
+    const full = `The disk of ${dirname(work.target)} is full: there is not enough space for the file.`;
+    throw new TilewardenError('store-full', full, { cause });
   }
 }
 

@@ -12,6 +12,7 @@ import { createFolderFiles } from '../export/folder-files.ts';
 import type { ExportDocument, Exports } from '../http/api/exports.ts';
 import { createChannel } from '../lib/channel.ts';
 import { isoTime } from '../lib/clock.ts';
+import { OutOfReach } from '../lib/out-of-reach.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
@@ -27,6 +28,8 @@ interface ExportsOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
   /** Whether other nodes perform exports too. */
   readonly shared: boolean;
+  /** The name of this node. */
+  readonly node: string;
   /** Starts a task process; null: this one does it. */
   readonly fork: (() => ChildProcess) | null;
 }
@@ -52,7 +55,7 @@ const TIDY_INTERVAL = 3_600_000;
 
 /** One export after the other on each node. What a stop interrupts goes on here or elsewhere. */
 export async function openExports(options: ExportsOptions): Promise<Exports & { close(): Promise<void> }> {
-  const { folder, database, catalog, shared, fork, clock, log } = options;
+  const { folder, database, catalog, shared, node, fork, clock, log } = options;
   await mkdir(folder, { recursive: true });
   const book = createExportBook<What>(database);
   if (!shared) await book.freeAll();
@@ -102,7 +105,7 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
     );
     await beats.close();
     if (!failure) await end(job, { state: 'done', endedAt: now() }, null);
-    else if (closing.aborted) await end(job, { state: 'pending' }, AT_ONCE);
+    else if (closing.aborted) await book.note(job.row, { ...job.progress, state: 'pending' }, AT_ONCE);
     else await giveUp(job, failure.error);
     await tidyUp();
   }
@@ -122,10 +125,11 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
   async function giveUp(job: Job, error: unknown): Promise<void> {
     if (isTilewardenError(error, 'lease-lost')) return;
     const about = { err: error, export: job.row.id };
-    const known = isTilewardenError(error);
-    const reason = known ? error.message : 'An unexpected failure; see the log of the server.';
-    if (shared && isTilewardenError(error, 'store-failed')) {
-      log.warn(about, 'an export waits because its store fails');
+    const where = shared && isTilewardenError(error, 'store-full') ? `Node ${node}: ` : '';
+    const known = isTilewardenError(error) || error instanceof OutOfReach;
+    const reason = known ? `${where}${error.message}` : 'An unexpected failure; see the log of the server.';
+    if (error instanceof OutOfReach || (shared && isTilewardenError(error, 'store-failed'))) {
+      log.warn(about, 'an export waits because its store or the database fails');
       return end(job, { state: 'pending', reason }, RETRY_PAUSE);
     }
     if (!known) log.error(about, 'an export failed');

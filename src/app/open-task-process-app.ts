@@ -32,13 +32,15 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
       if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
       await documents.declared.refresh();
     });
-    const parts = await opening;
-    open.use(openCounterFeed(parts.tallies, channel, surroundings));
+    // Before the parts are open: whoever asks learns why they cannot be.
     channel.handle(EXPORT, async (work, signal) => {
+      const { catalog } = await opening;
       const { keepExport } = await import('./export-layer.ts');
       const onProgress = (progress: KeptProgress) => channel.tell(EXPORT_PROGRESS, progress);
-      return keepExport(parts.catalog, { ...work, signal, onProgress });
+      return keepExport(catalog, { ...work, signal, onProgress });
     });
+    const parts = await opening;
+    open.use(openCounterFeed(parts.tallies, channel, surroundings));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     // It resolves when the node wants the process to end and its work is handed back.
     return { stopped };

@@ -1,3 +1,4 @@
+import { OutOfReach } from '../lib/out-of-reach.ts';
 import { type ErrorCode, isTilewardenError, TilewardenError } from './errors.ts';
 import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 
@@ -10,10 +11,18 @@ interface WrittenError {
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 
+interface WrittenStranger {
+  readonly message: string;
+  readonly outOfReach: boolean;
+}
+
 /** Failures of the house as plain data, for another process or thread. Of others only the message is told. */
 export const errorCopier = {
-  write(error: unknown): WrittenError | { readonly message: string } {
-    if (!isTilewardenError(error)) return { message: error instanceof Error ? error.message : String(error) };
+  write(error: unknown): WrittenError | WrittenStranger {
+    if (!isTilewardenError(error)) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { message, outOfReach: error instanceof OutOfReach };
+    }
     const { code, message, reason, retryAfterSeconds } = error;
     const closed = hostClosedIn(error);
     return {
@@ -27,8 +36,9 @@ export const errorCopier = {
   },
 
   read(written: unknown): Error {
-    const error = written as WrittenError | { readonly message: string };
-    if (!('code' in error)) return new Error(error.message);
+    const error = written as WrittenError | WrittenStranger;
+    if (!('code' in error))
+      return error.outOfReach ? new OutOfReach(error.message) : new Error(error.message);
     const { code, message, reason, retryAfterSeconds, cause, closed } = error;
     return new TilewardenError(code, message, {
       reason,

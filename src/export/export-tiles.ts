@@ -82,11 +82,11 @@ export async function exportTiles(options: ExportOptions): Promise<ExportResult>
         onProgress({ tiles, expected });
       }
     }
+    return { tiles, present, bytes: writer.finish() };
   } catch (error) {
     writer.close();
     throw error;
   }
-  return { tiles, present, bytes: writer.finish() };
 }
 
 /** Throws `request-invalid` when such a file cannot hold the tiles. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/e2e/server.ts';
+import { eventually } from '../../test/fixtures/eventually.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -38,7 +39,9 @@ describe.each(['sqlite', 'postgres'] as const)('exports in %s', (dialect) => {
     await book.add('a', 'default', { layer: 'roads' });
     const first = await book.take();
     if (!first) throw new Error('nobody waits');
+    expect((await book.list())[0]?.progress.state).toBe('running');
     expect(await book.note(first, first.progress, -1)).toBe(true);
+    await eventually('nobody performs it', async () => (await book.list())[0]?.progress.state === 'pending');
     const second = await book.take();
     if (!second) throw new Error('it was not given to another');
     expect(await book.note(first, { ...DONE, tiles: 7 }, null)).toBe(false);

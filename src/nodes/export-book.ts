@@ -34,9 +34,15 @@ const WAITING: ExportState = {
 /** Exports and who performs them, the same for all nodes. docs/decisions/0290 has the states. */
 export function createExportBook<What>(database: Database) {
   return {
+    /** What nobody performs any more waits. */
     async list(): Promise<readonly BookedExport<What>[]> {
       const rows = await database.query.selectFrom('exports').selectAll().orderBy('run').execute();
-      return rows.map(read);
+      const now = await database.now();
+      return rows.map((row) => {
+        const { progress, ...booked } = read(row);
+        const isFree = row.expires_at !== null && row.expires_at < now;
+        return { ...booked, progress: isFree ? { ...progress, state: 'pending' } : progress };
+      });
     },
 
     /** One that is not over stays as it is, and is answered. */

@@ -1,8 +1,11 @@
 import type { Database } from '../db/database.ts';
+import { orAborted } from '../lib/deferred.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 
 /** Milliseconds after which a node that makes a metatile is taken to be gone. */
 const LEASE = 30_000;
+/** Milliseconds. Without an answer by then the metatile is made without a claim: somebody waits for it. */
+const PATIENCE = 5000;
 /** Milliseconds between attempts while another node makes it. */
 const PAUSE = 150;
 
@@ -19,25 +22,36 @@ export function createFlightClaims(database: Database, instance: string, { clock
   }
 
   return {
-    async take(metatile: string): Promise<(() => void) | null> {
-      const now = await database.now();
-      const row = { metatile, instance, expires_at: now + LEASE };
-      const taken = await database.transaction(null, (query) =>
-        query
-          .insertInto('node_flights')
-          .values(row)
-          .onConflict((conflict) =>
-            conflict.column('metatile').doUpdateSet(row).where('node_flights.expires_at', '<', now),
-          )
-          .returning('metatile')
-          .executeTakeFirst(),
-      );
-      if (!taken) return null;
-      return () =>
-        void release(metatile).catch((error: unknown) =>
-          log.debug({ err: error }, 'a claim on a metatile was not released; it expires'),
+    take(metatile: string): Promise<(() => void) | null> {
+      const taking = take(metatile);
+      // A claim that comes too late would keep others waiting.
+      const letGo = () =>
+        void taking.then(
+          (free) => free?.(),
+          () => {},
         );
+      return orAborted(taking, AbortSignal.timeout(PATIENCE), letGo);
     },
     pause: (signal: AbortSignal) => clock.sleep(PAUSE, signal),
   };
+
+  async function take(metatile: string): Promise<(() => void) | null> {
+    const now = await database.now();
+    const row = { metatile, instance, expires_at: now + LEASE };
+    const taken = await database.transaction(null, (query) =>
+      query
+        .insertInto('node_flights')
+        .values(row)
+        .onConflict((conflict) =>
+          conflict.column('metatile').doUpdateSet(row).where('node_flights.expires_at', '<', now),
+        )
+        .returning('metatile')
+        .executeTakeFirst(),
+    );
+    if (!taken) return null;
+    return () =>
+      void release(metatile).catch((error: unknown) =>
+        log.debug({ err: error }, 'a claim on a metatile was not released; it expires'),
+      );
+  }
 }

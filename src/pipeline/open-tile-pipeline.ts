@@ -229,7 +229,6 @@ class Pipeline implements TilePipeline {
 
   /** A store that fails is no reason to refuse a tile: it is made again. */
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
-    if (this.#copies?.isAway()) return null;
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
     let found: StoredTile | null = null;

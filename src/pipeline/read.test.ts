@@ -50,6 +50,14 @@ describe('a tile that is at hand', () => {
     await until(() => road.pipeline.status().flights === 0);
     expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
   });
+
+  it('comes from copies that its store has on this machine while the database is away', async () => {
+    const road = open({ settings: { memoryTierBytes: 0 } });
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    road.pipeline.guardCopies({ isCurrent: () => false, isAway: () => true, mayShow: async () => true });
+    expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
+  });
 });
 
 describe('reading a tile', () => {

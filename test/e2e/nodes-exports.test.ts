@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { openS3Bucket } from '../../src/storage/s3/s3-bucket.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { openTcpProxy } from '../fixtures/tcp-proxy.ts';
+import { openDatabaseProxy, openTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { temporaryFolder } from './server.ts';
@@ -107,54 +107,48 @@ it('exports are the same on every node: asked of one, listed, downloaded and del
   await b.stop();
 });
 
-it.each(['killed', 'stopped'])(
-  'an export whose node is %s in the middle is finished by another',
-  async (how) => {
-    const cluster = await openCluster();
-    const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
-    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
-    whenOver(() => proxy.close());
-    const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
-    const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
-    await seed(first);
-    proxy.block();
-    const id = await startExport(first);
-    await reached(first, id, 'running');
-    const pids = [first.pid, ...first.workers()];
-    if (how === 'stopped') for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    if (how === 'killed') await first.kill();
-
-    const second = await cluster.serve({ name: 'second' });
-    expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
-    const file = await download(second, id);
-    expect(tilesIn(file)).toBe(TILES);
-    if (how === 'stopped') {
-      proxy.mend();
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
-      await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
-      expect((await download(first, id)).equals(file)).toBe(true);
-      await first.stop();
-    }
-    expect((await download(second, id)).equals(file)).toBe(true);
-    await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
-    await second.stop();
-  },
-);
-
-it('an export waits for an object store that is away, and is finished when it is back', async () => {
+it('an export whose node is stopped in the middle is finished by another, and waking changes nothing', async () => {
   const cluster = await openCluster();
   const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
   const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
   whenOver(() => proxy.close());
   const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
-  const node = await cluster.serve({ workers: 1, store, expectedLog: /./ });
-  await seed(node);
-  proxy.cut();
-  const id = await startExport(node);
-  await eventually('it says what it waits for', async () =>
-    JSON.stringify(await seen(node, id)).includes('The object store'),
-  );
+  const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
+  await seed(first);
+  proxy.block();
+  const id = await startExport(first);
+  await reached(first, id, 'running');
+  const pids = [first.pid, ...first.workers()];
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+
+  const second = await cluster.serve({ name: 'second' });
+  expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
+  const file = await download(second, id);
+  expect(tilesIn(file)).toBe(TILES);
   proxy.mend();
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
+  expect((await download(first, id)).equals(file)).toBe(true);
+  await first.stop();
+  expect((await download(second, id)).equals(file)).toBe(true);
+  await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
+  await second.stop();
+});
+
+it('an export waits for a database that goes away while its process starts, and is finished when it is back', async () => {
+  const cluster = await openCluster();
+  const proxy = await openDatabaseProxy(cluster.database);
+  whenOver(() => proxy.close());
+  const node = await cluster.serve({ workers: 1, database: proxy.address, expectedLog: /./ });
+  await seed(node);
+  const id = await startExport(node);
+  await reached(node, id, 'running');
+  proxy.cut();
+  await eventually('it waits', () => node.stderr().includes('an export waits'));
+  const refused = await node.request('GET', EXPORTS);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  proxy.mend();
+  await eventually('the database is back', async () => (await node.request('GET', EXPORTS)).status === 200);
   expect(await reached(node, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
   expect(tilesIn(await download(node, id))).toBe(TILES);
   await node.stop();

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -25,6 +25,12 @@ stores: { default: { type: bundle, maxOpenBundles: 4 } }
 `;
 
 const ZOOMS = [2, 3, 4, 5, 6, 7];
+
+interface ShownExport {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string | null;
+}
 
 interface DiskServer {
   readonly url: string;
@@ -165,7 +171,11 @@ describe('on a small disk', () => {
   let fillers: string;
 
   beforeAll(async () => {
-    server = await serveOn(temporaryFolder(), 'mount -t tmpfs -o size=32m,nr_inodes=1000 tmpfs $STORES');
+    server = await serveOn(
+      temporaryFolder(),
+      `mount -t tmpfs -o size=32m,nr_inodes=1000 tmpfs $STORES &&
+      mkdir $STORES/../exports && mount -t tmpfs -o size=128k tmpfs $STORES/../exports`,
+    );
     fillers = join(server.disk, 'fillers');
     for (const z of ZOOMS) await cached(server, `${z}/0/0`);
   });
@@ -182,6 +192,24 @@ describe('on a small disk', () => {
     await expectStoring(server, 8);
     await expectTold(server, true);
   });
+
+  it.each(['mbtiles', 'pmtiles'])(
+    'that has no room for a file of type %s, an export says so and leaves nothing of it',
+    async (type) => {
+      const exports = `${server.url}/api/v1/exports`;
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ layer: 'world', type });
+      const { id } = (await (await fetch(exports, { method: 'POST', headers, body })).json()) as ShownExport;
+      const { reason } = await eventually(
+        'it has failed',
+        async () => (await (await fetch(`${exports}/${id}`)).json()) as ShownExport,
+        ({ state }) => state === 'failed',
+      );
+      expect(reason).toMatch(/^The disk of .*exports is full: there is not enough space for the file\.$/);
+      const folder = join(server.disk, '..', 'exports');
+      await eventually('nothing is left', () => readdirSync(folder).length === 0);
+    },
+  );
 
   it('that has no inode left, tiles are served, and kept again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));

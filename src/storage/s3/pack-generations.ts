@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Statements } from '../../db/database.ts';
 import { MARKS_KEPT, TILE_NEWS, type TilePlace } from '../tile-store.ts';
-import { askIndex, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
+import { askIndex, askSoon, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
 /** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
 export function createPackGenerations(database: Database, store: string, index: PackIndex) {
@@ -58,7 +58,7 @@ export function createPackGenerations(database: Database, store: string, index: 
 
   return {
     async read(layer: string, place?: TilePlace): Promise<number> {
-      const { rows } = await askIndex(() => latest(JSON.stringify(layer), place).execute(database.query));
+      const { rows } = await askSoon(() => latest(JSON.stringify(layer), place).execute(database.query));
       return rows[0]?.number ?? 0;
     },
     async raise(layer: string, places?: readonly TilePlace[]): Promise<number> {

@@ -4,6 +4,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { MetatileSize } from '../../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
+import { orAborted } from '../../lib/deferred.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { TILE_NEWS } from '../tile-store.ts';
 
@@ -217,4 +218,12 @@ export async function askIndex<Answer>(question: () => Promise<Answer>): Promise
       cause,
     });
   }
+}
+
+/** Milliseconds. A statement may take longer, but nobody who asks for a tile waits for it. */
+const READER_PATIENCE = 5000;
+
+/** The same for whoever answers a tile, or is about to make one. */
+export function askSoon<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_PATIENCE)));
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Outage, StoredTile } from '../tile-store.ts';
 import type { DiskTier, TileCopy } from './disk-tier.ts';
 import { packKey } from './pack-detail.ts';
-import type { FoundSet, PackIndex, PackRow } from './pack-index.ts';
+import { askSoon, type FoundSet, type PackIndex, type PackRow } from './pack-index.ts';
 import { type PackObject, readPackObject } from './pack-object.ts';
 import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import type { S3Bucket } from './s3-bucket.ts';
@@ -47,8 +47,7 @@ export class PackReader {
   ): Promise<StoredTile | null> {
     const { outage } = this.#options;
     // Nobody waits for a database that is known to be away.
-    const copy = outage.isAway() ? await this.#copyOf(set, tile) : null;
-    if (copy) return copy;
+    if (outage.isAway()) return this.#copyOf(set, tile);
     const first = await this.#find(set, tile).catch(async (error: unknown) => {
       const unasked = await this.#copyOf(set, tile);
       if (unasked) return unasked;
@@ -66,7 +65,7 @@ export class PackReader {
 
   async #find(set: TileSetKey, tile: TileIndex): Promise<FoundTile | null> {
     const moment = this.#options.tier?.moment ?? 0;
-    const answer = await this.#options.index.within(set, tile.z, rectOfTile(tile));
+    const answer = await askSoon(() => this.#options.index.within(set, tile.z, rectOfTile(tile)));
     const row = answer?.rows[0];
     if (!answer || !row) return null;
     const tiles = tilesOf(answer.found, row);

@@ -5,7 +5,12 @@ import { eventually } from '../../../test/fixtures/eventually.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
 import type { Statements } from '../../db/database.ts';
+import { openDatabase } from '../../db/open-database.ts';
+import type { TilewardenError } from '../../domain/errors.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
@@ -168,7 +173,8 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       const copies = createMemoryStore({ type: 'memory' });
       let alone = false;
       let away = false;
-      const outage = { isAway: () => false, mayShow: async () => alone };
+      let known = false;
+      const outage = { isAway: () => known, mayShow: async () => alone };
       const database = { ...stores.database };
       Object.defineProperty(database, 'query', {
         get: () => {
@@ -202,7 +208,31 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       await near.news?.(cursor);
       away = true;
       await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
+      known = true;
+      expect(await text()).toBeNull();
       await near.close();
+    }));
+
+  it('gives up asking a database that says nothing long before a statement does', () =>
+    stores.using(async (store, name) => {
+      await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      const way = await openDatabaseProxy(stores.location);
+      const silent = await openDatabase({ location: way.address, clock: systemClock, log: silentLogger });
+      const far = await stores.open(name, { database: silent });
+      // A connection for each question: to connect has a limit of its own.
+      await Promise.all([silent.now(), silent.now(), silent.now()]);
+      way.block();
+      const statement = silent.now().catch(() => 'the statement');
+      const refused = (error: unknown) => (error as TilewardenError).code;
+      const asked = [
+        far.get(set, { z: 9, x: 1, y: 1 }).catch(refused),
+        far.generation('roads').catch(refused),
+      ];
+      for (const one of asked) expect(await Promise.race([statement, one])).toBe('store-failed');
+      await way.close();
+      await statement;
+      await far.close();
+      await silent.close();
     }));
 
   it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {
