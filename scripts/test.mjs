@@ -1,6 +1,6 @@
 // npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
 // Arguments go to vitest, and leave the check out: npm test -- src/domain
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
 
@@ -9,6 +9,9 @@ const WITHOUT_DATABASE = [
   ...['src/domain', 'src/lib', 'src/raster', 'src/pipeline', 'src/http/wire'],
   ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
 ];
+
+/** Where Linux keeps files in memory, and the bytes that must be free there. */
+const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
 
 requireNode();
 const total = await runAll();
@@ -59,11 +62,20 @@ async function runTests(name, args) {
   const report = join(root, '.build', `tests-${process.pid}-${name}.json`);
   mkdirSync(join(root, '.build'), { recursive: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args]);
+  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], {
+    env: temporaryFolder(),
+  });
   const counts = countTests(report);
   rmSync(report, { force: true });
   // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.
   return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
+}
+
+/** What tests write is soon removed again: on no disk, where there is the choice, which takes a twentieth less processor. */
+function temporaryFolder() {
+  if (process.env.TMPDIR || !existsSync(MEMORY_FILES)) return {};
+  const { bavail, bsize } = statfsSync(MEMORY_FILES);
+  return bavail * bsize < ROOM_FOR_TESTS ? {} : { TMPDIR: MEMORY_FILES };
 }
 
 function countTests(report) {

@@ -146,6 +146,8 @@ async function startAnew(server: TaskServer): Promise<void> {
     (outcome) => outcome === 'MISS',
   );
   await untilStored(server);
+  // Who asks while it is being stored shares its flight, and that is a MISS too.
+  await untilSettled(server);
 }
 
 async function untilStored(server: TaskServer): Promise<void> {
