@@ -21,6 +21,10 @@ const PARTS = [
   ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
   ['test/scenarios/limits.test.ts', 5, 'limits, hanging upstreams and their return with whole servers'],
   ['src/tasks/task-model.test.ts', 3, 'two thousand random histories of tasks'],
+  ['src/raster/', 2, 'thousands of random pictures, whole and damaged'],
+  ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
+  ['src/storage/bundle/at-rest-reader.test.ts', 1, 'five hundred random bundles'],
+  ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
 ];
 
 requireNode();

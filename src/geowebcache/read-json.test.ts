@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { readJson } from './read-json.ts';
 import type { WireElement } from './wire-element.ts';
@@ -153,7 +154,7 @@ describe('reading JSON', () => {
           expect(isTilewardenError(error, 'request-invalid')).toBe(true);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: inLength(300, 20_000) },
     );
   });
 });

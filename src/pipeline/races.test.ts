@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
 
@@ -123,7 +124,7 @@ describe('readers, renewals, truncations, failures and departures in any order',
         }
         await model.finish();
       }),
-      { numRuns: 150 },
+      { numRuns: inLength(60, 2000) },
     );
   });
 });

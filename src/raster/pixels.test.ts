@@ -2,6 +2,7 @@ import { constants, deflateSync, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { encodePng } from './encode-image.ts';
 import { type OrdinaryPng, readOrdinaryPng } from './ordinary-png.ts';
@@ -56,7 +57,7 @@ describe('a PNG that we write', () => {
         await expectExact(image);
         await expectExact(image, 'image/png24');
       }),
-      { numRuns: 150 },
+      { numRuns: inLength(50, 1000) },
     );
   });
 
@@ -68,7 +69,7 @@ describe('a PNG that we write', () => {
         const [width, height] = [1 + (c % (image.width - left)), 1 + (d % (image.height - top))];
         await expectExact(image, 'image/png', { left, top, width, height });
       }),
-      { numRuns: 100 },
+      { numRuns: inLength(40, 1000) },
     );
   });
 
@@ -150,7 +151,7 @@ describe('an ordinary PNG', () => {
           await expectRead(png, width, height);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: inLength(50, 1000) },
     );
   });
 
@@ -159,7 +160,7 @@ describe('an ordinary PNG', () => {
       fc.asyncProperty(images, async (image) => {
         await expectRead(encode(image), image.width, image.height);
       }),
-      { numRuns: 100 },
+      { numRuns: inLength(40, 1000) },
     );
   });
 
@@ -251,7 +252,7 @@ describe('an ordinary PNG', () => {
           }
         }
       }),
-      { numRuns: 100 },
+      { numRuns: inLength(40, 1000) },
     );
   });
 
@@ -273,7 +274,7 @@ describe('an ordinary PNG', () => {
         expect(load(stream, height + 1)).toBe(false);
         if (height > 1) expect(load(stream, height - 1)).toBe(false);
       }),
-      { numRuns: 200 },
+      { numRuns: inLength(60, 2000) },
     );
   });
 

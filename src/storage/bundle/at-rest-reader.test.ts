@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import { makeBundleFile, openForWriting, putToRest, type Sqlite, TILE_BYTES } from './bundle-file.ts';
 import { bundleLayout } from './bundle-layout.ts';
@@ -82,7 +83,7 @@ it('reads from a bundle at rest what SQLite reads from it, whatever was written 
       const expected = rows();
       for (const { key } of list) expect(reader.read(path, key)).toEqual(expected.get(key) ?? null);
     }),
-    { numRuns: 30 },
+    { numRuns: inLength(12, 500) },
   );
 });
 
@@ -94,7 +95,9 @@ it('finds every tile of a full bundle', () => {
     })();
   });
   const reader = new AtRestReader();
-  for (let key = 0; key <= MAX_KEY; key++) expect(reader.read(path, key)).toMatchObject({ checksum: key });
+  const keys = Array.from({ length: MAX_KEY + 1 }, (_, key) => key);
+  const found = keys.map((key) => reader.read(path, key));
+  expect(found.map((row) => (row && row !== 'unsure' ? row.checksum : row))).toEqual(keys);
   expect(reader.read(path, MAX_KEY + 1)).toBeNull();
 });
 
