@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
@@ -70,6 +71,8 @@ function isAlive(pid: number): boolean {
 }
 
 const CALLERS = 12;
+/** Milliseconds. Without it they take the processors from the processes that start meanwhile. */
+const CALLER_PAUSE = 20;
 
 /** Asks for a tile on several connections until it is told to stop; tells what was not answered with 200. */
 function openLoad(url: string, keepAlive = true) {
@@ -94,7 +97,7 @@ function openLoad(url: string, keepAlive = true) {
     });
   const call = async (caller: number) => {
     const agent = new Agent({ keepAlive, maxSockets: 1 });
-    while (!stopped) await once(caller, agent);
+    for (; !stopped; await pause(CALLER_PAUSE)) await once(caller, agent);
     agent.destroy();
   };
   const callers = Array.from({ length: CALLERS }, (_, caller) => call(caller));
