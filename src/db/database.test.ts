@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Migration, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { throughProxy } from '../../test/fixtures/tcp-proxy.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
@@ -185,6 +188,36 @@ it('reading from PostgreSQL goes on while more transactions than it has connecti
   expect(await Promise.all(waiting)).toHaveLength(10);
   await holder.close();
   await waiter.close();
+});
+
+/** Ends every connection as soon as it is made, and passes on in one piece what the server says then. */
+async function openEndingProxy(address: string): Promise<{ readonly port: number }> {
+  const administrator = await openDatabase({ location: address, ...quiet });
+  whenOver(() => administrator.close());
+  const server = createServer((near) => {
+    const { hostname, port } = new URL(address);
+    const far = connect(Number(port), hostname);
+    const held: Buffer[] = [];
+    near.pipe(far).on('data', (chunk: Buffer) => {
+      // BackendKeyData: the letter, four bytes of length, four of the process id. What follows says that it is ready.
+      const key = chunk.indexOf('K\0\0\0');
+      if (key < 0 && held.length === 0) return void near.write(chunk);
+      held.push(chunk);
+      if (key < 0) return;
+      void sql`select pg_terminate_backend(${chunk.readInt32BE(key + 5)})`.execute(administrator.query);
+    });
+    far.on('end', () => near.end(Buffer.concat(held)));
+    for (const socket of [near, far]) socket.on('error', () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenOver(() => server.close());
+  return server.address() as AddressInfo;
+}
+
+it('a connection to PostgreSQL that ends in the moment in which it is made is refused, and harms nothing else', async () => {
+  const address = await places.postgres();
+  const location = throughProxy(address, await openEndingProxy(address));
+  await expect(openDatabase({ location, ...quiet })).rejects.toMatchObject({ code: 'database-unreachable' });
 });
 
 describe('the lock of a server whose stores lie on its own disk', () => {

@@ -159,8 +159,10 @@ function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool
     idle_in_transaction_session_timeout: IDLE_TIMEOUT,
     types: { getTypeParser: parserOf },
   });
-  // Without a listener a connection that breaks while idle would end the process.
+  // Without a listener a connection that breaks would end the process: while it is idle, and in somebody's hands from the
+  // moment in which it is made; the news that it is ready and that it is over may come in one piece.
   pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
+  pool.on('connect', (client) => client.on('error', () => {}));
   return {
     connect: async () => watched(await pool.connect().catch(refuseAway)),
     end: () => pool.end(),
@@ -169,11 +171,6 @@ function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool
 
 function watched(client: pg.PoolClient): PostgresPoolClient {
   let broken = false;
-  // In the hands of somebody it has no listener of the pool's.
-  const onError = () => {
-    broken = true;
-  };
-  client.on('error', onError);
   const ask = async (...statement: readonly unknown[]) => {
     try {
       return await Reflect.apply(client.query, client, statement);
@@ -184,10 +181,7 @@ function watched(client: pg.PoolClient): PostgresPoolClient {
   };
   return {
     query: ask as PostgresPoolClient['query'],
-    release() {
-      client.off('error', onError);
-      client.release(broken);
-    },
+    release: () => client.release(broken),
   };
 }
 
