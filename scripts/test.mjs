@@ -1,6 +1,7 @@
 // npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
 // Arguments go to vitest, and leave the check out: npm test -- src/domain
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
 
@@ -14,6 +15,8 @@ const WITHOUT_DATABASE = [
 const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
 
 requireNode();
+// Ctrl-C reaches the tests too; when they have ended, what they have written is removed.
+process.on('SIGINT', () => {});
 const total = await runAll();
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
 process.exitCode = total.failed > 0 ? 1 : 0;
@@ -62,9 +65,9 @@ async function runTests(name, args) {
   const report = join(root, '.build', `tests-${process.pid}-${name}.json`);
   mkdirSync(join(root, '.build'), { recursive: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], {
-    env: temporaryFolder(),
-  });
+  const TMPDIR = temporaryFolder();
+  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], { env: { TMPDIR } });
+  rmSync(TMPDIR, { recursive: true, force: true });
   const counts = countTests(report);
   rmSync(report, { force: true });
   // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.
@@ -73,9 +76,16 @@ async function runTests(name, args) {
 
 /** What tests write is soon removed again: on no disk, where there is the choice, which takes a twentieth less processor. */
 function temporaryFolder() {
-  if (process.env.TMPDIR || !existsSync(MEMORY_FILES)) return {};
+  const folder = mkdtempSync(join(hasRoomInMemory() ? MEMORY_FILES : tmpdir(), 'tilewarden-tests-'));
+  // PostgreSQL does not run as root, and its user must reach its files.
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+function hasRoomInMemory() {
+  if (process.env.TMPDIR || !existsSync(MEMORY_FILES)) return false;
   const { bavail, bsize } = statfsSync(MEMORY_FILES);
-  return bavail * bsize < ROOM_FOR_TESTS ? {} : { TMPDIR: MEMORY_FILES };
+  return bavail * bsize >= ROOM_FOR_TESTS;
 }
 
 function countTests(report) {
