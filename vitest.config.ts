@@ -16,9 +16,10 @@ class HouseFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    // Notices what hangs. Slowness is no fault: other programs may want the same processors.
-    testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 240_000,
-    hookTimeout: 240_000,
+    // Notices what hangs. Slowness is no fault: other programs may want the same processors. A test has several waits of
+    // PATIENCE_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
+    testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
     // Two more than processors, because some tests mostly wait; not too many whole servers at once.
