@@ -67,7 +67,7 @@ async function runTests(name, args) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const TMPDIR = temporaryFolder();
   const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], { env: { TMPDIR } });
-  rmSync(TMPDIR, { recursive: true, force: true });
+  rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 });
   const counts = countTests(report);
   rmSync(report, { force: true });
   // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.

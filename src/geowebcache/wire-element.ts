@@ -31,7 +31,7 @@ export function childrenNamed(parent: WireElement, name: string): readonly WireE
   return parent.children.filter((child) => child.name === name);
 }
 
-/** Null when it is absent; a problem when it is listed twice. */
+/** Null when it is absent; a problem when it is given twice. */
 export function onlyChild(parent: WireElement, name: string): WireElement | null {
   const [first = null, second] = childrenNamed(parent, name);
   if (second) throw bodyProblem(`${name} is given more than once`, second.place);

@@ -122,7 +122,7 @@ export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable
     const { tileSpanX, tileSpanY } = levelOf(gridSet, z);
     const inner = expandBounds(boundsOfTile(gridSet, z, x, y), -tileSpanX * INSET, -tileSpanY * INSET);
     const box = projection.boundsToWgs84(inner);
-    if (!box) throw invalid(`tiles: ${text} is outside the grid set.`);
+    if (!box) throw invalid(`tiles: ${text} cannot be converted to degrees.`);
     return polygonOfBounds(box);
   });
   return { polygons, crs: 'EPSG:4326' };
