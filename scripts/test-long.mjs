@@ -36,7 +36,7 @@ try {
   await ensureInstalled();
   await ensureBuilt();
   // One after the other: they load the machine enough by themselves.
-  const args = ['run', '--maxWorkers=1', ...parts.map(([file]) => file)];
+  const args = ['run', '--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
   const { ok } = await runNode([tool('vitest', 'vitest'), ...args], { env: { TEST_LENGTH: 'long' } });
   process.exitCode = ok ? 0 : 1;
 } catch (error) {
