@@ -4,12 +4,15 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { PATIENCE_MS } from './test/fixtures/eventually.ts';
 
-/** Whole servers before single rooms: what takes long does not come last, when everybody waits for it. */
-class HouseFirst extends BaseSequencer {
+/** Tests of whole servers, then of rooms that share a database or a bucket: both wait. */
+const LONG = [/\/test\//, /\/src\/(app|db|quota|storage\/s3)\//];
+
+/** What takes long does not come last, when everybody waits for it. */
+class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isHouse = ({ moduleId }: TestSpecification) => moduleId.includes('/test/');
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isHouse), ...sorted.filter((file) => !isHouse(file))];
+    const place = ({ moduleId }: TestSpecification) =>
+      [...LONG, /^/].findIndex((room) => room.test(moduleId));
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
 }
 
@@ -40,6 +43,6 @@ export default defineConfig({
     ],
     setupFiles: ['test/fixtures/each-file.ts'],
     globalSetup: ['scripts/build-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
-    sequence: { sequencer: HouseFirst },
+    sequence: { sequencer: LongFirst },
   },
 });

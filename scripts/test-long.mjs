@@ -16,6 +16,7 @@ const PARTS = [
   ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
   ['test/security/mutated-bodies.test.ts', 8, 'three hundred slips in the body of every changing route'],
   ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],
+  ['test/security/policy-matrix.test.ts', 1, 'every caller with every method on every path'],
   ['test/security/login-flood.test.ts', 2, 'five thousand wrong logins'],
   ['test/security/slow-connections.test.ts', 1, 'four thousand slow connections'],
   ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
@@ -24,6 +25,7 @@ const PARTS = [
   ['src/raster/', 2, 'thousands of random pictures, whole and damaged'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
   ['src/storage/bundle/at-rest-reader.test.ts', 1, 'five hundred random bundles'],
+  ['src/storage/bundle/bundle-processes.test.ts', 1, 'sixty truncations while another process writes'],
   ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
 ];
 

@@ -89,7 +89,7 @@ describe('a seed', () => {
     const ids = [];
     for (let i = 0; i < 3; i++) {
       ids.push(
-        (await service.create({ layer: 'roads', zoomStart: 4 + i, zoomStop: 4 + i, threadCount: 2 }, 'me'))
+        (await service.create({ layer: 'roads', zoomStart: 3 + i, zoomStop: 3 + i, threadCount: 2 }, 'me'))
           .id,
       );
     }
@@ -250,17 +250,17 @@ describe('a restart', () => {
     const { road, ended } = opened;
     const gate = createGate();
     road.source.answer = async (request, number) => {
-      if (number >= 30) await Promise.race([gate.opened, abortOf(request.signal)]);
+      if (number >= 8) await Promise.race([gate.opened, abortOf(request.signal)]);
       return road.source.draw(request);
     };
-    const first = await opened.service.create({ layer: 'roads', zoomStop: 5 }, 'me');
-    const second = await opened.service.create({ layer: 'roads', zoomStop: 4, type: 'reseed' }, 'me');
-    await until(() => road.source.requests.length >= 31);
+    const first = await opened.service.create({ layer: 'roads', zoomStop: 4 }, 'me');
+    const second = await opened.service.create({ layer: 'roads', zoomStop: 3, type: 'reseed' }, 'me');
+    await until(() => road.source.requests.length >= 9);
     await opened.restart();
     expect((await opened.service.active(null)).map((task) => task.id)).toEqual([first.id, second.id]);
     gate.open();
-    expect(await ended(first.id)).toMatchObject({ state: 'done', tilesProcessed: 1365n });
-    expect(await ended(second.id)).toMatchObject({ state: 'done', tilesProcessed: 341n });
+    expect(await ended(first.id)).toMatchObject({ state: 'done', tilesProcessed: 341n });
+    expect(await ended(second.id)).toMatchObject({ state: 'done', tilesProcessed: 85n });
     const third = await opened.service.create({ layer: 'roads', zoomStop: 0 }, 'me');
     expect(third.id).toBeGreaterThan(second.id);
   });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { TileStore } from '../tile-store.ts';
@@ -110,7 +111,7 @@ it('lets no tile of another process outlive a truncation that it is older than',
     () => ours.dropLayer(set.layer),
     () => ours.dropTileSet(set),
   ];
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < inLength(21, 60); round++) {
     const generation = await ours.raiseGeneration(set.layer);
     await truncations[round % truncations.length]?.();
     // Once the writer writes under the new generation, what it had in hand before has been stored or refused.

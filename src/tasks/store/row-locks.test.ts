@@ -70,7 +70,7 @@ it('many workers on several connections do each step of several tasks once', asy
   const first = await openHouse();
   const houses = [first, await openHouse(first.address), await openHouse(first.address)];
   const ids: number[] = [];
-  for (const side of [12, 8, 10]) ids.push((await first.create(newTask(side, { threadCount: 6 }))).id);
+  for (const side of [6, 4, 5]) ids.push((await first.create(newTask(side, { threadCount: 6 }))).id);
 
   async function work(house: (typeof houses)[number], owner: string): Promise<void> {
     for (;;) {
