@@ -35,12 +35,8 @@ export default defineConfig({
         replacement: fileURLToPath(new URL('./test/fixtures/spawn-built-thread.ts', import.meta.url)),
       },
     ],
-    execArgv: [
-      // Child processes that a test starts run from the sources too.
-      ...['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
-      // Most code runs a few times only: V8 optimises it later than by default, which takes a twentieth less processor.
-      '--interrupt-budget=1000000',
-    ],
+    // Most code runs a few times only: V8 optimises it later than by default, which takes a twentieth less processor.
+    execArgv: ['--interrupt-budget=1000000'],
     setupFiles: ['test/fixtures/each-file.ts'],
     globalSetup: ['scripts/build-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
     sequence: { sequencer: LongFirst },

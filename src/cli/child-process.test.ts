@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/e2e/server.ts';
 import { loadSettings } from '../config/load-settings.ts';
 
-const FILE = fileURLToPath(new URL('./child-process.ts', import.meta.url));
+const FILE = fileURLToPath(new URL('../../dist/cli/child-process.js', import.meta.url));
 
 it.each(['task-process', 'http-process'])(
   'a %s that cannot start says why in the log, and ends',

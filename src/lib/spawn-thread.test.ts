@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { FROM_SOURCES } from '../../test/fixtures/from-sources.ts';
 import { spawnThread, threadUrl } from './spawn-thread.ts';
 
 it('names the thread beside its caller, with the extension the caller has', () => {
@@ -15,6 +16,7 @@ it('runs a thread from its source, with what it imports', async () => {
   const thread = spawnThread(
     new URL('../../test/fixtures/spawner.ts', import.meta.url).href,
     'answering-thread',
+    { execArgv: FROM_SOURCES },
   );
   const [answer] = await once(thread, 'message');
   await thread.terminate();

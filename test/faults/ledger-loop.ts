@@ -12,6 +12,7 @@ import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { FROM_SOURCES } from '../fixtures/from-sources.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;
@@ -30,7 +31,6 @@ const tools = { log: silentLogger, clock: systemClock };
 const MOST_STEPS = 40;
 const LONGEST_STEP = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
-const LOADER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
 
 /** Kills a process that writes, truncates and evicts, again and again, and counts anew after each kill. */
 export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
@@ -62,7 +62,7 @@ interface Worker {
 }
 
 function startWorker(folder: string, evicts: boolean): Worker {
-  const child = fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: ['--import', LOADER] });
+  const child = fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: FROM_SOURCES });
   return { child, evicts, ready: heard(child, 'ready') };
 }
 

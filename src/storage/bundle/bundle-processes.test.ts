@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -41,7 +42,7 @@ afterEach(async () => {
 });
 
 async function startWriter(): Promise<ChildProcess> {
-  const child = fork(script, [root]);
+  const child = fork(script, [root], { execArgv: FROM_SOURCES });
   await once(child, 'message');
   return child;
 }
