@@ -25,8 +25,8 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
-    // Two more than processors, because some tests mostly wait; not too many whole servers at once.
-    maxWorkers: Math.min(8, availableParallelism() + 2),
+    // Three more than processors, because many tests mostly wait; not too many whole servers at once.
+    maxWorkers: Math.min(8, availableParallelism() + 3),
     // The files of a run share a few processes, and with them everything that has been loaded.
     isolate: false,
     alias: [
