@@ -121,7 +121,7 @@ export function childrenOf(pid: number): readonly number[] {
 }
 
 /** From /proc/PID/stat: the 14th and 15th fields, in ticks. The name before them may hold spaces. */
-function processorSeconds(pids: readonly number[]): number {
+export function processorSeconds(pids: readonly number[]): number {
   const ofOne = (pid: number) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond();

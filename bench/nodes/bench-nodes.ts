@@ -21,7 +21,7 @@ import pg from 'pg';
 import sharp from 'sharp';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
 import { openTestS3, requireS3 } from '../../test/fixtures/s3.ts';
-import { type Contestant, measureLoad } from '../hits/measure-hits.ts';
+import { type Contestant, measureLoad, processorSeconds } from '../hits/measure-hits.ts';
 import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../truncate/server-process.ts';
 
 const { values } = parseArgs({
@@ -196,10 +196,8 @@ const SETTLING_MS = 12_000;
 /** Both start anew in each round: how the same code is compiled differs from process to process by some percent. */
 async function compareHits(idle: string): Promise<void> {
   const load = { seconds: Math.ceil(SECONDS / 3), connections: 8, zoom: READ_ZOOM };
-  const each = new Map<string, number[]>([
-    ['s3', []],
-    ['bundles', []],
-  ]);
+  const all: Record<string, number[]> = { s3: [], bundles: [] };
+  const alone: Record<string, number[]> = { s3: [], bundles: [] };
   for (let round = 0; round < ROUNDS; round++) {
     const both = [
       contestant('s3', await serve('second', onShared(idle))),
@@ -207,14 +205,25 @@ async function compareHits(idle: string): Promise<void> {
     ];
     for (const one of both) await measureLoad(one, { ...load, seconds: 4 });
     await pause(SETTLING_MS);
-    for (const one of both) each.get(one.name)?.push((await measureLoad(one, load)).microsecondsEach);
+    const before = both.map(({ pids }) => processorSeconds(pids()));
+    await pause(SETTLING_MS);
+    for (const [at, one] of both.entries()) {
+      const idling = (processorSeconds(one.pids()) - (before[at] ?? 0)) / (SETTLING_MS / 1000);
+      const { microsecondsEach, requestsPerSecond } = await measureLoad(one, load);
+      all[one.name]?.push(microsecondsEach);
+      alone[one.name]?.push(microsecondsEach - (1e6 * idling) / requestsPerSecond);
+    }
     for (const one of both) await one.stop();
   }
-  const middle = (name: string) =>
-    [...(each.get(name) ?? [])].sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
-  const [far, near] = [middle('s3'), middle('bundles')];
+  sayHits('a hit from memory', all);
+  sayHits('the same without what each uses when nobody asks', alone);
+}
+
+function sayHits(what: string, { s3: far = [], bundles: near = [] }: Record<string, number[]>): void {
+  const middle = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const ratio = (middle(far) / middle(near)).toFixed(3);
   say(
-    `a hit from memory: ${far.toFixed(1)} µs of processor with s3, ${near.toFixed(1)} with bundles; ${(far / near).toFixed(3)}`,
+    `${what}: ${middle(far).toFixed(1)} µs of processor with s3, ${middle(near).toFixed(1)} with bundles; ${ratio}`,
   );
 }
 
