@@ -60,21 +60,26 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
     },
   );
 
-  it('has them after a restart with those of the same metatile, and on its disk while S3 is away', async () => {
+  it('has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
     await startAnew(server);
-    await server.stop();
     const second = await cluster.serve({ expectedLog });
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);
     const metrics = await (await second.request('GET', '/metrics')).text();
     expect(metrics).toContain('tilewarden_store_requests_total{store="default",operation="get"} 1');
     await second.stop();
-    const third = await cluster.serve({ expectedLog, data: second.data });
+    const again = () => cluster.serve({ expectedLog, data: second.data });
+    const third = await again();
     proxy.mode = 'fail';
     whenOver(() => {
       proxy.mode = 'pass';
     });
     expect([await look(third, HERE), await look(third, BESIDE)]).toEqual(['HIT', 'HIT']);
     await third.stop();
+    proxy.mode = 'pass';
+    await truncate(server);
+    const fourth = await again();
+    expect(await look(fourth, HERE)).toBe('MISS');
+    await fourth.stop();
   });
 
   it('takes over the tiles of bundles while it serves, and gives them back', async () => {
@@ -133,13 +138,17 @@ function untilSettled(server: TaskServer) {
   );
 }
 
+async function truncate(server: TaskServer): Promise<void> {
+  expect((await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
+}
+
 /** One metatile is stored, and nothing else. On a busy machine S3 may look away for a moment: then it is tried again. */
 async function startAnew(server: TaskServer): Promise<void> {
   await untilSettled(server);
   await eventually(
     'the store is asked',
     async () => {
-      expect((await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
+      await truncate(server);
       expect(await usage(server)).toBe(0);
       return look(server, HERE);
     },
