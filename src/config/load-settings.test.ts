@@ -263,6 +263,9 @@ layers:
       'tilewarden.yaml:9:17  layers[0].source.password refers to the environment variable WMS_PASSWORD, which is not set',
       'tilewarden.yaml:10:25  layers[0].source.headers.X-Key refers to the file key.txt, which cannot be read (ENOENT)',
     ]);
+    expect(problemsOf('database: { env: NO_DATABASE }')).toEqual([
+      'tilewarden.yaml:1:11  database refers to the environment variable NO_DATABASE, which is not set',
+    ]);
     const literal = yaml.replace('{ env: WMS_PASSWORD }', '[hush]').replace('{ file: key.txt }', 'x');
     expect(problemsOf(literal).join()).not.toContain('hush');
   });

@@ -157,7 +157,9 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const issues = result.success
     ? []
     : explainIssues(result.error.issues, visible(), createSettingsSchema, WORDS);
-  const problems = [...revealed.problems, ...issues].map(locate);
+  const missing = new Set(revealed.problems.map(({ path }) => printPath(path)));
+  const others = issues.filter(({ path }) => !missing.has(printPath(path)));
+  const problems = [...revealed.problems, ...others].map(locate);
   if (!result.success || problems.length > 0) throw new SettingsError(problems);
   return result.data;
 }
