@@ -24,8 +24,7 @@ const PARTS = [
   ['src/tasks/task-model.test.ts', 3, 'two thousand random histories of tasks'],
   ['src/raster/', 2, 'thousands of random pictures, whole and damaged'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
-  ['src/storage/bundle/at-rest-reader.test.ts', 1, 'five hundred random bundles'],
-  ['src/storage/bundle/bundle-processes.test.ts', 1, 'sixty truncations while another process writes'],
+  ['src/storage/', 4, 'random histories of every store, and of processes that write to the same bundles'],
   ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
 ];
 

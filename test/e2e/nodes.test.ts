@@ -15,7 +15,7 @@ import { LAYER, type TaskServer, tilesOf } from './task-server.ts';
 
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const AT = { z: 3, x: 2, y: 5 };
-const ROUNDS = 4;
+const ROUNDS = 2;
 
 describe('nodes on one PostgreSQL and S3', () => {
   let cluster: Cluster;

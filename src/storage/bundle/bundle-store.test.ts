@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openBundleStore } from './bundle-store.ts';
@@ -15,5 +16,5 @@ const options = bundleStoreOptions.parse({ type: 'bundle' });
 const open = (root: string) => openBundleStore(options, { root, log: silentLogger, clock: systemClock });
 
 describe('a bundle store', () => {
-  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: 40 });
+  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(15, 200) });
 });

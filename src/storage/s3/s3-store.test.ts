@@ -22,7 +22,7 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
   });
   afterAll(() => stores.close());
 
-  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(8, 60) });
+  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(5, 60) });
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {
