@@ -64,10 +64,14 @@ async function openMatrix() {
   return { routes, callers, anonymous, someCallers, ask };
 }
 
+function routeOf(routes: readonly Route[], path: string, method: string): Route | undefined {
+  return routes.find((one) => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method));
+}
+
 /** The declared policy, read straight from the table. */
 function expectedStatus(routes: readonly Route[], path: string, method: string, caller: TestCaller): number {
   const here = routes.filter((route) => route.path === path);
-  const route = here.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
+  const route = routeOf(routes, path, method);
   const role: RouteRole =
     route?.role ??
     (here.some((one) => one.role === 'public') && !path.startsWith('/api/') ? 'public' : 'viewer');
@@ -93,8 +97,7 @@ describe('who may do what', () => {
     let asked = 0;
     for (const path of paths) {
       for (const method of METHODS) {
-        const isDeclared = routes.some((route) => route.path === path && route.method === method);
-        for (const caller of isDeclared ? callers : someCallers(asked)) {
+        for (const caller of routeOf(routes, path, method) ? callers : someCallers(asked)) {
           const answer = await ask(method, addressOf(path, LAYER), caller);
           const expected = expectedStatus(routes, path, method, caller);
           asked += 1;
