@@ -14,16 +14,8 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'layers read by OpenLayers, Leaflet and MapLibre',
-);
-const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by OpenLayers, Leaflet and MapLibre');
-const gdal = requirePackage('gdal-bin', 'gdal_translate', 'the page of a layer tried with GDAL');
 
 const SIDE = 512;
 const HALF = 20037508.34;
@@ -77,7 +69,7 @@ const MAPLIBRE = PAGE(
 );
 const HTML = 'text/html';
 
-describe.runIf(program && mapserv)('the page of a layer', () => {
+describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-browser-'));
   const snippets = new Map<string, string>();
   const pages = new Map<string, { type: string; body: string }>([
@@ -91,8 +83,8 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await sharedBrowser(program);
-    mapServer = await sharedMapServer(mapserv);
+    browser = await sharedBrowser();
+    mapServer = await sharedMapServer();
     writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
     const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
     const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
@@ -187,7 +179,7 @@ map.once('idle', () => { globalThis.shown = true; });`;
     expectSame(await show('maplibre', code), await drawnUpstream(MERCATOR));
   });
 
-  it.runIf(gdal)('has what GDAL needs, by WMTS and by OGC API – Tiles', async () => {
+  it('has what GDAL needs, by WMTS and by OGC API – Tiles', needs('gdal'), async () => {
     const run = (command: string) => runShell(command, folder);
     const read = async (name: string) =>
       decodeImage(await readFile(join(folder, name)), { maxPixels: 2 ** 20 });

@@ -5,12 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
-import { requirePackage, requirePythonModule } from '../fixtures/system-packages.ts';
-
-const SUITE = 'maps read by GDAL and OWSLib';
-const gdal = requirePackage('gdal-bin', 'gdal_translate', SUITE);
-const mapserv = requirePackage('cgi-mapserver', 'mapserv', SUITE);
-const python = requirePythonModule('python3-owslib', 'owslib', SUITE);
+import { needs, programPath } from '../fixtures/needs.ts';
 
 interface Place {
   readonly gridSet: string;
@@ -94,10 +89,10 @@ if asked['service'] == 'wmts':
 open(asked['file'], 'wb').write(answer.read())
 `;
 
-describe.runIf(gdal && mapserv && python)('WMS', () => {
+describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   let house: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(mapserv, CONFIG);
+    house = await openAppBeforeMapServer(CONFIG);
   });
   afterAll(() => house?.close());
 
@@ -105,7 +100,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
 
   async function byOwsLib(asked: object): Promise<Buffer> {
     await house.run(
-      python ?? '',
+      programPath('owslib'),
       ['-c', OWSLIB],
       JSON.stringify({ url: `${house.app.url}service/wms`, file: file(), ...asked }),
     );

@@ -1,24 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'adding layers in the console',
-);
-
-describe.skipIf(program === null)('adding a layer in the console', () => {
+describe('adding a layer in the console', needs('chromium'), () => {
   let server: RunningServer;
   let console: ConsolePage;
 
   beforeAll(async () => {
     // It reads its own WMS: a map service like any other.
     server = await startServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
-    console = await openConsole(await sharedBrowser(program), server.url);
+    console = await openConsole(await sharedBrowser(), server.url);
     await console.signIn();
   });
   afterAll(async () => {

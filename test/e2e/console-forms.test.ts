@@ -10,16 +10,10 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'forms and tabs of the console',
-);
 
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
 const SQUARE = [
@@ -59,7 +53,7 @@ function hostOf(server: Server): string {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe.skipIf(program === null)('forms and tabs of the console', () => {
+describe('forms and tabs of the console', needs('chromium'), () => {
   let upstreams: readonly Server[] = [];
   let server: RunningServer;
   let config: string;
@@ -72,7 +66,7 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     upstreams = [good, broken];
     config = configOf(hostOf(good), hostOf(broken));
     server = await startServer({ config, expectedLog: /roads/ });
-    open = await openConsole(await sharedBrowser(program), server.url);
+    open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
     page.context().setDefaultTimeout(20_000);
     await open.signIn();

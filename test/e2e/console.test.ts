@@ -1,16 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'the console in a real browser',
-);
 
 const CONFIG = JSON.stringify({
   // A seed that is looked at should not keep the browser waiting.
@@ -51,14 +45,14 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['about', 'About'],
 ];
 
-describe.skipIf(program === null)('the console in a real browser', () => {
+describe('the console in a real browser', needs('chromium'), () => {
   let server: RunningServer;
   let browser: Browser;
   let open: ConsolePage;
 
   beforeAll(async () => {
     server = await startServer({ config: CONFIG });
-    browser = await sharedBrowser(program);
+    browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
   });
 

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -17,7 +18,7 @@ const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>
 const AT = { z: 3, x: 2, y: 5 };
 const ROUNDS = 2;
 
-describe('nodes on one PostgreSQL and S3', () => {
+describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   let cluster: Cluster;
   let a: TaskServer;
   let b: TaskServer;

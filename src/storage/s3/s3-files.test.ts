@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { needs } from '../../../test/fixtures/needs.ts';
 import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createS3Files } from './s3-files.ts';
 
-describe.runIf(requireS3('files in S3'))('files of an s3 store', () => {
+describe('files of an s3 store', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { needs } from '../../../test/fixtures/needs.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
 import type { Database } from '../../db/database.ts';
@@ -18,7 +18,7 @@ import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
+describe('the upkeep of an s3 store', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();
