@@ -54,7 +54,7 @@ function reasonOf({ missing }) {
   if (missing.length === 0) return 'The tests themselves say that they do not run here.';
   const list = systemPackages();
   const packages = [...new Set(missing.flatMap((need) => list[need].packages))];
-  return `Missing: ${missing.join(', ')}. Install the Debian packages ${packages.join(' ')}, or their like.`;
+  return `Missing: ${missing.join(', ')}. On Debian: apt-get install ${packages.join(' ')}`;
 }
 
 function countTests(report) {

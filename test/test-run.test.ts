@@ -61,8 +61,8 @@ async function closing(requireAll: boolean): Promise<{ code: number; lines: stri
 
 describe('the closing lines of a test run', () => {
   const LEFT_OUT = [
-    'Left out: 2 tests in test/a.test.ts, test/b.test.ts. Missing: s3. Install the Debian packages ceph-common ceph-mon ceph-osd radosgw, or their like.',
-    'Left out: 1 test in test/b.test.ts. Missing: gdal. Install the Debian packages gdal-bin, or their like.',
+    'Left out: 2 tests in test/a.test.ts, test/b.test.ts. Missing: s3. On Debian: apt-get install ceph-common ceph-mon ceph-osd radosgw',
+    'Left out: 1 test in test/b.test.ts. Missing: gdal. On Debian: apt-get install gdal-bin',
   ];
 
   it('tests whose programs are missing are counted by reason, and are no failure', async () => {

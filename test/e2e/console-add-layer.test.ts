@@ -33,9 +33,9 @@ describe('adding a layer in the console', needs('chromium'), () => {
     await page.getByRole('heading', { name: 'Add layer', level: 1 }).waitFor();
     await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/service/wms`);
     await page.getByRole('button', { name: 'Read capabilities' }).click();
+    const tile = page.waitForResponse((response) => response.url().includes('/api/v1/preview/EPSG'));
     await page.getByRole('button', { name: /The world/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('copied world');
-    const tile = page.waitForResponse((response) => response.url().includes('/api/v1/preview/EPSG'));
     expect((await tile).headers()['content-type']).toBe('image/png');
     expect(await console.accessibilityFaults()).toEqual([]);
     await page.getByRole('button', { name: 'Save layer' }).click();

@@ -130,7 +130,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
   });
 
-  it('gives commands that work as they are pasted', needs('curl', 'gdal'), async () => {
+  it('gives commands that work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {
     const { page } = open;
     await open.go(`layers/${encodeURIComponent(LAYER)}`, 'Land and sea');
     const commandOf = async (name: string) => {
