@@ -47,7 +47,7 @@ describe('a first start', () => {
     await second.stop();
   });
 
-  it('does not begin with a password that everybody knows', async () => {
+  it('a first start does not begin with a well-known password', async () => {
     const end = await runTilewarden(['serve', '--port', '0', '--data', temporaryFolder()], {
       env: { TILEWARDEN_ADMIN_PASSWORD: 'geoserver' },
     });
@@ -164,7 +164,7 @@ describe('a server with a certificate', needs('openssl'), () => {
     },
   );
 
-  it('does not start with files that are none', async () => {
+  it('a server does not start with an invalid certificate or key', async () => {
     const config = join(temporaryFolder(), 'tilewarden.yaml');
     writeFileSync(config, 'server: { tls: { certificate: a.pem, key: b.pem } }\n');
     const end = await runTilewarden([

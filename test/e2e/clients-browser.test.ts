@@ -145,7 +145,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   }
 
   it.each([MERCATOR, DEGREES, FRANCE])(
-    'has what OpenLayers needs to show $gridSet as MapServer draws it',
+    'the page of a layer has what OpenLayers needs to show $gridSet as MapServer draws it',
     async (place) => {
       const [minX, minY, maxX, maxY] = place.bounds;
       const page = await browser.newPage();
@@ -163,7 +163,7 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
   const atHome = `map.setView([0, 0], 2, { animate: false });`;
   const whenLoaded = `map.eachLayer((layer) => layer.on('load', () => { globalThis.shown = true; }));`;
 
-  it.each([1, 2])('has what Leaflet needs on a screen of density %i', async (density) => {
+  it.each([1, 2])('the page of a layer has what Leaflet needs on a screen of density %i', async (density) => {
     const code = `${snippet('leaflet')}\n${whenLoaded}\n${atHome}\n`;
     const still = code.replace(
       `L.map('map')`,
@@ -172,7 +172,7 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
     expectSame(await show('leaflet', still, density), await drawnUpstream(MERCATOR, density));
   });
 
-  it('has what MapLibre needs', async () => {
+  it('the page of a layer has what MapLibre needs', async () => {
     const code = `${snippet('maplibre')}
 map.jumpTo({ center: [0, 0], zoom: 1 });
 map.once('idle', () => { globalThis.shown = true; });`;
@@ -180,7 +180,7 @@ map.once('idle', () => { globalThis.shown = true; });`;
   });
 
   it(
-    'has what GDAL needs, by WMTS and by OGC API – Tiles',
+    'the page of a layer has what GDAL needs, by WMTS and by OGC API – Tiles',
     needs('chromium', 'mapserver', 'gdal'),
     async () => {
       const run = (command: string) => runShell(command, folder);

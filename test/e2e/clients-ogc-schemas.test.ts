@@ -139,12 +139,12 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     expect(await complaintsByDtd(url, dtd)).toBe('');
   });
 
-  it('are really asked by WMS too', async () => {
+  it('the schemas of the OGC are really asked by WMS too', async () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130)).not.toBe('');
     expect(await complaintsByDtd('/service/wms?VERSION=1.1.1', WMS_111)).not.toBe('');
   });
 
-  it('are really asked', async () => {
+  it('the schemas of the OGC are really asked', async () => {
     expect(await complaintsAbout('/service/tms', WMTS)).toContain('Services');
   });
 });

@@ -121,7 +121,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     return decode(Buffer.from(await response.arrayBuffer()));
   }
 
-  it.each(PLACES)('is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
+  it.each(PLACES)('a WMS map is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
     const [minX, minY, maxX, maxY] = bounds;
     const height = heightFor(bounds);
     const dataset = join(house.folder, 'wms.xml');
@@ -134,7 +134,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     expectAlike(read, await drawnUpstream(srs, bounds, WIDTH, height));
   });
 
-  it.each(PLACES)('is found by GDAL as a tile set in $gridSet', async (place) => {
+  it.each(PLACES)('a WMS layer is found by GDAL as a tile set in $gridSet', async (place) => {
     const listed = await house.run('gdalinfo', [
       `WMS:${house.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
     ]);
@@ -149,7 +149,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   });
 
   it.each(PLACES.flatMap((place) => ['1.1.1', '1.3.0'].map((version) => ({ ...place, version }))))(
-    'is read by OWSLib $version in $gridSet as MapServer draws it',
+    'a WMS map is read by OWSLib $version in $gridSet as MapServer draws it',
     async ({ srs, bounds, version }) => {
       const [minX, minY, maxX, maxY] = bounds;
       const height = heightFor(bounds);

@@ -237,7 +237,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     await open.signIn();
   });
 
-  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
+  it('the console has no serious fault for users of a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
     const faults: string[] = [];
     for (const [path, heading] of PAGES) {
       await open.page.emulateMedia({ colorScheme: 'light' });

@@ -83,7 +83,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
   }
 
   it.each(CASES)(
-    'has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
+    'a WMS layer on MapServer has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
     async (version, name, place, at) => {
       const [column, row] = at;
       const picture = await fetchEncoded(version, name, column, row);
@@ -129,7 +129,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     return await acceptImage(answer.bytes, answer.mediaType, TILE, TILE);
   }
 
-  it('is refused when MapServer reports an exception', async () => {
+  it('a WMS layer on MapServer is refused when MapServer reports an exception', async () => {
     await expect(fetchWorld({ layers: 'no-such-layer' })).rejects.toMatchObject({
       reason: 'service-exception',
     });

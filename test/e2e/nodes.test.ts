@@ -40,7 +40,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     expect(logs.match(/database migrated/g)).toHaveLength(1);
   });
 
-  it('do not list one whose start failed because its port is taken', async () => {
+  it('nodes on one PostgreSQL and S3 do not list one whose start failed because its port is taken', async () => {
     const data = temporaryFolder();
     writeFileSync(join(data, 'tilewarden.yaml'), JSON.stringify({ stores: { default: cluster.store } }));
     const at = ['--port', new URL(a.url).port, '--data', data, '--config', join(data, 'tilewarden.yaml')];

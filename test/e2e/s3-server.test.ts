@@ -60,7 +60,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     },
   );
 
-  it('has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
+  it('a server whose tiles lie in S3 has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
     await startAnew(server);
     const second = await cluster.serve({ expectedLog });
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);

@@ -109,7 +109,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     expect(entries[0]).toMatchObject({ actor: 'admin', status: 403 });
   });
 
-  it('differs from our own page, which may do what its user may', async () => {
+  it('a page of another site in a real browser differs from our own page, which may do what its user may', async () => {
     const context = await withSession();
     const page = await context.newPage();
     await page.goto(`${server.url}/`);

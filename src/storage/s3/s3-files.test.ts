@@ -23,7 +23,7 @@ describe('files of an s3 store', needs('s3'), () => {
     return { bucket, prefix, files: createS3Files(bucket, prefix) };
   }
 
-  it('are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
+  it('files of an s3 store are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
     const { files } = await openFiles();
     const folder = mkdtempSync(join(tmpdir(), 'tilewarden-files-'));
     whenOver(() => rmSync(folder, { recursive: true }));
@@ -44,7 +44,7 @@ describe('files of an s3 store', needs('s3'), () => {
     expect(await files.names()).toEqual([]);
   });
 
-  it('are named before they are whole, and what was sent of them is removed too', async () => {
+  it('files of an s3 store are named before they are whole, and what was sent of them is removed too', async () => {
     const { bucket, prefix, files } = await openFiles();
     async function* breaking() {
       yield randomBytes(6_000_000);

@@ -85,7 +85,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     );
   });
 
-  it('is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+  it('an s3 store is listed again from its bucket when the database is lost, with the newest of each tile', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
       await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
@@ -123,7 +123,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       await lost.close();
     }));
 
-  it('is filled from bundles and emptied into them by copying', () =>
+  it('an s3 store is filled from bundles and emptied into them by copying', () =>
     stores.using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
       await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
