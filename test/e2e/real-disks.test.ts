@@ -16,6 +16,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -166,7 +167,7 @@ function untilRefused(write: (at: number) => void): void {
   throw new Error('The disk does not fill.');
 }
 
-describe('on a small disk', () => {
+describe('on a small disk', needs('namespaces'), () => {
   let server: DiskServer;
   let fillers: string;
 
@@ -183,7 +184,7 @@ describe('on a small disk', () => {
   beforeEach(() => mkdirSync(fillers));
   afterEach(() => rmSync(fillers, { recursive: true, force: true }));
 
-  it('that is full to the brim, tiles are served, and kept again when there is room', async () => {
+  it('tiles are served from a disk that is full, and kept again when there is room', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
     await expectHits(server);
     await expectUncached(server, 8);
@@ -194,7 +195,7 @@ describe('on a small disk', () => {
   });
 
   it.each(['mbtiles', 'pmtiles'])(
-    'that has no room for a file of type %s, an export says so and leaves nothing of it',
+    'an export of type %s says that its disk has no room, and leaves nothing of it',
     async (type) => {
       const exports = `${server.url}/api/v1/exports`;
       const headers = { 'content-type': 'application/json' };
@@ -211,7 +212,7 @@ describe('on a small disk', () => {
     },
   );
 
-  it('that has no inode left, tiles are served, and kept again when there are some', async () => {
+  it('tiles are served from a disk without inodes, and kept again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
     // Whether one is kept depends on whether a bundle was closed meanwhile, which frees the inodes of its log.
@@ -232,32 +233,37 @@ async function fillStore(root: string): Promise<void> {
   await store.close();
 }
 
-it('starts on a disk that is full, and keeps tiles again when there is room', async () => {
-  const folder = temporaryFolder();
-  const made = join(folder, 'made');
-  await fillStore(join(made, 'default'));
-  const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
-  const server = await serveOn(
-    folder,
-    `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
-  );
-  try {
-    await expectHits(server);
-    expect(await tilesOf(server)).toBe(ZOOMS.length);
-    await expectUncached(server, 9);
-    rmSync(join(server.disk, 'filler'));
-    await expectStoring(server, 9);
-    await expectHits(server);
-  } finally {
-    await server.stop();
-  }
-});
+it(
+  'a server starts on a full disk, and keeps tiles again when there is room',
+  needs('namespaces'),
+  async () => {
+    const folder = temporaryFolder();
+    const made = join(folder, 'made');
+    await fillStore(join(made, 'default'));
+    const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
+    const server = await serveOn(
+      folder,
+      `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
+    );
+    try {
+      await expectHits(server);
+      expect(await tilesOf(server)).toBe(ZOOMS.length);
+      await expectUncached(server, 9);
+      rmSync(join(server.disk, 'filler'));
+      await expectStoring(server, 9);
+      await expectHits(server);
+    } finally {
+      await server.stop();
+    }
+  },
+);
 
 it.each([
   ['stores', '$STORES'],
   ['data folder', '$STORES/..'],
 ])(
-  'removes a layer for the first time when the disk of the %s is full, and counts what is left',
+  'a layer is removed for the first time when the disk of the %s is full, and the rest is counted',
+  needs('namespaces'),
   async (_, place) => {
     const server = await serveOn(
       temporaryFolder(),
@@ -282,15 +288,19 @@ it.each([
   },
 );
 
-it('serves what is cached on a disk that may only be read, and the rest without keeping it', async () => {
-  const folder = temporaryFolder();
-  await fillStore(join(folder, 'data', 'stores', 'default'));
-  const server = await serveOn(folder, 'mount --bind $STORES $STORES && mount -o remount,bind,ro $STORES');
-  try {
-    await expectHits(server);
-    expect(await tilesOf(server)).toBe(ZOOMS.length);
-    await expectUncached(server, 9);
-  } finally {
-    await server.stop();
-  }
-});
+it(
+  'a server answers cached tiles from a read-only disk, and the rest without keeping it',
+  needs('namespaces'),
+  async () => {
+    const folder = temporaryFolder();
+    await fillStore(join(folder, 'data', 'stores', 'default'));
+    const server = await serveOn(folder, 'mount --bind $STORES $STORES && mount -o remount,bind,ro $STORES');
+    try {
+      await expectHits(server);
+      expect(await tilesOf(server)).toBe(ZOOMS.length);
+      await expectUncached(server, 9);
+    } finally {
+      await server.stop();
+    }
+  },
+);
