@@ -2,7 +2,7 @@
 // Arguments choose among them: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';
-import { requireNode, runNode, StepError, say, tool } from './steps.mjs';
+import { runCommand, runNode, say, tool } from './steps.mjs';
 
 /** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
 const PARTS = [
@@ -28,20 +28,15 @@ const PARTS = [
   ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
 ];
 
-requireNode();
 const chosen = process.argv.slice(2);
 const parts = PARTS.filter(([file]) => chosen.length === 0 || chosen.some((part) => file.includes(part)));
 say(`The long tests take about ${parts.reduce((sum, [, minutes]) => sum + minutes, 0)} minutes:`);
 for (const [file, minutes, what] of parts) say(`  ${String(minutes).padStart(2)} min  ${what} (${file})`);
-try {
+await runCommand(async () => {
   await ensureInstalled();
   await ensureBuilt();
   // One after the other: they load the machine enough by themselves.
   const args = ['run', '--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
   const { ok } = await runNode([tool('vitest', 'vitest'), ...args], { env: { TEST_LENGTH: 'long' } });
   process.exitCode = ok ? 0 : 1;
-} catch (error) {
-  if (!(error instanceof StepError)) throw error;
-  say(error.message);
-  process.exitCode = 1;
-}
+});
