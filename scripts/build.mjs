@@ -4,11 +4,19 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { ensureNative, ensureServerPackages } from './install.mjs';
 import { writeNotices } from './notices.mjs';
-import { digestOf, requiredStep, root, runNpm, StepError, say, step } from './steps.mjs';
+import { bothOf, digestOf, requiredStep, root, runCommand, runNpm, step } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stampFile = join(dist, '.stamp');
+
+/** From a clone to a server that can start. The database's library is compiled while the rest is built without it. */
+export async function prepareServer(makeBuild = ensureBuilt) {
+  await ensureServerPackages();
+  await bothOf(makeBuild(), ensureNative());
+  await ensureCompiled();
+}
 
 export async function ensureBuilt() {
   const stamp = stampOfSources();
@@ -92,13 +100,4 @@ function stampOfSources() {
   return digestOf(inputs, ignore);
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    await build();
-    await ensureCompiled();
-  } catch (error) {
-    if (!(error instanceof StepError)) throw error;
-    say(error.message);
-    process.exitCode = 1;
-  }
-}
+if (argv[1] === fileURLToPath(import.meta.url)) await runCommand(() => prepareServer(build));

@@ -81,18 +81,20 @@ const PART_OF_UNDICI = `
 `;
 
 /**
- * V8 takes a quarter of a second of a processor to optimise undici's parser, which is one huge function, and does so with
- * the first answer a process reads. With this budget it does so with the thousandth; the usual one is put back at once.
+ * V8 takes up to a quarter of a second of a processor to optimise undici's parser, which is one huge function, and does so
+ * within the first answers a process reads. With this budget it does so with the thousandth. V8's own budget, by version of
+ * Node.js, is put back for other modules; where it is not known the parser is compiled as usual.
  */
 const COMPILE_PARSER = `
   function compileParser(bytes) {
+    const usual = { 20: 1800000, 22: 13000000, 24: 13000000, 26: 13000000 }[parseInt(process.versions.node, 10)];
+    if (usual === undefined) return new WebAssembly.Module(bytes);
     const { setFlagsFromString } = require('node:v8');
-    if (!process.version.startsWith('v20.')) return new WebAssembly.Module(bytes);
     setFlagsFromString('--wasm-tiering-budget=2000000000');
     try {
       return new WebAssembly.Module(bytes);
     } finally {
-      setFlagsFromString('--wasm-tiering-budget=1800000');
+      setFlagsFromString(\`--wasm-tiering-budget=\${usual}\`);
     }
   }
 `;

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { root, runNode, step, tool } from './steps.mjs';
+import { ensurePackages } from './install.mjs';
+import { root, runCommand, runNode, step, tool } from './steps.mjs';
 
 /** How many steps passed and failed. All run, side by side, so that one look shows everything that is wrong. */
 export async function check() {
@@ -37,6 +38,9 @@ function remembering(name) {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  const { failed } = await check();
-  process.exitCode = failed > 0 ? 1 : 0;
+  await runCommand(async () => {
+    await ensurePackages();
+    const { failed } = await check();
+    process.exitCode = failed > 0 ? 1 : 0;
+  });
 }

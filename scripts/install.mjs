@@ -1,31 +1,61 @@
-// Installs the packages of package-lock.json, only when they are not there already.
+// Installs packages of package-lock.json, only when some are missing: those of a server, or those of checks and tests too.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requiredStep, root, runNpm, StepError } from './steps.mjs';
+import { requiredStep, root, runNpm, StepError, step } from './steps.mjs';
+
+/** The folders with a package.json whose packages build and run a server; `test` has the rest. */
+const SERVER = ['', 'web'];
+
+/**
+ * SQLite's modules that no code here uses; without them it compiles in three quarters of the time. -O3 takes three times as
+ * long as -O1, and a read then costs a tenth less. The one warning, which is not shown, takes gcc as long as all the rest.
+ */
+const UNUSED = ['FTS3', 'FTS3_PARENTHESIS', 'FTS4', 'FTS5', 'GEOPOLY', 'RTREE'];
+const CFLAGS = ['-O1', '-Wno-misleading-indentation', ...UNUSED.map((name) => `-USQLITE_ENABLE_${name}`)];
 
 export async function ensureInstalled() {
   await ensurePackages();
   await ensureNative();
 }
 
-/** All but what is compiled: building and checking can begin. */
+/** All packages, none of them compiled: building and checking can begin. */
 export async function ensurePackages() {
-  const reason = reasonToInstall();
+  await ensurePackagesOf([...SERVER, 'test'], []);
+}
+
+/** Packages of checks and tests stay as they are, installed or not. */
+export async function ensureServerPackages() {
+  await ensurePackagesOf(SERVER, ['--workspace=web', '--include-workspace-root']);
+}
+
+async function ensurePackagesOf(folders, selection) {
+  const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
+  const reason = reasonToInstall(folders, present);
   if (!reason) return;
+  // `npm ci` begins by removing everything, what has been compiled included.
+  const command = present ? ['install', '--no-save'] : ['ci'];
   // Building needs the development packages whatever NODE_ENV says.
-  const install = () => runNpm(['ci', '--include=dev', '--ignore-scripts']);
+  const install = () => runNpm([...command, ...selection, '--include=dev', '--ignore-scripts']);
   await requiredStep(`Installing packages (${reason})`, install);
 }
 
-/** The one package that is built for a version of Node.js, which takes longer than all others together. */
+/**
+ * The one package that is made for a version of Node.js: its install script downloads a binary where its release host has
+ * one and is reachable, and compiles otherwise, with every processor.
+ */
 export async function ensureNative() {
   if (isNativeThere()) return;
-  // With every processor. -O3 takes three times as long as -O1, and a read then costs a tenth less. The one warning,
-  // which is not shown, takes gcc as long as all the rest.
-  const env = { JOBS: 'max', CFLAGS: '-O1 -Wno-misleading-indentation' };
-  const rebuild = () => runNpm(['rebuild', 'better-sqlite3'], { env, quiet: true });
-  await requiredStep('Building the database library', rebuild);
+  const env = { JOBS: 'max', CFLAGS: CFLAGS.join(' ') };
+  let missing = [];
+  const rebuild = async () => {
+    const { ok, output } = await runNpm(['rebuild', 'better-sqlite3'], { env, quiet: true });
+    if (!ok) missing = missingTools();
+    return { ok, output: missing.length > 0 ? '' : output };
+  };
+  const ok = await step('Building the database library', rebuild);
+  if (missing.length > 0) throw new StepError(adviceFor(missing));
+  if (!ok) throw new StepError('Building the database library failed.');
   const problem = nativeProblem();
   if (!problem) return;
   throw new StepError(
@@ -38,19 +68,54 @@ export function isNativeThere() {
   return nativeProblem() === null;
 }
 
-function reasonToInstall() {
-  const wanted = packagesOf(join(root, 'package-lock.json'));
-  const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
+function missingTools() {
+  const tools = [['python3'], ['make'], ['g++', 'c++', 'clang++']];
+  const isMissing = (name) => spawnSync(name, ['--version']).error !== undefined;
+  return tools.filter((names) => names.every(isMissing)).map(([name]) => name);
+}
+
+function adviceFor(missing) {
+  const found = `better-sqlite3 must be compiled, and this machine has no ${missing.join(' and no ')}.`;
+  return `${found} On Debian and Ubuntu: apt-get install python3 make g++`;
+}
+
+function reasonToInstall(folders, present) {
   if (!present) return 'nothing is installed yet';
-  for (const [path, entry] of Object.entries(wanted)) {
-    if (!path.startsWith('node_modules/')) continue;
-    const there = present[path];
-    if (!there && entry.optional) continue;
-    if (!there || there.version !== entry.version || there.integrity !== entry.integrity) {
+  const packages = packagesOf(join(root, 'package-lock.json'));
+  for (const path of packagesUsedBy(folders, packages)) {
+    const [wanted, there] = [packages[path], present[path]];
+    if (!there && wanted.optional) continue;
+    if (!there || there.version !== wanted.version || there.integrity !== wanted.integrity) {
       return `${path.replace(/^.*node_modules\//, '')} is missing or of another version`;
     }
   }
   return null;
+}
+
+/** The places in node_modules of all packages that the folders use, directly or through other packages. */
+function packagesUsedBy(folders, packages) {
+  const used = new Set(folders);
+  for (const path of used) {
+    for (const name of namesUsedBy(packages[path])) {
+      const place = placeOfPackage(name, path, packages);
+      if (place) used.add(place);
+    }
+  }
+  return [...used].filter((path) => !folders.includes(path));
+}
+
+function namesUsedBy({ peerDependencies = {}, peerDependenciesMeta = {}, ...entry }) {
+  const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
+  const { dependencies, devDependencies, optionalDependencies } = entry;
+  return [...peers, ...Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })];
+}
+
+/** As Node.js looks for it: in the node_modules of `path`, or of a folder further out. Null when it is in none. */
+function placeOfPackage(name, path, packages) {
+  const place = join(path, 'node_modules', name).replaceAll('\\', '/');
+  if (packages[place]) return place;
+  if (path === '') return null;
+  return placeOfPackage(name, path.slice(0, Math.max(0, path.lastIndexOf('/node_modules/'))), packages);
 }
 
 function packagesOf(lockFile) {

@@ -1,19 +1,11 @@
 // npm start: installs and builds when needed, then serves in this very process, so that signals and the
 // exit code are the server's own. Arguments pass through: npm start -- --port 9000 --data ./d
-import { requireNode, root, StepError, say } from './steps.mjs';
+import { root, runCommand } from './steps.mjs';
 
-requireNode();
-try {
-  const { ensureInstalled } = await import('./install.mjs');
-  await ensureInstalled();
-  const { ensureBuilt, ensureCompiled } = await import('./build.mjs');
-  await ensureBuilt();
-  await ensureCompiled();
-} catch (error) {
-  if (!(error instanceof StepError)) throw error;
-  say(error.message);
-  process.exit(1);
-}
+await runCommand(async () => {
+  const { prepareServer } = await import('./build.mjs');
+  await prepareServer();
+});
 const { join } = await import('node:path');
 const { pathToFileURL } = await import('node:url');
 const main = join(root, 'dist', 'cli', 'main.js');

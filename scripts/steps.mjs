@@ -23,6 +23,24 @@ export function requireNode() {
   process.exit(1);
 }
 
+/** What a command of package.json does. When a step fails, its message is the last line and the exit code is 1. */
+export async function runCommand(work) {
+  requireNode();
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+/** Waits for both even when one fails: neither goes on behind a message that is meant to be the last. */
+export async function bothOf(one, other) {
+  await Promise.allSettled([one, other]);
+  return Promise.all([one, other]);
+}
+
 /** Runs a program in the project's folder, its output in this terminal or collected; never rejects. */
 export function run(command, args, { quiet = false, env = {} } = {}) {
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { ensureBuilt } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
 import { report, runTests, sumOf } from './run-tests.mjs';
-import { requireNode, StepError, say } from './steps.mjs';
+import { runCommand, say } from './steps.mjs';
 
 /** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
 const PARTS = [
@@ -30,21 +30,16 @@ const PARTS = [
   ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
 ];
 
-requireNode();
 endWithNpm();
 const chosen = process.argv.slice(2);
 const parts = PARTS.filter(([file]) => chosen.length === 0 || chosen.some((part) => file.includes(part)));
 say(`The long tests take about ${parts.reduce((sum, [, minutes]) => sum + minutes, 0)} minutes:`);
 for (const [file, minutes, what] of parts) say(`  ${String(minutes).padStart(2)} min  ${what} (${file})`);
-try {
+await runCommand(async () => {
   await ensureInstalled();
   await ensureBuilt();
   // One after the other: they load the machine enough by themselves.
   const args = ['--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
   const result = await runTests('long', args, { TEST_LENGTH: 'long' });
   report(sumOf([result]), { requireAll: process.env.CI === 'true' });
-} catch (error) {
-  if (!(error instanceof StepError)) throw error;
-  say(error.message);
-  process.exitCode = 1;
-}
+});

@@ -77,11 +77,11 @@ interface Manifest {
   readonly allowScripts?: Record<string, boolean>;
 }
 
+const files = sourceFiles('src');
+const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
+
 // The doors themselves are checked by dependency-cruiser in `npm run check`.
 describe('the house', () => {
-  const files = sourceFiles('src');
-  const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
-
   it('reads the environment in config and nowhere else', () => {
     const readers = code.filter(({ text }) => /\bprocess\s*\.\s*env\b/.test(text));
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
@@ -154,6 +154,7 @@ describe('a clone', () => {
 describe('the packages it stands on', () => {
   const lock = readJson('package-lock.json') as { readonly packages: Record<string, LockEntry> };
   const manifest = readJson('package.json') as Manifest;
+  const web = readJson('web/package.json') as Manifest;
   const packages = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/'));
 
   it('run no install script that is not allowed or refused by name', () => {
@@ -165,10 +166,21 @@ describe('the packages it stands on', () => {
   });
 
   it('are held to exact versions', () => {
-    const loose = [manifest, readJson('web/package.json') as Manifest]
+    const loose = [manifest, web, readJson('test/package.json') as Manifest]
       .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
       .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
+  });
+
+  it('of package.json and web/ are used by a server or its build: npm start installs no others', () => {
+    const build = ['build', 'bundle', 'pixels'].map((name) => `scripts/${name}.mjs`);
+    const users = [...build, 'web/package.json', 'web/vite.config.ts'];
+    const sources = [...code, ...sourceFiles('web/src')].map(({ text }) => text);
+    const text = [...users.map((path) => readFileSync(join(root, path), 'utf8')), ...sources].join('\n');
+    const unused = [manifest, web]
+      .flatMap(({ dependencies, devDependencies }) => Object.keys({ ...dependencies, ...devDependencies }))
+      .filter((name) => ![`'${name}'`, `'${name}/`, `\`${name}/`].some((use) => text.includes(use)));
+    expect(unused).toEqual([]);
   });
 
   it('come from the registry, with a checksum unless they are for another kind of machine', () => {

@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
+import { endOfLifeNotice } from './node-versions.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 export const serve: Command = {
@@ -19,6 +20,7 @@ export const serve: Command = {
     const { settings } = file.current;
     const log = createLogger(settings.log.level);
     exitOnTheUnforeseen(log);
+    reportOldNode(log);
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
     const { openServer } = await import('../app/open-server.ts');
@@ -39,6 +41,11 @@ export const serve: Command = {
     return 0;
   },
 };
+
+function reportOldNode(log: Logger): void {
+  const notice = endOfLifeNotice(process.versions.node, systemClock.now());
+  if (notice !== null) log.info({}, notice);
+}
 
 /** SIGHUP also says that a terminal has been closed: whoever started a plain server in it wants it to end then. */
 function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
@@ -75,6 +82,7 @@ export const worker: Command = {
     const { settings, handover } = settingsFor(flags);
     const log = createLogger(settings.log.level);
     exitOnTheUnforeseen(log);
+    reportOldNode(log);
     const stop = waitForStop(log);
     const { openWorkerApp } = await import('../app/open-worker-app.ts');
     const app = await openWorkerApp(settings, {

@@ -1,0 +1,90 @@
+// npm run test:node -- 22 24 26 [-- src/domain …]: the tests on other versions of Node.js, from the npm registry, each in a
+// copy of this checkout with packages of its own. Ends with a table for the README.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
+
+const PACKAGE = `node-${process.platform}-${process.arch}`;
+/** Stay from one run to the next. */
+const KEPT = ['node_modules', 'dist', '.build'];
+
+await runCommand(async () => {
+  const { versions, tests } = readArguments(process.argv.slice(2));
+  const rows = [];
+  for (const version of versions) rows.push(await testOn(version, tests));
+  process.stdout.write(tableOf(rows));
+  process.exitCode = rows.some(({ failed }) => failed > 0) ? 1 : 0;
+});
+
+function readArguments(args) {
+  const end = args.indexOf('--');
+  const versions = end < 0 ? args : args.slice(0, end);
+  if (versions.length > 0 && versions.every((version) => /^\d+(\.\d+){0,2}$/.test(version))) {
+    return { versions, tests: end < 0 ? [] : args.slice(end + 1) };
+  }
+  throw new StepError('Name versions of Node.js: npm run test:node -- 22 24.20.0 [-- src/domain test/e2e]');
+}
+
+async function testOn(version, tests) {
+  const folder = join(root, '.build', 'node', version);
+  const installation = join(folder, 'node_modules', PACKAGE);
+  await fetchNode(version, folder);
+  const checkout = join(folder, 'checkout');
+  copyCheckout(checkout);
+  return runTests({ installation, checkout, tests });
+}
+
+async function fetchNode(version, folder) {
+  mkdirSync(folder, { recursive: true });
+  const install = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `${PACKAGE}@${version}`];
+  await requiredStep(`Fetching Node.js ${version}`, () => runNpm(install, { quiet: true }));
+}
+
+/** With changes that are not committed. Deleted files are removed from the copy too. */
+function copyCheckout(checkout) {
+  mkdirSync(checkout, { recursive: true });
+  for (const name of readdirSync(checkout)) {
+    if (!KEPT.includes(name)) rmSync(join(checkout, name), { recursive: true });
+  }
+  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
+  const { stdout } = spawnSync('git', list, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  for (const file of stdout.split('\0').slice(0, -1)) {
+    // A file that has been deleted is listed until the deletion is committed.
+    if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
+  }
+}
+
+/** npm test in the copy, with the headers of that Node.js for what is compiled. */
+function runTests({ installation, checkout, tests }) {
+  const node = join(installation, 'bin', 'node');
+  const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  say(`… Testing on Node.js ${version.trim()}`);
+  const start = performance.now();
+  const { stdout } = spawnSync(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
+    cwd: checkout,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
+      npm_config_nodedir: installation,
+    },
+  });
+  const [, passed = 0, failed = 1] = /(\d+) passed, (\d+) failed\n$/.exec(stdout) ?? [];
+  const minutes = ((performance.now() - start) / 60_000).toFixed(1);
+  return { version: version.trim().slice(1), passed: Number(passed), failed: Number(failed), minutes };
+}
+
+function tableOf(rows) {
+  const date = new Date().toISOString().slice(0, 10);
+  const lines = rows.map(
+    ({ version, passed, failed, minutes }) => `| ${version} | ${passed} | ${failed} | ${minutes} | ${date} |`,
+  );
+  return [
+    '| Node.js | passed | failed | minutes | date |',
+    '| --- | --- | --- | --- | --- |',
+    ...lines,
+    '',
+  ].join('\n');
+}
