@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
-import { readableName } from '../readable-name.ts';
+import { readableName, readableSetName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
 export interface BundleLayout {
@@ -40,11 +40,7 @@ export function layerFolder(layout: BundleLayout, layer: string): string {
 }
 
 export function tileSetFolder(layout: BundleLayout, set: TileSetKey): string {
-  const readable = `${set.gridSet} ${set.format}`;
-  return join(
-    layerFolder(layout, set.layer),
-    readableName(readable, [set.gridSet, set.format, set.parametersId]),
-  );
+  return join(layerFolder(layout, set.layer), readableSetName(set));
 }
 
 export function bundleFolder(setFolder: string, z: number, bundleX: number, bundleY: number): string {
