@@ -71,6 +71,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       incarnation: (set) => incarnationIn(record, facets, set),
       layer: createLayer(declaration, gridSets),
       store: storeOf(declaration, stores),
+      stores,
       declared: declaration,
       source: () => sources.get(made) ?? opened(made, declaration),
       ...(openOldCache &&
@@ -175,6 +176,7 @@ function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Tile
 export interface BoundLayer {
   readonly layer: Layer;
   readonly store: TileStore;
+  readonly stores?: ReadonlyMap<string, TileStore>;
   /** Of the declaration that this layer was bound by. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): Incarnation;
   /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
@@ -183,6 +185,11 @@ export interface BoundLayer {
   source(): TileSource;
   /** What the layer has adopted, opened when first needed; absent: nothing. */
   readonly oldCache?: () => OldCache;
+}
+
+/** All that may hold tiles of the layer, which may have been in another store and come back there. */
+export function storesOf({ store, stores }: Pick<BoundLayer, 'store' | 'stores'>): Iterable<TileStore> {
+  return stores?.values() ?? [store];
 }
 
 /** The same tile set under the incarnation of the declaration; null: what is made of it is not kept. */

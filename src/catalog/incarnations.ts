@@ -185,7 +185,9 @@ export function isReachable(record: TileRecord, set: TileSetKey): boolean {
 
 function nameOf(source: number, grid: number, defaults: number): string {
   const numbers = [source, grid, defaults];
-  return numbers.every((number) => number === 0) ? '' : numbers.map((number) => number.toString(36)).join('-');
+  return numbers.every((number) => number === 0)
+    ? ''
+    : numbers.map((number) => number.toString(36)).join('-');
 }
 
 /** Tiles for dense screens lie in the same places. */

@@ -10,7 +10,7 @@ import type { Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile, TileNews } from '../storage/tile-store.ts';
+import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
@@ -142,6 +142,14 @@ class Pipeline implements TilePipeline {
   forgetLayer(layer: string): void {
     this.#tier.dropLayer(layer);
     this.#flights.outdateLayer(layer);
+  }
+
+  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void {
+    if (!places) this.forgetLayer(layer);
+    for (const place of places ?? []) {
+      this.#tier.dropPlace(layer, place);
+      this.#flights.outdatePlace(layer, place);
+    }
   }
 
   changedElsewhere(news: TileNews): void {

@@ -1,3 +1,4 @@
+import { storesOf } from '../catalog/catalog.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -126,7 +127,7 @@ export class LeaseRun {
       plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
     );
     const known = places.length <= MOST_PLACES ? places : undefined;
-    await this.#tiles.bound.store.raiseGeneration(request.layer, known);
+    for (const store of storesOf(this.#tiles.bound)) await store.raiseGeneration(request.layer, known);
   }
 
   /** More than threads: while some steps wait for the upstream, others are cut and stored. */
