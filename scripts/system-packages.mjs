@@ -1,5 +1,5 @@
 // Programs that tests drive, from the distribution's packages, where they are missing and we may install them (root on
-// Debian). All at once and early: what is still missing then is tried again, and named, by the test that needs it.
+// Debian). Suites that lack one are left out: see test/fixtures/needs.ts.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, step } from './steps.mjs';
@@ -15,9 +15,14 @@ export async function ensureSystemPackages() {
   });
 }
 
+/** What suites may need: names of packages by need. */
+export function systemPackages() {
+  return JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
+}
+
 function missingPackages() {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return [];
-  const wanted = JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
+  const wanted = Object.values(systemPackages()).flatMap(({ packages }) => packages);
   const status = `\n${readFileSync('/var/lib/dpkg/status', 'utf8')}`;
   return wanted.filter((name) => !status.includes(`\nPackage: ${name}\nStatus: install ok installed\n`));
 }

@@ -1,8 +1,10 @@
 // npm run test:long: the long form of floods, kill loops, scenarios and random models. npm test runs a short one.
 // Arguments choose among them: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
 import { ensureBuilt } from './build.mjs';
+import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
-import { requireNode, runNode, StepError, say, tool } from './steps.mjs';
+import { report, runTests, sumOf } from './run-tests.mjs';
+import { requireNode, StepError, say } from './steps.mjs';
 
 /** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
 const PARTS = [
@@ -29,6 +31,7 @@ const PARTS = [
 ];
 
 requireNode();
+endWithNpm();
 const chosen = process.argv.slice(2);
 const parts = PARTS.filter(([file]) => chosen.length === 0 || chosen.some((part) => file.includes(part)));
 say(`The long tests take about ${parts.reduce((sum, [, minutes]) => sum + minutes, 0)} minutes:`);
@@ -37,9 +40,9 @@ try {
   await ensureInstalled();
   await ensureBuilt();
   // One after the other: they load the machine enough by themselves.
-  const args = ['run', '--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
-  const { ok } = await runNode([tool('vitest', 'vitest'), ...args], { env: { TEST_LENGTH: 'long' } });
-  process.exitCode = ok ? 0 : 1;
+  const args = ['--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
+  const result = await runTests('long', args, { TEST_LENGTH: 'long' });
+  report(sumOf([result]), { requireAll: process.env.CI === 'true' });
 } catch (error) {
   if (!(error instanceof StepError)) throw error;
   say(error.message);

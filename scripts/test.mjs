@@ -1,9 +1,9 @@
 // npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
 // Arguments go to vitest, and leave the check out: npm test -- src/domain
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
+// npm test -- --require-all: tests that cannot run here are failures, as with CI=true.
+import { endWithNpm } from './end-with-npm.mjs';
+import { report, runTests, sumOf } from './run-tests.mjs';
+import { requireNode, StepError, say } from './steps.mjs';
 
 /** Rooms that know no database: their tests begin while its library is being compiled, which uses one processor. */
 const WITHOUT_DATABASE = [
@@ -11,15 +11,14 @@ const WITHOUT_DATABASE = [
   ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
 ];
 
-/** Where Linux keeps files in memory, and the bytes that must be free there. */
-const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
+const REQUIRE_ALL = '--require-all';
 
 requireNode();
-// Ctrl-C reaches the tests too; when they have ended, what they have written is removed.
+endWithNpm();
+// Ctrl-C reaches the tests too, and their end is awaited.
 process.on('SIGINT', () => {});
-const total = await runAll();
-process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
-process.exitCode = total.failed > 0 ? 1 : 0;
+const requireAll = process.env.CI === 'true' || process.argv.includes(REQUIRE_ALL);
+report(await runAll(), { requireAll });
 
 async function runAll() {
   try {
@@ -27,16 +26,16 @@ async function runAll() {
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
     say(error.message);
-    return { passed: 0, failed: 1 };
+    return { passed: 0, failed: 1, leftOut: [] };
   }
 }
 
 async function prepareAndRun() {
   const { ensureNative, ensurePackages, isNativeThere } = await import('./install.mjs');
   const { ensureSystemPackages } = await import('./system-packages.mjs');
-  const chosen = process.argv.slice(2);
+  const chosen = process.argv.slice(2).filter((arg) => arg !== REQUIRE_ALL);
   const isWhole = chosen.length === 0;
-  const programs = isWhole ? ensureSystemPackages() : null;
+  const programs = ensureSystemPackages();
   await ensurePackages();
   const { ensureBuilt, ensureCompiled } = await import('./build.mjs');
   const { check } = await import('./check.mjs');
@@ -51,60 +50,4 @@ async function prepareAndRun() {
   await ensureCompiled();
   const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}/**`) : chosen;
   return sumOf([checked, ...(await Promise.all([first, runTests('rest', left)]))]);
-}
-
-function sumOf(results) {
-  const counted = results.filter((result) => result?.passed !== undefined);
-  return {
-    passed: counted.reduce((sum, { passed }) => sum + passed, 0),
-    failed: counted.reduce((sum, { failed }) => sum + failed, 0),
-  };
-}
-
-async function runTests(name, args) {
-  const report = join(root, '.build', `tests-${process.pid}-${name}.json`);
-  mkdirSync(join(root, '.build'), { recursive: true });
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const TMPDIR = temporaryFolder();
-  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], { env: { TMPDIR } });
-  rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 });
-  const counts = countTests(report);
-  rmSync(report, { force: true });
-  // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.
-  return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
-}
-
-/** What tests write is soon removed again: on no disk, where there is the choice, which takes a twentieth less processor. */
-function temporaryFolder() {
-  const folder = mkdtempSync(join(hasRoomInMemory() ? MEMORY_FILES : tmpdir(), 'tilewarden-tests-'));
-  // PostgreSQL does not run as root, and its user must reach its files.
-  chmodSync(folder, 0o755);
-  return folder;
-}
-
-function hasRoomInMemory() {
-  if (process.env.TMPDIR || !existsSync(MEMORY_FILES)) return false;
-  const { bavail, bsize } = statfsSync(MEMORY_FILES);
-  return bavail * bsize >= ROOM_FOR_TESTS;
-}
-
-function countTests(report) {
-  let results;
-  try {
-    results = JSON.parse(readFileSync(report, 'utf8'));
-  } catch {
-    return { passed: 0, failed: 1 };
-  }
-  const leftOut = results.testResults.flatMap((file) =>
-    file.assertionResults.filter((test) => test.status !== 'passed' && test.status !== 'failed'),
-  );
-  for (const test of leftOut) say(`left out: ${test.fullName}`);
-  const brokenFiles = results.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  );
-  const countLeftOut = process.env.CI === 'true' ? leftOut.length : 0;
-  return {
-    passed: results.numPassedTests,
-    failed: results.numFailedTests + brokenFiles.length + countLeftOut,
-  };
 }

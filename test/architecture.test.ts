@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -20,6 +20,29 @@ function sourceFiles(folder: string): readonly SourceFile[] {
       path: relative(root, file).replaceAll('\\', '/'),
       text: readFileSync(file, 'utf8'),
     }));
+}
+
+/** All that a clone holds, and not what commands have put beside it. */
+function cloneFiles(): readonly string[] {
+  const ignored: readonly string[] =
+    readFileSync(join(root, '.gitignore'), 'utf8').match(/^[\w.-]+(?=\/$)/gm) ?? [];
+  const others = readdirSync(root).filter((name) => name !== '.git' && !ignored.includes(name));
+  return others.flatMap((name) =>
+    statSync(join(root, name)).isFile()
+      ? name
+      : readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
+          .map((inner) => join(name, inner))
+          .filter((path) => !path.split(sep).some((part) => ignored.includes(part)))
+          .filter((path) => statSync(join(root, path)).isFile()),
+  );
+}
+
+/** Where a file leads by relative paths: what it imports, loads beside itself, or links to. */
+function relativeTargets(text: string): readonly string[] {
+  const targets = text.matchAll(
+    /(?:from |import\(|import |require\(|new URL\()['"`](\.[^'"`]*)['"`]|\]\((\.[^)#\s]*)/g,
+  );
+  return [...targets].map(([, loaded, linked]) => loaded ?? linked ?? '');
 }
 
 /** What a file imports as soon as it is loaded: neither types nor what `import()` asks for. */
@@ -105,6 +128,26 @@ describe('the house', () => {
   it('evaluates no text as code', () => {
     const evaluators = code.filter(({ text }) => /\beval\(|\bnew Function\(|from 'node:vm'/.test(text));
     expect(evaluators.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('a clone', () => {
+  const files = cloneFiles().map((path) => ({ path, text: readFileSync(join(root, path), 'latin1') }));
+
+  it('a clone refers to nothing outside itself', () => {
+    const outside = files.flatMap(({ path, text }) =>
+      relativeTargets(text)
+        .filter((target) => relative(root, resolve(root, path, '..', target)).startsWith('..'))
+        .map((target) => `${path}: ${target}`),
+    );
+    expect(files.map(({ path }) => path)).toContain('README.md');
+    expect(outside).toEqual([]);
+  });
+
+  it('a clone names no folder of one machine', () => {
+    // Written so that this file does not match itself.
+    const folders = /(?<![\w.:/-])\/(?:home|work|Users|root)\/\w|\.\.\/shar[e]d/;
+    expect(files.filter(({ text }) => folders.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { findProgram } from '../../test/fixtures/system-packages.ts';
+import { findProgram } from '../../test/fixtures/needs.ts';
 import { type ManyLayers, openManyLayers } from './many-layers.ts';
 
 const LAYERS = 5000;

@@ -20,7 +20,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import sharp from 'sharp';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
-import { openTestS3, requireS3 } from '../../test/fixtures/s3.ts';
+import { openTestS3 } from '../../test/fixtures/s3.ts';
 import { type Contestant, measureLoad, processorSeconds } from '../hits/measure-hits.ts';
 import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../truncate/server-process.ts';
 
@@ -37,13 +37,11 @@ const SEEDED_ZOOM = 8;
 const READ_ZOOM = 3;
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const programs = requireS3('the benchmark of nodes');
-if (!programs) process.exit(1);
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-nodes-'));
 const upstream = await openSlowUpstream();
 const postgres = await openTestPostgres();
-const s3 = await openTestS3(programs);
+const s3 = await openTestS3();
 const store = { type: 's3', pathStyle: true, ...JSON.parse(s3.address) };
 const running: { stop(): Promise<void> }[] = [];
 

@@ -11,17 +11,15 @@ import { writePackDetail } from '../../src/storage/s3/pack-detail.ts';
 import { openS3Store } from '../../src/storage/s3/s3-store.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
-import { openTestS3, requireS3 } from '../../test/fixtures/s3.ts';
+import { openTestS3 } from '../../test/fixtures/s3.ts';
 
 const PACKS = Number(argv[2] ?? 1_000_000);
 const TRUNCATED = 100_000;
 const SLICE = 10_000;
 const TILES_OF_A_PACK = 16;
 
-const folder = requireS3('the benchmark of packs');
-if (!folder) process.exit(1);
 const postgres = await openTestPostgres();
-const s3 = await openTestS3(folder);
+const s3 = await openTestS3();
 const client = new pg.Client(postgres.address);
 await client.connect();
 const database = await openDatabase({ location: postgres.address, clock: systemClock, log: silentLogger });

@@ -13,7 +13,7 @@ function shows(authorization: string | null, more: Partial<Presented> = {}): Pre
 }
 
 describe('a user', () => {
-  it('is who knows the name and the password', async () => {
+  it('a user is recognised by name and password', async () => {
     const { users, authenticator } = await openTestAccounts();
     await users.add(MARY);
     expect(await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toEqual({
@@ -42,7 +42,7 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(authorization))).toBeNull();
   });
 
-  it('is checked once, however many requests come at once', async () => {
+  it('a user is checked once, however many requests come at the same time', async () => {
     const { users, authenticator } = await openTestAccounts();
     await users.add(MARY);
     const asked = Array.from({ length: 100 }, () =>
@@ -51,7 +51,7 @@ describe('a user', () => {
     expect((await Promise.all(asked)).every((caller) => caller?.name === 'mary')).toBe(true);
   });
 
-  it('has the old password refused and the new role from the next request on', async () => {
+  it('a user has the old password refused and the new role from the next request on', async () => {
     const { users, authenticator } = await openTestAccounts();
     await users.add(MARY);
     await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
@@ -89,7 +89,7 @@ describe('a user', () => {
     expect(await tokens.list()).toEqual([]);
   });
 
-  it('is not made twice, without a name, or with a password that anybody would try', async () => {
+  it('a user is not made twice, without a name, or with a common password', async () => {
     const { users } = await openTestAccounts();
     await users.add(MARY);
     await expect(users.add(MARY)).rejects.toMatchObject({ code: 'account-conflict' });
@@ -169,7 +169,7 @@ describe('a token', () => {
     expect(await authenticator.authenticate(shows(basic('anything', secret)))).toEqual(caller);
   });
 
-  it('is kept nowhere', async () => {
+  it('a token is kept nowhere', async () => {
     const { tokens, database, folder } = await openTestAccounts();
     const { secret } = await tokens.create(CRON, 'admin');
     const rows = await database.query.selectFrom('tokens').selectAll().execute();
@@ -190,7 +190,7 @@ describe('a token', () => {
     await expect(tokens.revoke(long.token.id)).rejects.toMatchObject({ code: 'account-unknown' });
   });
 
-  it('is not made to be dead already', async () => {
+  it('a token is not made to be dead already', async () => {
     const { tokens } = await openTestAccounts();
     await expect(tokens.create({ ...CRON, expiresAt: 0 }, 'admin')).rejects.toMatchObject({
       code: 'request-invalid',
@@ -245,12 +245,12 @@ describe('a session', () => {
     expect(await authenticator.authenticate(shows(null, { session: another }))).toBeNull();
   });
 
-  it('does not count beside an Authorization header', async () => {
+  it('a session does not count beside an Authorization header', async () => {
     const { session, authenticator } = await begin();
     expect(await authenticator.authenticate(shows(basic('mary', 'wrong'), { session }))).toBeNull();
   });
 
-  it('is one of twenty at most', async () => {
+  it('a session is one of twenty at most', async () => {
     const { sessions, who, clock } = await begin();
     for (let i = 0; i < 20; i++) {
       clock.advance(1);
@@ -273,7 +273,7 @@ describe('the first administrator', () => {
   });
 
   it.each(['secret', 'geoserver2026', '123456789012', 'qwertyuiopas'])(
-    'does not get %j where other machines can try it',
+    'the first administrator does not get %j where other machines can try it',
     async (given) => {
       const { ensureAdministrator, users } = await openTestAccounts();
       await expect(ensureAdministrator(given, 'network')).rejects.toMatchObject({ code: 'config-invalid' });
@@ -281,7 +281,7 @@ describe('the first administrator', () => {
     },
   );
 
-  it('may have a short password on loopback, but none that everybody knows', async () => {
+  it('the first administrator may have a short password on loopback, but no well-known one', async () => {
     const { ensureAdministrator, authenticator } = await openTestAccounts();
     await expect(ensureAdministrator('admin', 'loopback')).rejects.toMatchObject({ code: 'config-invalid' });
     await ensureAdministrator('try me', 'loopback');
@@ -303,7 +303,7 @@ describe('the first administrator', () => {
     expect(await users.find('admin')).toMatchObject({ passwordIsInitial: false });
   });
 
-  it('is not made again, nor given another password, by a later start', async () => {
+  it('the first administrator is not made again, nor given another password, by a later start', async () => {
     const { ensureAdministrator, authenticator } = await openTestAccounts();
     await ensureAdministrator(GOOD_PASSWORD);
     expect(await ensureAdministrator('another long sentence')).toBeNull();

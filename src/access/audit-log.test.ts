@@ -32,7 +32,7 @@ function linesOf(path: string): readonly { id: string }[] {
 }
 
 describe('the audit log', () => {
-  it('has each entry on a line of its own, closed to strangers, once it is recorded', async () => {
+  it('the audit log has each entry on a line of its own, closed to strangers, once it is recorded', async () => {
     const { log, path } = open();
     await log.record(change('1', { before: { quota: 1n }, after: 'two\nlines' }));
     await Promise.all([log.record(change('2')), log.record(change('3'))]);
@@ -67,14 +67,14 @@ describe('the audit log', () => {
     expect(linesOf(path)).toMatchObject([{ id: '2' }]);
   });
 
-  it('is read past a line that a crash has torn', async () => {
+  it('the audit log is read past a line that a crash has torn', async () => {
     const { log, path } = open();
     appendFileSync(path, '{"time":"2026-01-01T00:00:00.000Z","action":"POST /rest');
     await log.record(change('1'));
     expect(await log.read({ limit: 10 })).toMatchObject([{ id: '1' }]);
   });
 
-  it('is read from its end on, however long its lines are', async () => {
+  it('the audit log is read from its end on, however long its lines are', async () => {
     const { log } = open();
     const ids = Array.from({ length: 20 }, (_, i) => String(i));
     const after = 'é'.repeat(30_000);
@@ -114,7 +114,7 @@ describe('the audit log', () => {
     expect(await idsOf({ until: clock.now() })).toEqual(['2', '1']);
   });
 
-  it('is not flooded by strangers, but says how many it left out', async () => {
+  it('the audit log is not flooded by strangers, but says how many it left out', async () => {
     const { log, path, clock } = open();
     for (let i = 0; i < 1000; i++) log.note(change(String(i), { action: 'login' }));
     clock.advance(60_000);

@@ -16,13 +16,13 @@ function refusal(retryAfterSeconds: number) {
 }
 
 describe('failed attempts', () => {
-  it('are refused from the eleventh on, whatever accounts they aim at', () => {
+  it('failed attempts are refused from the eleventh on, whatever accounts they aim at', () => {
     const { throttle, fail } = setUp();
     for (let i = 0; i < 10; i++) fail('10.0.0.1', `user${i}`);
     expect(() => throttle.begin('10.0.0.1', 'another')).toThrow(refusal(30));
   });
 
-  it('are refused on one account, wherever they come from', () => {
+  it('failed attempts are refused on one account, wherever they come from', () => {
     const { throttle, fail } = setUp();
     for (let i = 0; i < 5; i++) fail(`10.0.0.${i}`, 'admin', 2);
     expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow(refusal(30));
@@ -77,7 +77,7 @@ describe('failed attempts', () => {
     expect(throttle.begin('10.0.0.2', 'admin').standing).toBe('calm');
   });
 
-  it('do not lock out an owner who has logged in from there before', () => {
+  it('failed attempts do not lock out an owner who has logged in from there before', () => {
     const { throttle, fail } = setUp();
     throttle.begin('10.0.0.9', 'admin').succeeded();
     for (let i = 0; i < 10; i++) fail('10.0.0.9', `guess${i}`);
@@ -111,7 +111,7 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.1', 'admin')).not.toThrow();
   });
 
-  it('are forgotten after a while', () => {
+  it('failed attempts are forgotten after a while', () => {
     const { clock, throttle, fail } = setUp();
     fail('10.0.0.1', 'admin', 10);
     clock.advance(3 * 60 * 60_000);
@@ -119,7 +119,7 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow(refusal(30));
   });
 
-  it('do not count when the password was never looked at, or was right', () => {
+  it('failed attempts do not count when the password was never looked at, or was right', () => {
     const { throttle } = setUp();
     for (let i = 0; i < 100; i++) throttle.begin('10.0.0.1', 'admin').withdrawn();
     for (let i = 0; i < 100; i++) throttle.begin('10.0.0.1', 'admin').succeeded();

@@ -29,7 +29,7 @@ describe('a stored password', () => {
     });
   });
 
-  it('differs each time', async () => {
+  it('the hash of a password differs every time', async () => {
     const hasher = open();
     expect(await hasher.hash('same')).not.toBe(await hasher.hash('same'));
   });
@@ -57,7 +57,7 @@ describe('a stored password', () => {
 });
 
 describe('checking passwords', () => {
-  it('does not hold up the event loop', async () => {
+  it('checking passwords does not block the event loop', async () => {
     const hasher = open({ ...DEFAULT_COST, p: 1 });
     await hasher.check('warm up', null, 'calm');
     let turns = 0;

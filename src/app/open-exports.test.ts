@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../test/e2e/server.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { type FaultProxy, openFaultProxy } from '../../test/fixtures/fault-proxy.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
-import { requireS3 } from '../../test/fixtures/s3.ts';
+import { needs } from '../../test/fixtures/needs.ts';
 import { openTestStores, type TestStores } from '../../test/fixtures/s3-store.ts';
 import { sharedS3 } from '../../test/fixtures/shared-services.ts';
 import { openDatabaseProxy } from '../../test/fixtures/tcp-proxy.ts';
@@ -27,7 +27,7 @@ const clock = {
 };
 const TILES = 4 + 64;
 
-describe.runIf(requireS3('exports of nodes'))('an export of a node', () => {
+describe('an export of a node', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();

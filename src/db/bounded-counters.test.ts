@@ -33,7 +33,7 @@ describe('bounded counters', () => {
     expect(await counters.take('a', 1, 100)).toEqual({ taken: 0, count: 100 });
   });
 
-  it('are the same after a restart', async () => {
+  it('bounded counters are the same after a restart', async () => {
     expect(await counters.take('a', 60, 100)).toEqual({ taken: 60, count: 60 });
     await database.close();
     await open();

@@ -29,7 +29,7 @@ describe('where blank is right', () => {
     expect(blankIsRightIn([], mercator, 4, rect)).toBe(false);
   });
 
-  it('may be put together from several areas', () => {
+  it('an area of blank tiles may be put together from several areas', () => {
     const [left, right] = [8, 9].map((x) =>
       over(boundsOfRect(mercator, 4, { ...rect, minX: x, maxX: x })),
     ) as [BlankArea, BlankArea];
@@ -37,7 +37,7 @@ describe('where blank is right', () => {
     expect(blankIsRightIn([left, right], mercator, 4, rect)).toBe(true);
   });
 
-  it('is one place on earth in every grid set when it is given in degrees', () => {
+  it('an area of blank tiles is one place on earth in every grid set when it is given in degrees', () => {
     const area = over({ minX: 0, minY: 0, maxX: 90, maxY: 66 }, {}, 'EPSG:4326');
     expect(blankIsRightIn([area], mercator, 2, { minX: 2, minY: 1, maxX: 2, maxY: 1 })).toBe(true);
     expect(blankIsRightIn([area], mercator, 2, { minX: 1, minY: 1, maxX: 1, maxY: 1 })).toBe(false);

@@ -54,7 +54,7 @@ describe('the built-in grid sets', () => {
     }
   });
 
-  it('are as many as GeoWebCache has, and have the scales that the OGC prints', () => {
+  it('the built-in grid sets are as many as GeoWebCache has, and have the scales that the OGC prints', () => {
     expect(book.gridSets).toHaveLength(141);
     const scales: readonly (readonly [string, number, number])[] = [
       ['UTM33WGS84Quad', 0, 279072704.500914],
@@ -140,7 +140,7 @@ describe('a book of grid sets', () => {
 });
 
 describe('codes of reference systems', () => {
-  it('are the same for all names of web mercator and for nothing else', () => {
+  it('codes of reference systems are the same for all names of web mercator and for nothing else', () => {
     expect(sameSrs(3857, 900913)).toBe(true);
     expect(sameSrs(102100, 102113)).toBe(true);
     expect(sameSrs(4326, 4326)).toBe(true);

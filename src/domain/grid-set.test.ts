@@ -28,7 +28,7 @@ function without(key: 'resolutions', changes: Partial<GridSetOptions>): GridSetO
 }
 
 describe('a grid set', () => {
-  it('has as many tiles as its extent needs', () => {
+  it('a grid set has as many tiles as its extent needs', () => {
     const { levels } = createSwiss({});
     expect(levels.map(({ columns, rows }) => [columns, rows])).toEqual([
       [1, 1],
@@ -112,7 +112,7 @@ describe('a grid set', () => {
     expect(() => createSwiss(changes)).toThrow(message);
   });
 
-  it.each([0, 32, 1e9, 2.5, Number.NaN])('is refused with %d levels', (levels) => {
+  it.each([0, 32, 1e9, 2.5, Number.NaN])('a grid set is refused with %d levels', (levels) => {
     expect(() => createGridSet(without('resolutions', { levels }))).toThrow('1 to 31 levels');
   });
 
@@ -122,7 +122,7 @@ describe('a grid set', () => {
     expect(() => levelOf(createSwiss({}), 0.5)).toThrow('no zoom level');
   });
 
-  it('has no tiles in bounds that lie outside, are empty or are no numbers', () => {
+  it('a grid set has no tiles in bounds that lie outside, are empty or are no numbers', () => {
     const gridSet = createSwiss({});
     const { extent } = gridSet;
     expect(tilesOfBounds(gridSet, 0, { ...extent, minX: 3_000_000, maxX: 4_000_000 })).toBeNull();
@@ -137,7 +137,7 @@ describe('a tile', () => {
     expect(rect).toEqual({ minX: x, minY: y, maxX: x, maxY: y });
   }
 
-  it('is found again by its bounds, at the corners of every level of every built-in grid set', () => {
+  it('a tile is found again by its bounds, at the corners of every level of every built-in grid set', () => {
     for (const gridSet of builtInGridSets()) {
       for (const [z, { columns, rows }] of gridSet.levels.entries()) {
         expectRoundTrip(gridSet, z, 0, 0);
@@ -146,7 +146,7 @@ describe('a tile', () => {
     }
   });
 
-  it('is found again by its bounds, anywhere in any grid set', () => {
+  it('a tile is found again by its bounds, anywhere in any grid set', () => {
     fc.assert(
       fc.property(anyPlace(anyGridSet()), ({ gridSet, z, x, y }) => expectRoundTrip(gridSet, z, x, y)),
       { numRuns: 2000 },

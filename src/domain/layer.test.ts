@@ -77,13 +77,13 @@ describe('a format', () => {
   });
 
   it.each(['', 'png', 'image/', 'image/avif', 'text/html', 'application/vnd.mapbox-vector-tile; x=1', ';'])(
-    'is not %j',
+    '%j is not a format',
     (asked) => {
       expect(formatOf(asked)).toBeNull();
     },
   );
 
-  it('is known by its extensions', () => {
+  it('a format is known by its extensions', () => {
     const known = ['png', 'png8', 'png24', 'jpeg', 'jpg', 'JPG', 'gif', 'webp', 'pbf', 'mvt'];
     expect(known.map((extension) => formatOfExtension(extension)?.contentType)).toEqual([
       ...Array(3).fill('image/png'),

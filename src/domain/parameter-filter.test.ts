@@ -152,13 +152,13 @@ describe('a filter of numbers', () => {
 });
 
 describe('a selection of parameters', () => {
-  it('has the id that GeoWebCache gives the same values', () => {
+  it('a selection of parameters has the id that GeoWebCache gives the same values', () => {
     const selection = selectParameters([styles], new Map([['Styles', 'pophatch']]));
     expect(selection.id).toBe('7510004a12f49fdd49a2ba366e9c4594be7e4358');
     expect(selection.values).toEqual(new Map([['STYLES', 'pophatch']]));
   });
 
-  it('has no id when all values are defaults, spelled out or not', () => {
+  it('a selection of parameters has no id when all values are defaults, spelled out or not', () => {
     expect(selectParameters([styles], new Map()).id).toBeNull();
     expect(selectParameters([styles], new Map([['STYLES', 'population']])).id).toBeNull();
     expect(selectParameters([], new Map([['STYLES', 'x']]))).toEqual({ id: null, values: new Map() });
@@ -180,7 +180,7 @@ describe('a selection of parameters', () => {
     );
   });
 
-  it('has one id whatever the order of the filters', () => {
+  it('a selection of parameters has one id whatever the order of the filters', () => {
     const given = new Map([
       ['A', '1'],
       ['B', '2'],
@@ -226,7 +226,7 @@ describe('a selection of parameters', () => {
 });
 
 describe('a parameter name', () => {
-  it('is refused when it could be mistaken for something else', () => {
+  it('a parameter name is refused when it could be mistaken for something else', () => {
     for (const name of ['', 'A=B', 'A&B', ' A', 'ä', 'x'.repeat(65)]) {
       expect(() => anything(name)).toThrow('must be a letter');
     }

@@ -8,7 +8,7 @@ const extent = { minX: 0, minY: 0, maxX: 1000, maxY: 700 };
 
 describe('a grid set for dense screens', () => {
   it.each(builtInGridSets().map((gridSet) => [gridSet.name, gridSet] as const))(
-    'has the tiles of %s in their places, with twice the pixels',
+    'a grid set for dense screens has the tiles of %s in their places, with twice the pixels',
     (name, gridSet) => {
       const plain = createGridSubset(gridSet, { zoomStart: 1 });
       const dense = retinaSubset(plain);
@@ -26,13 +26,13 @@ describe('a grid set for dense screens', () => {
     },
   );
 
-  it('is the same one for every layer', () => {
+  it('a grid set for dense screens is the same one for every layer', () => {
     const gridSet = createGridSet({ name: 'small', srs: 3857, extent, levels: 3 });
     const [a, b] = [createGridSubset(gridSet), createGridSubset(gridSet, { zoomStop: 1 })].map(retinaSubset);
     expect(a?.gridSet).toBe(b?.gridSet);
   });
 
-  it('is refused where its tiles would be too large', () => {
+  it('a grid set for dense screens is refused where its tiles would be too large', () => {
     const gridSet = createGridSet({
       name: 'large',
       srs: 3857,
@@ -46,7 +46,7 @@ describe('a grid set for dense screens', () => {
     );
   });
 
-  it('has a name that no declared one can have', () => {
+  it('a grid set for dense screens has a name that no declared one can have', () => {
     expect(() => createGridSet({ name: 'a@2x', srs: 3857, extent, levels: 3 })).toThrow(
       /does not end in @2x/,
     );

@@ -29,7 +29,7 @@ function equal(a: TileSetKey, b: TileSetKey): boolean {
 }
 
 describe('the id of a tile set', () => {
-  it('is shared by no other tile set', () => {
+  it('the id of a tile set is shared by no other tile set', () => {
     fc.assert(
       fc.property(tileSet(), tileSet(), (a, b) => {
         expect(tileSetId(a) === tileSetId(b)).toBe(equal(a, b));

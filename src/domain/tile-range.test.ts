@@ -84,7 +84,7 @@ describe('a range of tiles', () => {
     expect(countRange(tileRangeOf(createGridSubset(MERCATOR), 30, 30, east))).toBe(2n ** 59n);
   });
 
-  it('has as many tiles as one meets on the way through it', () => {
+  it('a range of tiles has as many tiles as one meets on the way through it', () => {
     fc.assert(
       fc.property(smallRange(), ({ range }) => {
         const tiles = tilesOfRange(range);
@@ -109,7 +109,7 @@ describe('a range of tiles', () => {
     );
   });
 
-  it('is clipped to the zooms and the extent of the subset', () => {
+  it('a range of tiles is clipped to the zooms and the extent of the subset', () => {
     const subset = mercatorPart({ minX: 0, minY: 0, maxX: 20037508.34, maxY: 20037508.34 }, 2, 4);
     expect(tileRangeOf(subset, 0, 30, null).levels).toEqual([
       { z: 2, rect: { minX: 2, minY: 0, maxX: 3, maxY: 1 } },
@@ -147,7 +147,7 @@ describe('a grid subset', () => {
     expect(() => createGridSubset(MERCATOR, options)).toThrow('must lie between 0 and zoomStop');
   });
 
-  it('is refused where its grid set is not', () => {
+  it('a grid subset is refused where its grid set is not', () => {
     const extent = { minX: 3e7, minY: 0, maxX: 4e7, maxY: 1 };
     expect(() => createGridSubset(MERCATOR, { extent })).toThrow('outside grid set EPSG:900913');
   });
@@ -202,7 +202,7 @@ describe('metatiles', () => {
     );
   });
 
-  it('are the same whichever of their tiles is asked for', () => {
+  it('metatiles are the same whichever of their tiles is asked for', () => {
     fc.assert(
       fc.property(smallRange(), metatileSize(), ({ subset, range }, size) => {
         for (const metatile of metatilesOf(subset, size, range)) {
@@ -214,7 +214,7 @@ describe('metatiles', () => {
     );
   });
 
-  it('are not there for a tile that the layer does not offer, though its neighbour is', () => {
+  it('there is no metatile for a tile that the layer does not offer, though its neighbour is', () => {
     const subset = mercatorPart({ minX: 0, minY: 0, maxX: 20037508.34, maxY: 20037508.34 }, 0, 4);
     const size = { columns: 3, rows: 3 };
     expect(metatileOf(subset, size, 2, 2, 1)?.rect).toEqual({ minX: 2, minY: 0, maxX: 2, maxY: 1 });
@@ -237,7 +237,7 @@ describe('metatiles', () => {
 describe('the image of a metatile', () => {
   const metatile: Metatile = { z: 2, column: 0, row: 0, rect: { minX: 0, minY: 0, maxX: 2, maxY: 1 } };
 
-  it('has the pixels and bounds of its tiles', () => {
+  it('the image of a metatile has the pixels and bounds of its tiles', () => {
     const image = metatileImage(MERCATOR, metatile, 0);
     expect([image.width, image.height]).toEqual([768, 512]);
     expect(image.bounds).toEqual(boundsOfRect(MERCATOR, 2, metatile.rect));

@@ -26,7 +26,7 @@ describe('hours that come back every day', () => {
     expect(until('22:00-06:00', 'UTC', at)).toBe(end);
   });
 
-  it('are those of their time zone', () => {
+  it('hours that come back every day are those of their time zone', () => {
     expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:29:00Z')).toBeNull();
     expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:30:00Z')).toBe('2026-11-15T16:30:00.000Z');
   });
@@ -46,7 +46,7 @@ describe('hours that come back every day', () => {
     expect(morning.from(Date.parse(jump))).toBe(Date.parse(jump));
   });
 
-  it('may be several, and may last all day', () => {
+  it('hours that come back every day may be several, and may last all day', () => {
     const both = ['08:00-12:00', '13:00-24:00'];
     expect(until(both, 'UTC', '2026-11-15T09:00:00Z')).toBe('2026-11-15T12:00:00.000Z');
     expect(until(both, 'UTC', '2026-11-15T12:30:00Z')).toBeNull();
@@ -54,7 +54,7 @@ describe('hours that come back every day', () => {
     expect(until('00:00-24:00', 'UTC', '2026-11-15T12:00:00Z')).toBe('2026-11-16T00:00:00.000Z');
   });
 
-  it('are not there when none are given', () => {
+  it('hours that come back every day are not there when none are given', () => {
     expect(until([], 'UTC', '2026-11-15T12:00:00Z')).toBeNull();
   });
 
@@ -65,7 +65,10 @@ describe('hours that come back every day', () => {
     expect(new DailyHours([], new LocalTime('UTC')).from(0)).toBeNull();
   });
 
-  it.each(['22-06', '25:00-06:00', '22:00', '22:00-06:60', ''])('are not read from %j', (text) => {
-    expect(() => new DailyHours([text], new LocalTime('UTC'))).toThrow(RangeError);
-  });
+  it.each(['22-06', '25:00-06:00', '22:00', '22:00-06:60', ''])(
+    'hours that come back every day are not read from %j',
+    (text) => {
+      expect(() => new DailyHours([text], new LocalTime('UTC'))).toThrow(RangeError);
+    },
+  );
 });

@@ -59,7 +59,7 @@ describe('a keyed single flight', () => {
     expect(await second).toBe('tile');
   });
 
-  it('is aborted when the last caller has left, and the next caller starts anew', async () => {
+  it('a keyed single flight is aborted when the last caller has left, and the next caller starts again', async () => {
     const flights = createKeyedSingleFlight<string>();
     const controllers = [new AbortController(), new AbortController()];
     let flightSignal: AbortSignal | null = null;

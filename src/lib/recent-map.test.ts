@@ -20,7 +20,7 @@ describe('a map of recent things', () => {
     expect(map.weight).toBe(3);
   });
 
-  it('does not keep what is heavier than all may be', () => {
+  it('a map of recent things does not keep what is heavier than all may be', () => {
     const map = new RecentMap<string, number>(10);
     map.set('a', 1, 5);
     map.set('b', 2, 11);

@@ -50,7 +50,7 @@ describe('nodes that share a PostgreSQL', () => {
     expect((await a.registry.list()).map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('do not know one that left while it was about to tell that it leads', async () => {
+  it('nodes that share a PostgreSQL do not know one that left while it was about to tell that it leads', async () => {
     const location = await createPostgresDatabase();
     const a = await join(location, 'a', ['serve']);
     const b = await join(location, 'b', ['serve']);

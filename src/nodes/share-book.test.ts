@@ -67,7 +67,7 @@ describe('places of a limit', () => {
     expect(await other.renew(HOST, wish)).toEqual({ places: 4, alone: true });
   });
 
-  it('are given up as far as they are not in use when another node wants some', async () => {
+  it('places of a limit are given up as far as they are not in use when another node wants some', async () => {
     const database = await open();
     const [first, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
     await first.renew(HOST, { limit: 4, wanted: 4, held: 0 });

@@ -69,20 +69,20 @@ it('forgets the oldest pictures when those it remembers take too much memory', a
 });
 
 describe('a picture of one colour', () => {
-  it('is fine where its neighbours go on in that colour: the sea beside a coast', async () => {
+  it('a picture of one colour is fine where its neighbours go on in that colour: the sea beside a coast', async () => {
     const road = painted((column) => (column === 3 ? coast : plain(SEA)));
     for (let x = 3; x < 8; x++) await road.read(5, x, 4);
     expect(await freshUntil(road, 4, 4)).toBeNull();
     expect(suspects(road)).toBe(0);
   });
 
-  it('is fine where nothing is known of its neighbours', async () => {
+  it('a picture of one colour is fine where nothing is known of its neighbours', async () => {
     const road = painted(() => plain(WHITE));
     await road.read(5, 3, 4);
     expect(await freshUntil(road, 3, 4)).toBeNull();
   });
 
-  it('is kept only briefly where a neighbour shows something else up to the edge', async () => {
+  it('a picture of one colour is kept only briefly where a neighbour shows something else up to the edge', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town));
     await road.read(5, 3, 4);
     const { outcome } = await road.read(5, 4, 4);
@@ -93,7 +93,7 @@ describe('a picture of one colour', () => {
     expect(road.warnings.join()).toContain('layer roads has blank tiles beside others');
   });
 
-  it('is listed until another picture has come', async () => {
+  it('a picture of one colour is listed until another picture has come', async () => {
     let white = true;
     const road = painted((column) => (column === 4 && white ? plain(WHITE) : town));
     await road.read(5, 3, 4);
@@ -107,7 +107,7 @@ describe('a picture of one colour', () => {
     expect(road.suspects.of('roads')).toEqual([]);
   });
 
-  it('is kept like any other where the administrator says that it is right', async () => {
+  it('a picture of one colour is kept like any other where the administrator says that it is right', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town), { blankIsRight: true });
     await road.read(5, 3, 4);
     await road.read(5, 4, 4);
@@ -115,7 +115,7 @@ describe('a picture of one colour', () => {
     expect(suspects(road)).toBe(0);
   });
 
-  it('is kept like any other in an area where blank is said to be right, at its zooms only', async () => {
+  it('a picture of one colour is kept like any other in an area where blank is said to be right, at its zooms only', async () => {
     const said = (zoomStop: number): BlankArea => ({ gridSet: null, zoomStart: 0, zoomStop, area: null });
     for (const [zoomStop, right] of [
       [5, true],
@@ -130,7 +130,7 @@ describe('a picture of one colour', () => {
     }
   });
 
-  it('is kept like any other where the declaration of its layer says so', async () => {
+  it('a picture of one colour is kept like any other where the declaration of its layer says so', async () => {
     const { gridSet } = open().tiles.subset;
     const area = {
       polygons: [polygonOfBounds(boundsOfTile(gridSet, 5, 4, 4))],
@@ -144,7 +144,7 @@ describe('a picture of one colour', () => {
     expect(road.suspects.of('roads')).toMatchObject([{ z: 5, rect: { minX: 4, minY: 5 }, times: 1 }]);
   });
 
-  it('is fine beside a picture that was seen too long ago', async () => {
+  it('a picture of one colour is fine beside a picture that was seen too long ago', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town));
     await road.read(5, 3, 4);
     await landed(road);
@@ -153,7 +153,7 @@ describe('a picture of one colour', () => {
     expect(await freshUntil(road, 4, 4)).toBeNull();
   });
 
-  it('is refused, and so is the run behind it, while the source is failing', async () => {
+  it('a picture of one colour is refused, and so is the run behind it, while the source is failing', async () => {
     const road = painted((column) => (column >= 4 ? plain(WHITE) : town));
     const paint = road.source.answer;
     await road.read(5, 3, 4);

@@ -24,7 +24,7 @@ function asSent(road: TileRoad, said: object): void {
 }
 
 describe('a tile that is no longer fresh', () => {
-  it('is answered at once while it is renewed behind the answer, if the layer says so', async () => {
+  it('an expired tile is answered immediately while it is renewed behind the answer, if the layer says so', async () => {
     const road = open({ layer: { expireCacheSeconds: 60, staleWhileRevalidateSeconds: 3600 } });
     await road.read(3, 1, 1);
     await later(road, 61_000);
@@ -39,14 +39,14 @@ describe('a tile that is no longer fresh', () => {
     expect(road.source.requests[1]?.priority).toBe('task');
   });
 
-  it('is waited for when it is older than that', async () => {
+  it('a tile older than staleWhileRevalidate is not answered before it is renewed', async () => {
     const road = open({ layer: { expireCacheSeconds: 60, staleWhileRevalidateSeconds: 10 } });
     await road.read(3, 1, 1);
     await later(road, 71_000);
     expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
   });
 
-  it('is answered when its source fails, for as long as the layer says', async () => {
+  it('an expired tile is answered when its source fails, for as long as the layer says', async () => {
     const road = open({ layer: { expireCacheSeconds: 60, staleIfErrorSeconds: 86_400 } });
     await road.read(3, 1, 1);
     road.source.answer = failing;
@@ -56,7 +56,7 @@ describe('a tile that is no longer fresh', () => {
     await expect(road.read(3, 1, 1)).rejects.toMatchObject({ code: 'source-unavailable' });
   });
 
-  it('is so by its zoom', async () => {
+  it('a tile stays fresh for a time that depends on its zoom', async () => {
     const layer = {
       expireCacheByZoom: [
         { minZoom: 0, seconds: 0 },
@@ -73,7 +73,7 @@ describe('a tile that is no longer fresh', () => {
 });
 
 describe('a tile that was marked stale', () => {
-  it('is renewed when it is asked for, and by a seed', async () => {
+  it('a tile that was marked stale is renewed when it is asked for, and by a seed', async () => {
     const road = open();
     await road.read(3, 1, 1);
     await road.read(3, 5, 5);
@@ -98,7 +98,7 @@ describe('what a server says of its answers', () => {
     expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
   });
 
-  it('is not listened to otherwise', async () => {
+  it('cache headers of a server are ignored unless the layer follows them', async () => {
     const road = open();
     asSent(road, { freshSeconds: 0 });
     await road.read(3, 1, 1);
@@ -122,7 +122,7 @@ describe('what a server says of its answers', () => {
     expect(road.source.requests).toHaveLength(2);
   });
 
-  it('is read in full when a truncation overtakes the answer that it is still the same', async () => {
+  it('a picture is read in full when a truncation overtakes the answer that it is still the same', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     asSent(road, { validator: '"v1"' });
     await road.read(3, 1, 1);
@@ -152,7 +152,7 @@ describe('what a server says of its answers', () => {
     expect(result.present).toBeGreaterThan(0);
   });
 
-  it('is not asked for again by a block of which a tile is gone', async () => {
+  it('a conditional request is not sent for a block of which a tile is gone', async () => {
     const road = open({ layer: { metatile: { columns: 2, rows: 2 } } });
     asSent(road, { validator: '"v1"' });
     await road.renew('all', 3, 2, 2);

@@ -156,7 +156,7 @@ describe('opaque tiles', () => {
     expect(road.source.requests[0]).toMatchObject({ width: 64, height: 64, metatile: { column: 5, row: 6 } });
   });
 
-  it('are refused when they are empty, a page or an error message', async () => {
+  it('opaque tiles are refused when they are empty, a page or an error message', async () => {
     await expect(opaque(Buffer.alloc(0), 'application/x-protobuf')).rejects.toMatchObject({
       reason: 'empty',
     });

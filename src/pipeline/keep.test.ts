@@ -100,7 +100,7 @@ describe('zooms that are not kept', () => {
     expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
   });
 
-  it('are passed by when a layer is seeded', async () => {
+  it('zooms that are not kept are passed by when a layer is seeded', async () => {
     const road = open({ layer: { gridSubsets: [notKept(5, 8)] } });
     const metatile = { z: 4, column: 1, row: 1, rect: { minX: 4, minY: 4, maxX: 7, maxY: 7 } };
     const { signal } = new AbortController();
@@ -111,7 +111,7 @@ describe('zooms that are not kept', () => {
 });
 
 describe('a tile asked for past the cache', () => {
-  it('is fetched though it is there, and what is there stays', async () => {
+  it('a tile asked for past the cache is fetched though it is there, and what is there stays', async () => {
     const road = open();
     const first = await road.read(4, 5, 6);
     await landed(road);
@@ -140,7 +140,7 @@ describe('a truncation', () => {
     expect(road.warnings).toEqual([]);
   });
 
-  it('is never answered with what was fetched before it, by whatever process it was made', async () => {
+  it('a truncation is never answered with what was fetched before it, by whatever process it was made', async () => {
     const road = open();
     const gate = holding(road);
     const before = road.read(4, 5, 6);
@@ -157,7 +157,7 @@ describe('a truncation', () => {
     expect(await road.shows(kept?.bytes ?? Buffer.alloc(0), { z: 4, x: 5, y: 6 }, 2)).toBe(true);
   });
 
-  it('is not undone by a look into the store that began before it', async () => {
+  it('a truncation is not undone by a look into the store that began before it', async () => {
     const road = open();
     await road.renew('all', 4, 5, 6);
     const gate = createGate();
@@ -207,7 +207,7 @@ describe('a truncation', () => {
 describe('a store that fails', () => {
   const broken = () => new TilewardenError('store-failed', 'The store is broken.');
 
-  it('is passed by when it can be neither read nor written', async () => {
+  it('a store that fails is passed by when it can be neither read nor written', async () => {
     const road = open();
     for (const method of ['get', 'putMany', 'generation'] as const) {
       road.store[method] = async () => {
@@ -222,7 +222,7 @@ describe('a store that fails', () => {
     ]);
   });
 
-  it('does not keep an answer from going out when it is full, and warns once', async () => {
+  it('a store that fails does not keep an answer from going out when it is full, and warns once', async () => {
     const road = open();
     const { putMany } = road.store;
     road.store.putMany = async () => {

@@ -73,7 +73,7 @@ describe('composing maps', () => {
 });
 
 describe('a notice', () => {
-  it('is drawn once for all who ask for the same, and not for who has gone', async () => {
+  it('a notice is drawn once for all who ask for the same, and not for who has gone', async () => {
     const paint = createNoticePainter();
     const { signal } = new AbortController();
     const notice = { text: 'No.', width: 300, height: 200, format: format('image/png'), background: null };

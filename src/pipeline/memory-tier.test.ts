@@ -82,7 +82,7 @@ describe('the memory tier', () => {
     expect(tier.bytes).toBe(0);
   });
 
-  it('does not keep what a look into the store found before the tile was dropped', () => {
+  it('the memory tier does not keep what a look into the store found before the tile was dropped', () => {
     const tier = new MemoryTier(100_000);
     const [early, elsewhere] = [tier.beginLoad(set, at(0)), tier.beginLoad(set, at(9))];
     tier.drop(set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 3 });
@@ -95,7 +95,7 @@ describe('the memory tier', () => {
     expect(tier.has(set, at(0))).toBe(false);
   });
 
-  it('does not let an older look undo a newer tile', () => {
+  it('the memory tier does not let an older look undo a newer tile', () => {
     const tier = new MemoryTier(100_000);
     const look = tier.beginLoad(set, at(0));
     tier.put(set, at(0), stored(1, 2));

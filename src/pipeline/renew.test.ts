@@ -93,7 +93,7 @@ describe('renewing a metatile', () => {
     expect([minX, minY, maxX, maxY]).toEqual([0, 0, 1, 1]);
   });
 
-  it('is not satisfied by a fetch that began before it, which then is not kept', async () => {
+  it('renewing a metatile is not satisfied by a fetch that began before it, which then is not kept', async () => {
     const road = open();
     const gate = createGate();
     road.source.answer = async (request) => {
@@ -134,7 +134,7 @@ describe('renewing a metatile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('is not mistaken for another metatile when its size is no longer the layer’s', async () => {
+  it('renewing a metatile is not mistaken for another metatile when its size is no longer the layer’s', async () => {
     const road = open();
     const gate = createGate();
     road.source.answer = async (request) => {

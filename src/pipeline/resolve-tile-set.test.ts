@@ -15,7 +15,7 @@ describe('naming a tile set', () => {
     expect(set).toEqual({ layer: 'roads', gridSet: 'small-tiles', format: 'image/png', parametersId: null });
   });
 
-  it('is one thing for all who name the same, however they spell it', () => {
+  it('naming a tile set is one thing for all who name the same, however they spell it', () => {
     const plain = resolveTileSet(bound, defaults);
     expect(resolveTileSet(bound, { ...defaults, gridSet: 'small-tiles', format: 'png' })).toBe(plain);
     const spelled = resolveTileSet(bound, { ...defaults, parameters: new Map([['styles', 'light']]) });
@@ -56,13 +56,13 @@ describe('checking a tile', () => {
 });
 
 describe('the size of a metatile', () => {
-  it('is the layer’s, but no more than the source can answer', () => {
+  it('the size of a metatile is that of the layer, but no more than the source can answer', () => {
     expect(metatileSizeOf(openTileRoad().tiles)).toEqual({ columns: 4, rows: 4 });
     const narrow = openTileRoad({ maxMetatile: { columns: 8, rows: 1 } });
     expect(metatileSizeOf(narrow.tiles)).toEqual({ columns: 4, rows: 1 });
   });
 
-  it('is half as much each way for dense screens, so that a source draws as many pixels as ever', () => {
+  it('the size of a metatile is half as much each way for dense screens, so that a source draws as many pixels as ever', () => {
     const { tiles } = openTileRoad();
     const dense = (columns: number, rows: number) => {
       const layer = { ...tiles.bound.layer, metatile: { columns, rows } };
@@ -76,7 +76,7 @@ describe('the size of a metatile', () => {
     expect(dense(5, 1)).toEqual({ columns: 2, rows: 1 });
   });
 
-  it('is one tile when tiles cannot be cut', () => {
+  it('the size of a metatile is one tile when tiles cannot be cut', () => {
     const vector = formatOf('pbf') ?? formatOf('application/vnd.mapbox-vector-tile');
     if (!vector) throw new Error('no vector tiles');
     expect(metatileSizeOf(openTileRoad({ layer: { formats: [vector] } }).tiles)).toEqual({

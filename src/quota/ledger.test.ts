@@ -183,7 +183,7 @@ describe('the ledger', () => {
     expect(countsOf(ledger)).toEqual({});
   });
 
-  it('is told only what has changed, and opens no bundle that nobody writes to', async () => {
+  it('the ledger receives only changes, and opens no bundle without a writer', async () => {
     for (const x of [0, 200, 400]) await house.put(house.set('a'), 9, x, 0);
     await house.reopen();
     const { store, reads } = counting(house.store);

@@ -58,7 +58,7 @@ describe('a writer at the gate', () => {
     expect(await writtenBeforeRefusal(guarded(0))).toBe(100);
   });
 
-  it('is refused when the credit is used up, a few bytes beside', async () => {
+  it('a writer at the gate is refused when the credit is used up, a few bytes beside', async () => {
     await credit.allow([{ scope: EVERYTHING, allowed: 10 * MIB, reserve: 0 }]);
     const written = await writtenBeforeRefusal(guarded(0));
     expect(written).toBeGreaterThanOrEqual(8);
@@ -72,7 +72,7 @@ describe('a writer at the gate', () => {
     expect(await writtenBeforeRefusal(guarded(0, true))).toBeGreaterThanOrEqual(3);
   });
 
-  it('is held back by the quota of its own layer alone', async () => {
+  it('a writer at the gate is held back by the quota of its own layer alone', async () => {
     await credit.allow([
       { scope: EVERYTHING, allowed: 1000 * MIB, reserve: 0 },
       { scope: scopeOfLayer('small'), allowed: 2 * MIB, reserve: 0 },
@@ -90,7 +90,7 @@ describe('a writer at the gate', () => {
     expect(await memory.get(house.set('roads'), { z: 9, x: 0, y: 0 })).not.toBeNull();
   });
 
-  it('does not wait for ever when the gate is closed', async () => {
+  it('a writer at the gate does not wait for ever when the gate is closed', async () => {
     await credit.allow([{ scope: EVERYTHING, allowed: 0, reserve: 0 }]);
     const waiting = write(guarded(60_000), 0);
     await systemClock.sleep(50);

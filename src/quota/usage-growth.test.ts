@@ -36,7 +36,7 @@ async function write(z: number, tiles: number): Promise<void> {
 }
 
 describe('growth', () => {
-  it('is told from an hour on, over restarts, and counts a week back', async () => {
+  it('growth is reported from an hour on, over restarts, and counts a week back', async () => {
     expect(await usageAt(BEGUN)).toMatchObject({ growthPerDay: null, fullInDays: null });
     await write(5, 10);
     expect((await usageAt(BEGUN + HOUR - 1)).growthPerDay).toBeNull();
@@ -50,7 +50,7 @@ describe('growth', () => {
     expect(eighth.growthPerDay).toBe(Math.round((eighth.bytes - second.bytes) / 6));
   });
 
-  it('is negative when tiles go, and then nothing runs full', async () => {
+  it('growth is negative when tiles go, and then nothing runs full', async () => {
     await write(5, 10);
     const { bytes } = await usageAt(BEGUN);
     await house.store.dropLayer('roads');

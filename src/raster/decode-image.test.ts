@@ -82,7 +82,7 @@ describe('decodeImage', () => {
     await expect(decodeImage(bytes, { maxPixels: 29_999 })).rejects.toMatchObject({ reason: 'oversized' });
   });
 
-  it('does not hand SVG, TIFF or text to the decoder', async () => {
+  it('decodeImage does not hand SVG, TIFF or text to the decoder', async () => {
     const tiff = await sharp(image.pixels, raw).tiff().toBuffer();
     for (const bytes of [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), tiff, Buffer.alloc(0)]) {
       await expect(decodeImage(bytes, LIMITS)).rejects.toMatchObject({ reason: 'not-an-image' });

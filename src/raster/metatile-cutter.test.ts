@@ -160,7 +160,7 @@ describe('a cutter of metatiles', () => {
     expect(cutter.counts).toEqual({ ...before, knownAnswers: 1 });
   });
 
-  it('does not take the same bytes for the same tiles when they are cut in another way', async () => {
+  it('a cutter of metatiles does not take the same bytes for the same tiles when they are cut in another way', async () => {
     const cutter = new MetatileCutter();
     const job = await jobOf(drawn);
     await cutter.cut(job);

@@ -51,7 +51,7 @@ const images = fc
   });
 
 describe('a PNG that we write', () => {
-  it('has every pixel, for any size, number of colours and alpha', async () => {
+  it('a PNG that we write has every pixel, for any size, number of colours and alpha', async () => {
     await fc.assert(
       fc.asyncProperty(images, async (image) => {
         await expectExact(image);
@@ -61,7 +61,7 @@ describe('a PNG that we write', () => {
     );
   });
 
-  it('has every pixel of the part that was asked for, and of no other', async () => {
+  it('a PNG that we write has every pixel of the part that was asked for, and of no other', async () => {
     const parts = fc.tuple(images, fc.nat(), fc.nat(), fc.nat(), fc.nat());
     await fc.assert(
       fc.asyncProperty(parts, async ([image, a, b, c, d]) => {
@@ -93,18 +93,21 @@ describe('a PNG that we write', () => {
     }
   });
 
-  it.each([1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257])('has every pixel of %i colours', async (colours) => {
-    const image = paintImage(67, 41, (x, y) => {
-      const number = (x + y * 67) % colours;
-      return [number & 255, number >> 8, 90, number % 3 === 0 ? 255 : number & 255];
-    });
-    await expectExact(image);
-    const [bitDepth, colourType] = encode(image).subarray(24);
-    expect(colourType).toBe(colours <= 256 ? 3 : 6);
-    expect(bitDepth).toBe(colours <= 2 ? 1 : colours <= 4 ? 2 : colours > 4 && colours <= 16 ? 4 : 8);
-  });
+  it.each([1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257])(
+    'a PNG that we write has every pixel of %i colours',
+    async (colours) => {
+      const image = paintImage(67, 41, (x, y) => {
+        const number = (x + y * 67) % colours;
+        return [number & 255, number >> 8, 90, number % 3 === 0 ? 255 : number & 255];
+      });
+      await expectExact(image);
+      const [bitDepth, colourType] = encode(image).subarray(24);
+      expect(colourType).toBe(colours <= 256 ? 3 : 6);
+      expect(bitDepth).toBe(colours <= 2 ? 1 : colours <= 4 ? 2 : colours > 4 && colours <= 16 ? 4 : 8);
+    },
+  );
 
-  it('has every pixel when the frequencies of colours differ so much that a code would get too long', async () => {
+  it('a PNG that we write has every pixel when the frequencies of colours differ so much that a code would get too long', async () => {
     const words = new Uint32Array(2 ** 18);
     for (let bit = 0; bit < 18; bit++) {
       const every = 2 ** (bit + 1);
@@ -115,7 +118,7 @@ describe('a PNG that we write', () => {
     await expectExact({ width: 512, height: 512, pixels: Buffer.from(words.buffer) }, 'image/png24');
   });
 
-  it('is small for areas and the lines between them', () => {
+  it('a PNG that we write is small for areas and the lines between them', () => {
     const image = paintImage(256, 256, (x, y) => [x >> 5, y >> 5, (x * y) % 61 === 0 ? x : 0, 255]);
     expect(encode(image).length).toBeLessThan((256 * 256 * 3) / 20);
   });
@@ -130,7 +133,7 @@ describe('an ordinary PNG', () => {
     expect(pixels.samples.data.equals(await readBySharp(png))).toBe(true);
   }
 
-  it('is read as the image library reads it, with every filter', async () => {
+  it('an ordinary PNG is read as the image library reads it, with every filter', async () => {
     await fc.assert(
       fc.asyncProperty(
         images,
@@ -155,7 +158,7 @@ describe('an ordinary PNG', () => {
     );
   });
 
-  it('is read with a palette of 1 to 8 bits and its alpha', async () => {
+  it('an ordinary PNG is read with a palette of 1 to 8 bits and its alpha', async () => {
     await fc.assert(
       fc.asyncProperty(images, async (image) => {
         await expectRead(encode(image), image.width, image.height);
@@ -177,7 +180,7 @@ describe('an ordinary PNG', () => {
     expect([...seen].sort()).toEqual([1, 2, 3, 4]);
   });
 
-  it('is none with a wrong checksum, more or less data, bytes behind it or another size', async () => {
+  it('an ordinary PNG is none with a wrong checksum, more or less data, bytes behind it or another size', async () => {
     const png = encode(mapLike(64, 64));
     expect(readOrdinaryPng(png, 64, 64)).not.toBeNull();
     expect(readOrdinaryPng(png, 64, 63)).toBeNull();
@@ -191,7 +194,7 @@ describe('an ordinary PNG', () => {
     }
   });
 
-  it('is none when it is interlaced, 16 bits deep, animated or has a colour profile', async () => {
+  it('an ordinary PNG is none when it is interlaced, 16 bits deep, animated or has a colour profile', async () => {
     const { pixels } = photoLike(32, 32);
     const image = sharp(pixels, { raw: { width: 32, height: 32, channels: 4 } });
     for (const png of [
@@ -239,7 +242,7 @@ describe('an ordinary PNG', () => {
     return { width, height, depth: 8, colourType: 0, palette, packed, rowsLength: (width + 1) * height };
   }
 
-  it('is unpacked as zlib unpacks it, however it was packed', () => {
+  it('an ordinary PNG is unpacked as zlib unpacks it, however it was packed', () => {
     const pixels = new Pixels();
     fc.assert(
       fc.property(packings, ({ width, height, values, parts, seed, ...options }) => {
@@ -256,7 +259,7 @@ describe('an ordinary PNG', () => {
     );
   });
 
-  it('is refused when its rows are damaged, too few or too many', () => {
+  it('an ordinary PNG is refused when its rows are damaged, too few or too many', () => {
     const pixels = new Pixels();
     fc.assert(
       fc.property(packings, fc.nat(), fc.integer({ min: 1, max: 255 }), (packing, place, change) => {

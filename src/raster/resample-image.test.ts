@@ -51,7 +51,7 @@ describe('resampling', () => {
     },
   );
 
-  it('does not let the colour of invisible pixels through', async () => {
+  it('resampling does not let the colour of invisible pixels through', async () => {
     const edge = picture(8, 8, (x) => (x < 4 ? [255, 0, 0, 255] : [0, 255, 0, 0]));
     const axis = { origin: 1, scale: 1, length: 6 };
     const image = await resampleImage(edge, { ...axis, origin: 1.5 }, axis);

@@ -63,7 +63,7 @@ describe('copying a store', () => {
     expect(await collect(to.layers())).toEqual(['rivers']);
   });
 
-  it('does not bring back what is truncated while it is read', async () => {
+  it('copying a store does not bring back what is truncated while it is read', async () => {
     const [from, to] = [await filled(), open()];
     let truncated = false;
     const present: TileStore['present'] = async (set, ...rest) => {

@@ -62,7 +62,7 @@ describe('a store whose disk is watched', () => {
     },
   );
 
-  it('does not mind a file system that counts no inodes', async () => {
+  it('a store whose disk is watched does not mind a file system that counts no inodes', async () => {
     const { disk, put } = openGuarded();
     disk.room = { ...PLENTY, files: 0, ffree: 0 };
     expect(await put()).toMatchObject({ tiles: 1 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
+import { needs, programPath } from '../fixtures/needs.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
 const NEW_PASSWORD = 'a sentence I shall remember';
@@ -47,7 +47,7 @@ describe('a first start', () => {
     await second.stop();
   });
 
-  it('does not begin with a password that everybody knows', async () => {
+  it('a first start does not begin with a well-known password', async () => {
     const end = await runTilewarden(['serve', '--port', '0', '--data', temporaryFolder()], {
       env: { TILEWARDEN_ADMIN_PASSWORD: 'geoserver' },
     });
@@ -109,13 +109,11 @@ describe('a server for everybody on the machine', () => {
   });
 });
 
-const openssl = requirePackage('openssl', 'openssl', 'serving https');
-
-describe.skipIf(openssl === null)('a server with a certificate', () => {
+describe('a server with a certificate', needs('openssl'), () => {
   function makeCertificate(folder: string, name: string): void {
     const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=${name}`;
     const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')];
-    expect(spawnSync(openssl ?? '', [...args.split(' '), ...files]).status).toBe(0);
+    expect(spawnSync(programPath('openssl'), [...args.split(' '), ...files]).status).toBe(0);
   }
 
   function get(url: string): Promise<{ status: number; name: string; hsts: string }> {
@@ -166,7 +164,7 @@ describe.skipIf(openssl === null)('a server with a certificate', () => {
     },
   );
 
-  it('does not start with files that are none', async () => {
+  it('a server does not start with an invalid certificate or key', async () => {
     const config = join(temporaryFolder(), 'tilewarden.yaml');
     writeFileSync(config, 'server: { tls: { certificate: a.pem, key: b.pem } }\n');
     const end = await runTilewarden([

@@ -14,16 +14,8 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'layers read by OpenLayers, Leaflet and MapLibre',
-);
-const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by OpenLayers, Leaflet and MapLibre');
-const gdal = requirePackage('gdal-bin', 'gdal_translate', 'the page of a layer tried with GDAL');
 
 const SIDE = 512;
 const HALF = 20037508.34;
@@ -77,7 +69,7 @@ const MAPLIBRE = PAGE(
 );
 const HTML = 'text/html';
 
-describe.runIf(program && mapserv)('the page of a layer', () => {
+describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-browser-'));
   const snippets = new Map<string, string>();
   const pages = new Map<string, { type: string; body: string }>([
@@ -91,8 +83,8 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await sharedBrowser(program);
-    mapServer = await sharedMapServer(mapserv);
+    browser = await sharedBrowser();
+    mapServer = await sharedMapServer();
     writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
     const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
     const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
@@ -153,7 +145,7 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
   }
 
   it.each([MERCATOR, DEGREES, FRANCE])(
-    'has what OpenLayers needs to show $gridSet as MapServer draws it',
+    'the page of a layer has what OpenLayers needs to show $gridSet as MapServer draws it',
     async (place) => {
       const [minX, minY, maxX, maxY] = place.bounds;
       const page = await browser.newPage();
@@ -171,7 +163,7 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
   const atHome = `map.setView([0, 0], 2, { animate: false });`;
   const whenLoaded = `map.eachLayer((layer) => layer.on('load', () => { globalThis.shown = true; }));`;
 
-  it.each([1, 2])('has what Leaflet needs on a screen of density %i', async (density) => {
+  it.each([1, 2])('the page of a layer has what Leaflet needs on a screen of density %i', async (density) => {
     const code = `${snippet('leaflet')}\n${whenLoaded}\n${atHome}\n`;
     const still = code.replace(
       `L.map('map')`,
@@ -180,25 +172,29 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
     expectSame(await show('leaflet', still, density), await drawnUpstream(MERCATOR, density));
   });
 
-  it('has what MapLibre needs', async () => {
+  it('the page of a layer has what MapLibre needs', async () => {
     const code = `${snippet('maplibre')}
 map.jumpTo({ center: [0, 0], zoom: 1 });
 map.once('idle', () => { globalThis.shown = true; });`;
     expectSame(await show('maplibre', code), await drawnUpstream(MERCATOR));
   });
 
-  it.runIf(gdal)('has what GDAL needs, by WMTS and by OGC API – Tiles', async () => {
-    const run = (command: string) => runShell(command, folder);
-    const read = async (name: string) =>
-      decodeImage(await readFile(join(folder, name)), { maxPixels: 2 ** 20 });
-    await run(snippet('gdal'));
-    const whole = await read('map.png');
-    expect([whole.width, whole.height]).toEqual([800, 800]);
-    expect(coloursIn(whole)).toBeGreaterThan(2);
-    const window = '-projwin -45 90 45 0 -outsize 512 512 -oo TILEMATRIXSET=WorldCRS84Quad';
-    await run(`gdal_translate -of PNG ${window} 'OGCAPI:${snippet('ogc-api')}' ogcapi.png`);
-    expectSame(await read('ogcapi.png'), await drawnUpstream(DEGREES));
-  });
+  it(
+    'the page of a layer has what GDAL needs, by WMTS and by OGC API – Tiles',
+    needs('chromium', 'mapserver', 'gdal'),
+    async () => {
+      const run = (command: string) => runShell(command, folder);
+      const read = async (name: string) =>
+        decodeImage(await readFile(join(folder, name)), { maxPixels: 2 ** 20 });
+      await run(snippet('gdal'));
+      const whole = await read('map.png');
+      expect([whole.width, whole.height]).toEqual([800, 800]);
+      expect(coloursIn(whole)).toBeGreaterThan(2);
+      const window = '-projwin -45 90 45 0 -outsize 512 512 -oo TILEMATRIXSET=WorldCRS84Quad';
+      await run(`gdal_translate -of PNG ${window} 'OGCAPI:${snippet('ogc-api')}' ogcapi.png`);
+      expectSame(await read('ogcapi.png'), await drawnUpstream(DEGREES));
+    },
+  );
 });
 
 /** As a build tool would, with the projection of France for those who ask for it. */

@@ -4,10 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
-
-const gdal = requirePackage('gdal-bin', 'gdal_translate', 'layers read by GDAL');
-const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by GDAL');
+import { needs } from '../fixtures/needs.ts';
 
 const TILE = 256;
 const BLOCK = 2;
@@ -73,10 +70,10 @@ layers:
     metatile: [2, 2]
 `;
 
-describe.runIf(gdal && mapserv)('GDAL', () => {
+describe('GDAL', needs('gdal', 'mapserver'), () => {
   let house: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(mapserv, CONFIG);
+    house = await openAppBeforeMapServer(CONFIG);
   });
   afterAll(() => house?.close());
 

@@ -7,12 +7,9 @@ import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { createParameterFilter } from '../../src/domain/parameter-filter.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../fixtures/http-app.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
+import { needs, programPath } from '../fixtures/needs.ts';
 
-const SUITE = 'documents checked with the schemas of the OGC';
-const xmllint = requirePackage('libxml2-utils', 'xmllint', SUITE);
-// Debian has the schemas among the tests of this package.
-const mapProxy = requirePackage('mapproxy', 'mapproxy-util', SUITE);
+// Debian has the schemas among the tests of MapProxy.
 const SCHEMAS = '/usr/share/python3-mapproxy/test/schemas';
 const WMTS = 'wmts/1.0/wmtsGetCapabilities_response.xsd';
 const OWS = 'ows/1.1.0/owsAll.xsd';
@@ -60,7 +57,7 @@ const catalog = catalogOf([
   }),
 ]);
 
-describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
+describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-schemas-'));
   beforeAll(() => {
     cpSync(SCHEMAS, folder, { recursive: true });
@@ -78,7 +75,7 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     const { request } = createTestApp({ deps: { catalog } });
     const { text } = await request('GET', url);
     const args = ['--nonet', '--noout', '--schema', join(folder, schema), '-'];
-    const { status, stderr } = spawnSync(xmllint ?? '', args, { input: text, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(programPath('xmllint'), args, { input: text, encoding: 'utf8' });
     return status === 0 ? '' : stderr;
   }
 
@@ -87,7 +84,7 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     const { request } = createTestApp({ deps: { catalog } });
     const { text } = await request('GET', url);
     const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${join(folder, dtd)}"`);
-    const { status, stderr } = spawnSync(xmllint ?? '', ['--nonet', '--noout', '--valid', '-'], {
+    const { status, stderr } = spawnSync(programPath('xmllint'), ['--nonet', '--noout', '--valid', '-'], {
       input,
       encoding: 'utf8',
     });
@@ -142,12 +139,12 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     expect(await complaintsByDtd(url, dtd)).toBe('');
   });
 
-  it('are really asked by WMS too', async () => {
+  it('the schemas of the OGC are really asked by WMS too', async () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130)).not.toBe('');
     expect(await complaintsByDtd('/service/wms?VERSION=1.1.1', WMS_111)).not.toBe('');
   });
 
-  it('are really asked', async () => {
+  it('the schemas of the OGC are really asked', async () => {
     expect(await complaintsAbout('/service/tms', WMTS)).toContain('Services');
   });
 });

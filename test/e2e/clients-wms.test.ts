@@ -5,12 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
-import { requirePackage, requirePythonModule } from '../fixtures/system-packages.ts';
-
-const SUITE = 'maps read by GDAL and OWSLib';
-const gdal = requirePackage('gdal-bin', 'gdal_translate', SUITE);
-const mapserv = requirePackage('cgi-mapserver', 'mapserv', SUITE);
-const python = requirePythonModule('python3-owslib', 'owslib', SUITE);
+import { needs, programPath } from '../fixtures/needs.ts';
 
 interface Place {
   readonly gridSet: string;
@@ -94,10 +89,10 @@ if asked['service'] == 'wmts':
 open(asked['file'], 'wb').write(answer.read())
 `;
 
-describe.runIf(gdal && mapserv && python)('WMS', () => {
+describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   let house: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(mapserv, CONFIG);
+    house = await openAppBeforeMapServer(CONFIG);
   });
   afterAll(() => house?.close());
 
@@ -105,7 +100,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
 
   async function byOwsLib(asked: object): Promise<Buffer> {
     await house.run(
-      python ?? '',
+      programPath('owslib'),
       ['-c', OWSLIB],
       JSON.stringify({ url: `${house.app.url}service/wms`, file: file(), ...asked }),
     );
@@ -126,7 +121,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
     return decode(Buffer.from(await response.arrayBuffer()));
   }
 
-  it.each(PLACES)('is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
+  it.each(PLACES)('a WMS map is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
     const [minX, minY, maxX, maxY] = bounds;
     const height = heightFor(bounds);
     const dataset = join(house.folder, 'wms.xml');
@@ -139,7 +134,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
     expectAlike(read, await drawnUpstream(srs, bounds, WIDTH, height));
   });
 
-  it.each(PLACES)('is found by GDAL as a tile set in $gridSet', async (place) => {
+  it.each(PLACES)('a WMS layer is found by GDAL as a tile set in $gridSet', async (place) => {
     const listed = await house.run('gdalinfo', [
       `WMS:${house.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
     ]);
@@ -154,7 +149,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
   });
 
   it.each(PLACES.flatMap((place) => ['1.1.1', '1.3.0'].map((version) => ({ ...place, version }))))(
-    'is read by OWSLib $version in $gridSet as MapServer draws it',
+    'a WMS map is read by OWSLib $version in $gridSet as MapServer draws it',
     async ({ srs, bounds, version }) => {
       const [minX, minY, maxX, maxY] = bounds;
       const height = heightFor(bounds);

@@ -1,24 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'adding layers in the console',
-);
-
-describe.skipIf(program === null)('adding a layer in the console', () => {
+describe('adding a layer in the console', needs('chromium'), () => {
   let server: RunningServer;
   let console: ConsolePage;
 
   beforeAll(async () => {
     // It reads its own WMS: a map service like any other.
     server = await startServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
-    console = await openConsole(await sharedBrowser(program), server.url);
+    console = await openConsole(await sharedBrowser(), server.url);
     await console.signIn();
   });
   afterAll(async () => {
@@ -39,9 +33,9 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await page.getByRole('heading', { name: 'Add layer', level: 1 }).waitFor();
     await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/service/wms`);
     await page.getByRole('button', { name: 'Read capabilities' }).click();
+    const tile = page.waitForResponse((response) => response.url().includes('/api/v1/preview/EPSG'));
     await page.getByRole('button', { name: /The world/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('copied world');
-    const tile = page.waitForResponse((response) => response.url().includes('/api/v1/preview/EPSG'));
     expect((await tile).headers()['content-type']).toBe('image/png');
     expect(await console.accessibilityFaults()).toEqual([]);
     await page.getByRole('button', { name: 'Save layer' }).click();

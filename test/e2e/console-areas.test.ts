@@ -2,16 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'areas and exports in the console',
-);
 const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';
 
 interface Task {
@@ -21,13 +16,13 @@ interface Task {
   readonly area: object | null;
 }
 
-describe.skipIf(program === null)('areas in the console', () => {
+describe('areas in the console', needs('chromium'), () => {
   let server: RunningServer;
   let open: ConsolePage;
   beforeAll(async () => {
     // On a busy machine the built-in map takes long to draw.
     server = await startServer({ expectedLog: /source of layer world failed/ });
-    open = await openConsole(await sharedBrowser(program), server.url);
+    open = await openConsole(await sharedBrowser(), server.url);
     await open.signIn();
   });
   afterAll(async () => {

@@ -11,6 +11,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD } from './server.ts';
 
 export interface ConsolePage {
@@ -37,14 +39,22 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Told by the browser itself about tiles that a broken source cannot make; the page says it in words. */
 const EXPECTED = /status of 50[234]/;
 
+/** A session of its own, for a test that ends it: the others go on with theirs. */
+export async function openOwnSession(url: string): Promise<ConsolePage> {
+  const own = await openConsole(await sharedBrowser(), url);
+  whenOver(() => own.close());
+  await own.signIn();
+  return own;
+}
+
 export async function openConsole(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('console', (message) => {
     const text = message.text();
@@ -73,13 +83,11 @@ export async function openConsole(
       try {
         await page.goto(`${url}/`);
         await page.getByRole('link', { name: 'Sign in' }).click();
-        await page.getByLabel('Name').fill('admin');
-        await page.getByLabel('Password').fill(ADMIN_PASSWORD);
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await fillInAccount(page);
         await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
       } catch (error) {
         const seen = { address: page.url(), complaints, pending: [...pending] };
-        throw new Error(`Nobody could sign in: ${JSON.stringify(seen)}`, { cause: error });
+        throw new Error(`The sign-in failed: ${JSON.stringify(seen)}`, { cause: error });
       }
     },
     async go(path, heading) {
@@ -99,4 +107,11 @@ export async function openConsole(
     },
     close: () => context.close(),
   };
+}
+
+/** In the form that asks for an account, wherever it is shown. */
+export async function fillInAccount(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('admin');
+  await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+  await page.keyboard.press('Enter');
 }

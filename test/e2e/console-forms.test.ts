@@ -10,16 +10,10 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
-import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'forms and tabs of the console',
-);
+import { type ConsolePage, fillInAccount, openConsole, openOwnSession } from './console-browser.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
 const SQUARE = [
@@ -59,7 +53,7 @@ function hostOf(server: Server): string {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe.skipIf(program === null)('forms and tabs of the console', () => {
+describe('forms and tabs of the console', needs('chromium'), () => {
   let upstreams: readonly Server[] = [];
   let server: RunningServer;
   let config: string;
@@ -72,9 +66,8 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     upstreams = [good, broken];
     config = configOf(hostOf(good), hostOf(broken));
     server = await startServer({ config, expectedLog: /roads/ });
-    open = await openConsole(await sharedBrowser(program), server.url);
+    open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
-    page.context().setDefaultTimeout(20_000);
     await open.signIn();
   });
 
@@ -105,12 +98,6 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const curl = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' });
-
-  async function signIn(): Promise<void> {
-    await page.getByLabel('Name').fill('admin');
-    await page.getByLabel('Password').fill(ADMIN_PASSWORD);
-    await page.keyboard.press('Enter');
-  }
 
   it('sends no request from a form with a fault: neither button nor curl', async () => {
     await open.go('seed/world?type=truncate', 'Seed and truncate');
@@ -358,40 +345,36 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     await button(/replace/i).waitFor();
   });
 
-  it('asks who is there in place when the session has expired, and keeps the form', async () => {
-    await open.go('seed/world', 'Seed and truncate');
-    await page.getByLabel('To zoom').fill('1');
-    await page.getByLabel('Threads').fill('3');
-    await page.context().clearCookies();
-    // The page may have asked for an estimate meanwhile, and hide the form behind the question.
-    await page.getByLabel('From zoom').fill('1', { force: true });
-    await page.getByText('Your session has ended.').waitFor();
-    await signIn();
-    await eventually('it may start', () => button('Start').isEnabled());
-    expect(await page.getByLabel('Threads').inputValue()).toBe('3');
-    expect(await page.getByLabel('To zoom').inputValue()).toBe('1');
+  it('a form asks for an account in place when the session has expired, and keeps its fields', async () => {
+    const { page: own, go } = await openOwnSession(server.url);
+    await go('seed/world', 'Seed and truncate');
+    await own.getByLabel('To zoom').fill('1');
+    await own.getByLabel('Threads').fill('3');
+    await own.context().clearCookies();
+    // The page may have requested an estimate in the meantime, and hide the form behind the question.
+    await own.getByLabel('From zoom').fill('1', { force: true });
+    await own.getByText('Your session has ended.').waitFor();
+    await fillInAccount(own);
+    await eventually('it may start', () => own.getByRole('button', { name: 'Start' }).isEnabled());
+    expect(await own.getByLabel('Threads').inputValue()).toBe('3');
+    expect(await own.getByLabel('To zoom').inputValue()).toBe('1');
   });
 
-  it('works in seven tabs at once, each of them live', async () => {
-    const tabs = [page];
-    while (tabs.length < 7) tabs.push(await page.context().newPage());
+  it('seven tabs are live at the same time, and show a sign-out in one of them', async () => {
+    const { page: first } = await openOwnSession(server.url);
+    const tabs = [first];
+    while (tabs.length < 7) tabs.push(await first.context().newPage());
     for (const tab of tabs) {
       await tab.goto(`${server.url}/#/tasks`);
       await tab.getByText('Live', { exact: true }).waitFor();
     }
     const id = await perform({ layer: 'world', zoomStop: 0 });
     for (const tab of tabs) await tab.getByRole('link', { name: `#${id}`, exact: true }).waitFor();
-    for (const tab of tabs.slice(2)) await tab.close();
-  });
-
-  it('tells the other tabs that somebody signed out', async () => {
-    const [first, second] = page.context().pages();
-    if (!first || !second) throw new Error('no tabs');
-    await second.getByRole('button', { name: 'Sign out' }).click();
-    await first.getByText('You signed out in another tab.').waitFor();
+    await tabs[6]?.getByRole('button', { name: 'Sign out' }).click();
+    for (const tab of tabs.slice(0, 6)) await tab.getByText('You signed out in another tab.').waitFor();
     expect(await first.getByText('connection to the server is lost').count()).toBe(0);
     await first.bringToFront();
-    await signIn();
+    await fillInAccount(first);
     await first.getByText('Live', { exact: true }).waitFor();
   });
 

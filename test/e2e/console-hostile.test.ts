@@ -3,17 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'hostile texts in the console',
-);
 
 /** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
 function configFor(upstream: string): string {
@@ -30,7 +24,7 @@ function configFor(upstream: string): string {
   return JSON.stringify({ upstreams: { [host]: { allowPrivate: true } }, layers });
 }
 
-describe.skipIf(program === null)('texts that attack a page', () => {
+describe('texts that attack a page', needs('chromium'), () => {
   let upstream: Server;
   let server: RunningServer;
   let browser: Browser;
@@ -48,7 +42,7 @@ describe.skipIf(program === null)('texts that attack a page', () => {
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     const { port } = upstream.address() as AddressInfo;
     server = await startServer({ config: configFor(`http://127.0.0.1:${port}`), expectedLog: /./ });
-    browser = await sharedBrowser(program);
+    browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
     await open.signIn();
   });

@@ -8,17 +8,10 @@ import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
-
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'layers and tiles in the console',
-);
-const gdal = requirePackage('gdal-bin', 'gdal_translate', 'addresses of the console tried with GDAL');
 
 /** With what a shell, a query and a script could take amiss. */
 const LAYER = "the 'land' & sea";
@@ -60,7 +53,7 @@ function configOf(upstream: string): string {
   });
 }
 
-describe.skipIf(program === null)('layers and tiles in the console', () => {
+describe('layers and tiles in the console', needs('chromium'), () => {
   let upstream: Server;
   let server: RunningServer;
   let browser: Browser;
@@ -73,7 +66,7 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
       config: configOf(`127.0.0.1:${port}`),
       expectedLog: /the source of layer roads failed/,
     });
-    browser = await sharedBrowser(program);
+    browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
     await open.signIn();
   });
@@ -137,7 +130,7 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
   });
 
-  it('gives commands that work as they are pasted', async () => {
+  it('gives commands that work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {
     const { page } = open;
     await open.go(`layers/${encodeURIComponent(LAYER)}`, 'Land and sea');
     const commandOf = async (name: string) => {
@@ -152,7 +145,6 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await run(await commandOf('curl: a tile'));
     expect((await sharp(readFileSync(join(folder, 'tile.png'))).metadata()).width).toBe(256);
     expect(await run(await commandOf('curl: seed the first zooms'))).toContain('"state":"pending"');
-    if (gdal === null) return;
     await run(await commandOf('GDAL'));
     expect((await sharp(readFileSync(join(folder, 'map.png'))).metadata()).width).toBe(800);
   });

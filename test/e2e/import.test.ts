@@ -107,7 +107,7 @@ describe('POST /api/v1/import', () => {
     expect((await get(`${server}/api/v1/layers/world`)).status).toBe(404);
   });
 
-  it('does not reach private addresses that the file does not allow', async () => {
+  it('POST /api/v1/import does not reach private addresses that the file does not allow', async () => {
     const [other, server] = [await openServer(), await openServer('layers: []')];
     for (const url of [`${other}/service/wms`, 'http://169.254.169.254/latest', 'http://localhost:1/wms']) {
       const answer = await post(server, { url });

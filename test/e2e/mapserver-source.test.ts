@@ -13,14 +13,12 @@ import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts'
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 
 const TILE = 256;
 const GRID = { columns: 2, rows: 2, tileWidth: TILE, tileHeight: TILE, gutter: 0 };
 const png = formatOf('image/png') as Format;
-const program = requirePackage('cgi-mapserver', 'mapserv', 'tiles drawn by MapServer');
-
 /** The same block of 2×2 tiles at zoom 2, written by hand as the standard has it. */
 const CASES = [
   ['1.1.1', 'EPSG:900913', 'SRS=EPSG:3857&BBOX=-20037508.34,0,0,20037508.34', [0, 0]],
@@ -30,11 +28,11 @@ const CASES = [
   ['1.3.0', 'EPSG:4326', 'CRS=EPSG:4326&BBOX=-90,90,0,180', [3, 1]],
 ] as const;
 
-describe.runIf(program)('a WMS layer on MapServer', () => {
+describe('a WMS layer on MapServer', needs('mapserver'), () => {
   let mapServer: { readonly url: string };
   let upstream: UpstreamClient;
   beforeAll(async () => {
-    mapServer = await sharedMapServer(program);
+    mapServer = await sharedMapServer();
     upstream = openUpstreamClient({
       userAgent: 'Tilewarden/test',
       upstreams: { '127.0.0.1': upstreamOptions.parse({ concurrency: 2, allowPrivate: true }) },
@@ -85,7 +83,7 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
   }
 
   it.each(CASES)(
-    'has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
+    'a WMS layer on MapServer has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
     async (version, name, place, at) => {
       const [column, row] = at;
       const picture = await fetchEncoded(version, name, column, row);
@@ -131,7 +129,7 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
     return await acceptImage(answer.bytes, answer.mediaType, TILE, TILE);
   }
 
-  it('is refused when MapServer reports an exception', async () => {
+  it('a WMS layer on MapServer is refused when MapServer reports an exception', async () => {
     await expect(fetchWorld({ layers: 'no-such-layer' })).rejects.toMatchObject({
       reason: 'service-exception',
     });

@@ -8,6 +8,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { openS3Bucket } from '../../src/storage/s3/s3-bucket.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { openDatabaseProxy, openTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -74,82 +75,94 @@ async function kept(cluster: Cluster): Promise<readonly string[]> {
   return found.map(({ key }) => key);
 }
 
-it('exports are the same on every node: asked of one, listed, downloaded and deleted at another', async () => {
-  const cluster = await openCluster();
-  const a = await cluster.serve({ name: 'a', workers: 1 });
-  const b = await cluster.serve({ name: 'b' });
-  await seed(a);
-  const id = await startExport(a);
-  const done = await reached(b, id, 'done');
-  expect(done).toMatchObject({ tiles: TILES });
-  for (const node of [a, b]) {
-    expect(await (await node.request('GET', EXPORTS)).json()).toEqual({ exports: [done] });
-  }
-  const [atA, atB] = [await download(a, id), await download(b, id)];
-  expect([atA.length, tilesIn(atA)]).toEqual([done.bytes, TILES]);
-  expect(atB.equals(atA)).toBe(true);
-  const etag = (await a.request('HEAD', `${EXPORTS}/${id}/file`)).headers.get('etag') ?? '';
-  const rest = await fetch(`${b.url}${EXPORTS}/${id}/file`, {
-    headers: { authorization: b.authorization, range: 'bytes=1000-', 'if-range': etag },
-  });
-  expect(rest.status).toBe(206);
-  expect(Buffer.from(await rest.arrayBuffer()).equals(atA.subarray(1000))).toBe(true);
+it(
+  'exports are the same on every node: asked of one, listed, downloaded and deleted at another',
+  needs('s3'),
+  async () => {
+    const cluster = await openCluster();
+    const a = await cluster.serve({ name: 'a', workers: 1 });
+    const b = await cluster.serve({ name: 'b' });
+    await seed(a);
+    const id = await startExport(a);
+    const done = await reached(b, id, 'done');
+    expect(done).toMatchObject({ tiles: TILES });
+    for (const node of [a, b]) {
+      expect(await (await node.request('GET', EXPORTS)).json()).toEqual({ exports: [done] });
+    }
+    const [atA, atB] = [await download(a, id), await download(b, id)];
+    expect([atA.length, tilesIn(atA)]).toEqual([done.bytes, TILES]);
+    expect(atB.equals(atA)).toBe(true);
+    const etag = (await a.request('HEAD', `${EXPORTS}/${id}/file`)).headers.get('etag') ?? '';
+    const rest = await fetch(`${b.url}${EXPORTS}/${id}/file`, {
+      headers: { authorization: b.authorization, range: 'bytes=1000-', 'if-range': etag },
+    });
+    expect(rest.status).toBe(206);
+    expect(Buffer.from(await rest.arrayBuffer()).equals(atA.subarray(1000))).toBe(true);
 
-  expect(await startExport(b)).toBe(id);
-  await reached(a, id, 'done');
-  expect(await kept(cluster)).toHaveLength(1);
-  expect((await b.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
-  for (const what of ['', '/file']) {
-    expect((await a.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
-  }
-  expect(await kept(cluster)).toEqual([]);
-  await a.stop();
-  await b.stop();
-});
+    expect(await startExport(b)).toBe(id);
+    await reached(a, id, 'done');
+    expect(await kept(cluster)).toHaveLength(1);
+    expect((await b.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
+    for (const what of ['', '/file']) {
+      expect((await a.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
+    }
+    expect(await kept(cluster)).toEqual([]);
+    await a.stop();
+    await b.stop();
+  },
+);
 
-it('an export whose node is stopped in the middle is finished by another, and waking changes nothing', async () => {
-  const cluster = await openCluster();
-  const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
-  const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
-  whenOver(() => proxy.close());
-  const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
-  const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
-  await seed(first);
-  proxy.block();
-  const id = await startExport(first);
-  await reached(first, id, 'running');
-  const pids = [first.pid, ...first.workers()];
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+it(
+  'an export whose node is stopped in the middle is finished by another, and waking changes nothing',
+  needs('s3'),
+  async () => {
+    const cluster = await openCluster();
+    const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
+    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
+    whenOver(() => proxy.close());
+    const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
+    const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
+    await seed(first);
+    proxy.block();
+    const id = await startExport(first);
+    await reached(first, id, 'running');
+    const pids = [first.pid, ...first.workers()];
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
 
-  const second = await cluster.serve({ name: 'second' });
-  expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
-  const file = await download(second, id);
-  expect(tilesIn(file)).toBe(TILES);
-  proxy.mend();
-  for (const pid of pids) process.kill(pid, 'SIGCONT');
-  await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
-  expect((await download(first, id)).equals(file)).toBe(true);
-  await first.stop();
-  expect((await download(second, id)).equals(file)).toBe(true);
-  await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
-  await second.stop();
-});
+    const second = await cluster.serve({ name: 'second' });
+    expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
+    const file = await download(second, id);
+    expect(tilesIn(file)).toBe(TILES);
+    proxy.mend();
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
+    expect((await download(first, id)).equals(file)).toBe(true);
+    await first.stop();
+    expect((await download(second, id)).equals(file)).toBe(true);
+    await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
+    await second.stop();
+  },
+);
 
-it('an export waits for a database that goes away while its process starts, and is finished when it is back', async () => {
-  const cluster = await openCluster();
-  const proxy = await openDatabaseProxy(cluster.database);
-  whenOver(() => proxy.close());
-  const node = await cluster.serve({ workers: 1, database: proxy.address, expectedLog: /./ });
-  await seed(node);
-  const id = await startExport(node);
-  await reached(node, id, 'running');
-  proxy.cut();
-  await eventually('it waits', () => node.stderr().includes('an export waits'));
-  const refused = await node.request('GET', EXPORTS);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
-  proxy.mend();
-  await eventually('the database is back', async () => (await node.request('GET', EXPORTS)).status === 200);
-  expect(await reached(node, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
-  expect(tilesIn(await download(node, id))).toBe(TILES);
-  await node.stop();
-});
+it(
+  'an export waits for a database that goes away while its process starts, and is finished when it is back',
+  needs('s3'),
+  async () => {
+    const cluster = await openCluster();
+    const proxy = await openDatabaseProxy(cluster.database);
+    whenOver(() => proxy.close());
+    const node = await cluster.serve({ workers: 1, database: proxy.address, expectedLog: /./ });
+    await seed(node);
+    const id = await startExport(node);
+    await reached(node, id, 'running');
+    proxy.cut();
+    await eventually('it waits', () => node.stderr().includes('an export waits'));
+    const refused = await node.request('GET', EXPORTS);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    proxy.mend();
+    await eventually('the database is back', async () => (await node.request('GET', EXPORTS)).status === 200);
+    expect(await reached(node, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
+    expect(tilesIn(await download(node, id))).toBe(TILES);
+    await node.stop();
+  },
+);

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -17,7 +18,7 @@ const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>
 const AT = { z: 3, x: 2, y: 5 };
 const ROUNDS = 2;
 
-describe('nodes on one PostgreSQL and S3', () => {
+describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   let cluster: Cluster;
   let a: TaskServer;
   let b: TaskServer;
@@ -39,7 +40,7 @@ describe('nodes on one PostgreSQL and S3', () => {
     expect(logs.match(/database migrated/g)).toHaveLength(1);
   });
 
-  it('do not list one whose start failed because its port is taken', async () => {
+  it('nodes on one PostgreSQL and S3 do not list one whose start failed because its port is taken', async () => {
     const data = temporaryFolder();
     writeFileSync(join(data, 'tilewarden.yaml'), JSON.stringify({ stores: { default: cluster.store } }));
     const at = ['--port', new URL(a.url).port, '--data', data, '--config', join(data, 'tilewarden.yaml')];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
-import { requireS3 } from '../fixtures/s3.ts';
+import { needs } from '../fixtures/needs.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -15,7 +15,7 @@ const [HERE, BESIDE] = [
   { z: 6, x: 21, y: 21 },
 ];
 
-describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tiles lie in S3', () => {
+describe('a server whose tiles lie in S3', needs('s3'), () => {
   const expectedLog = /could not be (stored|read|removed)|the object store (fails|cannot be reached)/;
   let proxy: FaultProxy;
   let cluster: Cluster;
@@ -60,7 +60,7 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
     },
   );
 
-  it('has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
+  it('a server whose tiles lie in S3 has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
     await startAnew(server);
     const second = await cluster.serve({ expectedLog });
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);

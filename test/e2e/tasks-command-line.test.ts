@@ -179,7 +179,7 @@ describe('seeding from the command line', () => {
 });
 
 describe('a server that restarts', () => {
-  it('does not end the watching: the task goes on, and the command ends with it', async () => {
+  it('a server that restarts does not end the watching: the task goes on, and the command ends with it', async () => {
     const wms = await openWms();
     const first = await startTaskServer(wms);
     wms.answer = { delayMs: 100 };
@@ -204,7 +204,7 @@ describe('a server that restarts', () => {
 });
 
 describe('a server without accounts and configuration', () => {
-  it('does what anybody on this machine asks', async () => {
+  it('a server without accounts and configuration does what any user of this machine requests', async () => {
     const server = await startServer({ args: ['--no-auth'] });
     const args = ['seed', 'world', '--zoom-stop', '2', '--parameter', 'STYLES=dark', '--format', 'webp'];
     const seed = await runTilewarden(args, { env: { TILEWARDEN_SERVER: server.url } });

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer } from './server.ts';
 import { speakTo } from './task-server.ts';
 
-const program = requirePackage('cgi-mapserver', 'mapserv', 'seeding from MapServer');
 const HALF_WORLD = 20037508.342789244;
 
-describe.runIf(program)('a layer on MapServer', () => {
-  it('is seeded, and its tiles are what MapServer draws at their places', async () => {
-    const mapServer = await sharedMapServer(program);
+describe('a layer on MapServer', needs('mapserver'), () => {
+  it('a layer on MapServer is seeded, and its tiles are what MapServer draws at their places', async () => {
+    const mapServer = await sharedMapServer();
     const config = `
 upstreams: { '${new URL(mapServer.url).host}': { concurrency: 4, allowPrivate: true } }
 layers:

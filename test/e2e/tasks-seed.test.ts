@@ -49,7 +49,7 @@ async function listen(server: TaskServer) {
 }
 
 describe('seeding over the REST interface', () => {
-  it('in XML fills zoom 0 to 4: listed while it runs, remembered when it is done, every tile right', async () => {
+  it('a seed request in XML fills zoom 0 to 4: listed while it runs, remembered when it is done, every tile right', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const body = `<?xml version="1.0" encoding="UTF-8"?>
@@ -85,7 +85,7 @@ describe('seeding over the REST interface', () => {
     expect(wms.requests.length).toBe(asked);
   });
 
-  it('in JSON, by somebody it knows, fills another grid set, and a second time finds everything present', async () => {
+  it('a seed request in JSON, by a known caller, fills another grid set, and a second time finds everything present', async () => {
     const { wms, server } = shared;
     const anonymous = await fetch(`${server.url}/rest/seed/${LAYER}.json`, { method: 'POST', body: '{}' });
     expect([anonymous.status, await server.list()]).toEqual([401, []]);
@@ -133,7 +133,7 @@ describe('seeding over the REST interface', () => {
 });
 
 describe('a configuration file that is edited while the server runs', () => {
-  it('does not reach the workers before the server has read it', async () => {
+  it('a configuration file that is edited while the server runs does not reach the workers before the server has read it', async () => {
     const wms = await openWms();
     const config = writeConfig(roadsConfig(wms));
     const server = speakTo(await startServer({ args: ['--config', config] }));

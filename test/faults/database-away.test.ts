@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { openCluster } from '../e2e/cluster.ts';
 import { type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
@@ -22,6 +23,7 @@ it.each([
   ['block', 13],
 ] as const)(
   'a node whose way to the database is %s serves what it has, refuses administration with 503, and recovers by itself',
+  needs('s3'),
   async (how, row) => {
     const cached = [...tilesOf(0, 2)];
     for (const at of cached) await node.tile(at);

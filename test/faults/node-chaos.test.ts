@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { inLength, isLong } from '../fixtures/length.ts';
+import { needs } from '../fixtures/needs.ts';
 import { openChaos } from './node-chaos.ts';
 
 const RUNS = inLength(1, 50);
@@ -9,6 +10,7 @@ const S3_FAULTS = isLong ? (['fail', 'refuse', 'hang', 'slow'] as const) : (['fa
 
 it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
   'three nodes lose nothing that was acknowledged and show nothing that was truncated, whatever breaks (run %i)',
+  needs('s3'),
   async () => {
     const chaos = await openChaos(3);
     const result = await chaos.run(async () => {

@@ -4,17 +4,11 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, type RunningServer } from '../e2e/server.ts';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { startGuardedServer } from './guarded-server.ts';
 
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'pages of other sites in a real browser',
-);
-
-describe.skipIf(program === null)('a page of another site in a real browser', () => {
+describe('a page of another site in a real browser', needs('chromium'), () => {
   let server: RunningServer;
   let browser: Browser;
   let elsewhere: Server;
@@ -22,7 +16,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
 
   beforeAll(async () => {
     server = await startGuardedServer();
-    browser = await sharedBrowser(program);
+    browser = await sharedBrowser();
     elsewhere = createServer((_request, response) => {
       response.setHeader('Content-Type', 'text/html');
       response.end(attack);
@@ -115,7 +109,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
     expect(entries[0]).toMatchObject({ actor: 'admin', status: 403 });
   });
 
-  it('differs from our own page, which may do what its user may', async () => {
+  it('a page of another site in a real browser differs from our own page, which may do what its user may', async () => {
     const context = await withSession();
     const page = await context.newPage();
     await page.goto(`${server.url}/`);

@@ -82,7 +82,7 @@ async function seedOnce(): Promise<void> {
 }
 
 describe('a hostile body', () => {
-  it('is refused on every path, and nothing comes of it', async () => {
+  it('a hostile body is refused on every path, and nothing comes of it', async () => {
     const { port } = canary.address() as AddressInfo;
     const bodies = hostileBodies(canaryFile, `http://127.0.0.1:${port}`);
     const sendAll = async (routes: readonly Route[]) => {
@@ -138,7 +138,7 @@ describe('a hostile body', () => {
     }
   });
 
-  it('is not even read from a stranger', async () => {
+  it('a hostile body is not even read from a stranger', async () => {
     for (const { method, path, role } of changingRoutes()) {
       if (role === 'public') continue;
       const address = addressOf(path, SMALL_LAYER);
@@ -208,7 +208,7 @@ describe('a hostile address or header', () => {
     }
   });
 
-  it('does not get into an answer as a header', async () => {
+  it('a hostile address or header does not get into an answer as a header', async () => {
     const answer = await rawRequest(
       server.url,
       `GET /tiles/a%0d%0aX-Evil:%201/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n`,

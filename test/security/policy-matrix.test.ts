@@ -90,7 +90,7 @@ function mayReach(route: Route, caller: TestCaller): boolean {
 }
 
 describe('who may do what', () => {
-  it('is what the table of routes says, for every path, method and caller', async () => {
+  it('the rights of callers are what the table of routes says, for every path, method and caller', async () => {
     const { routes, callers, someCallers, ask } = await openMatrix();
     const paths = [...new Set(routes.map(({ path }) => path))];
     const deviations: string[] = [];
@@ -112,7 +112,7 @@ describe('who may do what', () => {
     expect(deviations).toEqual([]);
   });
 
-  it('is not got round by writing the address another way', async () => {
+  it('the rights of callers are not changed by writing the address another way', async () => {
     const { routes, someCallers, ask } = await openMatrix();
     const deviations: string[] = [];
     let asked = 0;

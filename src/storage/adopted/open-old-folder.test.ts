@@ -70,13 +70,13 @@ describe('an adopted folder', () => {
     expect(outside).toEqual([null, null, null, null]);
   });
 
-  it('is not confused with a neighbour whose name begins alike', async () => {
+  it('an adopted folder is not confused with a neighbour whose name begins alike', async () => {
     writeFileSync(place('old-backup/1.png'), 'secret');
     symlinkSync('../../old-backup', place('old/3/2'));
     expect(await read(3, 2, 1)).toBeNull();
   });
 
-  it('may itself be a link, but not out of the folders that are allowed', async () => {
+  it('an adopted folder may itself be a link, but not out of the folders that are allowed', async () => {
     writeFileSync(place('real/3/2/1.png'), 'a tile');
     mkdirSync(join(folder, 'allowed'));
     symlinkSync('../real', join(folder, 'allowed/link'));

@@ -17,7 +17,7 @@ const tiles = fc
   .map((some) => some.toSorted((a, b) => a.slot - b.slot));
 
 describe('the description of a pack', () => {
-  it('is read as it was written', () => {
+  it('the description of a pack is read as it was written', () => {
     fc.assert(
       fc.property(tiles, (some) => {
         expect(readPackDetail(writePackDetail(some, 25), 25)).toEqual(some);

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { needs } from '../../../test/fixtures/needs.ts';
 import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createS3Files } from './s3-files.ts';
 
-describe.runIf(requireS3('files in S3'))('files of an s3 store', () => {
+describe('files of an s3 store', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();
@@ -23,7 +23,7 @@ describe.runIf(requireS3('files in S3'))('files of an s3 store', () => {
     return { bucket, prefix, files: createS3Files(bucket, prefix) };
   }
 
-  it('are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
+  it('files of an s3 store are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
     const { files } = await openFiles();
     const folder = mkdtempSync(join(tmpdir(), 'tilewarden-files-'));
     whenOver(() => rmSync(folder, { recursive: true }));
@@ -44,7 +44,7 @@ describe.runIf(requireS3('files in S3'))('files of an s3 store', () => {
     expect(await files.names()).toEqual([]);
   });
 
-  it('are named before they are whole, and what was sent of them is removed too', async () => {
+  it('files of an s3 store are named before they are whole, and what was sent of them is removed too', async () => {
     const { bucket, prefix, files } = await openFiles();
     async function* breaking() {
       yield randomBytes(6_000_000);

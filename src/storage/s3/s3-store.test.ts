@@ -3,7 +3,7 @@ import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { needs } from '../../../test/fixtures/needs.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
 import type { Statements } from '../../db/database.ts';
@@ -15,7 +15,7 @@ import { createMemoryStore } from '../memory/memory-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
+describe('an s3 store', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { needs } from '../../../test/fixtures/needs.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
 import type { Database } from '../../db/database.ts';
@@ -18,7 +18,7 @@ import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
+describe('the upkeep of an s3 store', needs('s3'), () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await openTestStores();
@@ -85,7 +85,7 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
     );
   });
 
-  it('is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+  it('an s3 store is listed again from its bucket when the database is lost, with the newest of each tile', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
       await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
@@ -123,7 +123,7 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
       await lost.close();
     }));
 
-  it('is filled from bundles and emptied into them by copying', () =>
+  it('an s3 store is filled from bundles and emptied into them by copying', () =>
     stores.using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
       await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);

@@ -1,0 +1,57 @@
+// Waits for the end of a test run: the end of its standard input, which comes even if the run is killed. Then ends every
+// process that the run has left, wherever it is, and removes the run's folder. Processes are found on Linux only.
+//
+//   node scripts/test-run-keeper.mjs RUN FOLDER OWNER     the mark in the environment; the process that holds the pipe
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { argv } from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const [run, folder, owner] = argv.slice(2);
+const INTERVAL_MS = 100;
+/** How long processes may take to end in order: PostgreSQL removes its shared memory. */
+const GRACE_MS = 3000;
+
+for await (const _ of process.stdin);
+await endProcesses();
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+
+async function endProcesses() {
+  const begun = performance.now();
+  for (let left = processes(); left.length > 0; left = processes()) {
+    const signal = performance.now() - begun < GRACE_MS ? 'SIGINT' : 'SIGKILL';
+    for (const pid of left) end(pid, signal);
+    await delay(INTERVAL_MS);
+  }
+}
+
+function end(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended in the meantime.
+  }
+}
+
+function processes() {
+  if (!existsSync('/proc')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isOfRun(name))
+    .map(Number);
+}
+
+/** A child of the owner, if that still lives, is ended by the owner. */
+function isOfRun(pid) {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+    return environment.includes(`TEST_RUN=${run}`) && parentOf(pid) !== owner;
+  } catch {
+    return false;
+  }
+}
+
+/** The name of the program, in parentheses, may hold anything; the state follows, then the parent. */
+function parentOf(pid) {
+  return readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) \S+ /s, '')
+    .split(' ')[0];
+}

@@ -1,0 +1,111 @@
+/** The tools that `npm test` itself runs on. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { eventually } from './fixtures/eventually.ts';
+import { whenOver } from './fixtures/when-over.ts';
+
+const scripts = new URL('../scripts/', import.meta.url);
+const FOREVER = 'setInterval(() => {}, 1000)';
+
+interface Run {
+  readonly owner: ChildProcess;
+  readonly folder: string;
+  /** A child of the owner, and one that has left its group and ignores polite signals. */
+  readonly pids: readonly number[];
+}
+
+function startNode(program: string): ChildProcess {
+  const args = ['--input-type=module', '-e', program];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  whenOver(() => child.kill('SIGKILL'));
+  return child;
+}
+
+async function startRun(): Promise<Run> {
+  const owner = startNode(`
+    import { spawn } from 'node:child_process';
+    import { openTestRun } from '${new URL('test-run.mjs', scripts)}';
+    const end = openTestRun();
+    const options = { stdio: 'ignore' };
+    const child = spawn(process.execPath, ['-e', '${FOREVER}'], options);
+    const stubborn = "process.on('SIGINT', () => {}); ${FOREVER}";
+    const other = spawn(process.execPath, ['-e', stubborn], { ...options, detached: true });
+    console.log(JSON.stringify({ folder: process.env.TMPDIR, pids: [child.pid, other.pid] }));
+    process.stdin.once('data', () => { child.kill(); other.kill('SIGKILL'); end().then(() => process.exit()); });
+  `);
+  const [line] = (await once(owner.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  return { owner, ...(JSON.parse(String(line)) as Pick<Run, 'folder' | 'pids'>) };
+}
+
+/** The closing lines of a run that had to leave out three tests, and its exit status. */
+async function closing(requireAll: boolean): Promise<{ code: number; lines: string[] }> {
+  const node = startNode(`
+    process.stderr.write = (text) => process.stdout.write(text);
+    const { report } = await import('${new URL('run-tests.mjs', scripts)}');
+    const leftOut = [
+      { file: 'test/b.test.ts', missing: ['s3'] },
+      { file: 'test/a.test.ts', missing: ['s3'] },
+      { file: 'test/b.test.ts', missing: ['gdal'] },
+    ];
+    report({ passed: 7, failed: 0, leftOut }, { requireAll: ${requireAll} });
+  `);
+  let text = '';
+  node.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const [code] = (await once(node, 'close')) as [number];
+  return { code, lines: text.trimEnd().split('\n') };
+}
+
+describe('the closing lines of a test run', () => {
+  const LEFT_OUT = [
+    'Left out: 2 tests in test/a.test.ts, test/b.test.ts. Missing: s3. On Debian: apt-get install ceph-common ceph-mon ceph-osd radosgw',
+    'Left out: 1 test in test/b.test.ts. Missing: gdal. On Debian: apt-get install gdal-bin',
+  ];
+
+  it('tests whose programs are missing are counted by reason, and are no failure', async () => {
+    expect(await closing(false)).toEqual({ code: 0, lines: [...LEFT_OUT, '7 passed, 0 failed, 3 skipped'] });
+  });
+
+  it('tests whose programs are missing are failures where all tests are required', async () => {
+    expect(await closing(true)).toEqual({ code: 1, lines: [...LEFT_OUT, '7 passed, 3 failed'] });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function untilGone({ folder, pids }: Run): Promise<unknown> {
+  return eventually(
+    'nothing of the run is left',
+    () => [existsSync(folder), ...pids.map(isAlive)],
+    (left) => !left.includes(true),
+  );
+}
+
+describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
+  it('a killed test run leaves neither processes nor files, and a run beside it goes on', async () => {
+    const [killed, beside] = [await startRun(), await startRun()];
+    expect([existsSync(killed.folder), ...killed.pids.map(isAlive)]).toEqual([true, true, true]);
+    killed.owner.kill('SIGKILL');
+    await untilGone(killed);
+    expect([existsSync(beside.folder), ...beside.pids.map(isAlive)]).toEqual([true, true, true]);
+    beside.owner.kill('SIGKILL');
+    await untilGone(beside);
+  });
+
+  it('a test run that ends in order has removed its folder by then', async () => {
+    const run = await startRun();
+    run.owner.stdin?.write('end\n');
+    await once(run.owner, 'exit');
+    expect(existsSync(run.folder)).toBe(false);
+  });
+});
