@@ -8,6 +8,8 @@ export interface BundleLayout {
   readonly layers: string;
   /** Dropped things on their way out. */
   readonly trash: string;
+  /** Bundles that could not be read, for a day. */
+  readonly damaged: string;
   /** Bundles that are being made and are not yet in their place. */
   readonly making: string;
   readonly generations: string;
@@ -29,6 +31,7 @@ export function bundleLayout(root: string): BundleLayout {
   return {
     layers: join(root, 'layers'),
     trash: join(root, 'trash'),
+    damaged: join(root, 'damaged'),
     making: join(root, 'making'),
     generations: join(root, 'generations.sqlite'),
     index: join(root, 'index.sqlite'),

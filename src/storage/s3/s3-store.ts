@@ -60,11 +60,14 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
   const randomObject = () => randomBytes(OBJECT_BYTES).readUIntBE(0, OBJECT_BYTES);
   const writer = new PackWriter({ index, bucket, prefix, clock, randomObject, shapeOf });
   const sentinel = createSentinel({ bucket, prefix, database, name, index });
-  await sentinel.check();
+  // An object store that does not answer now is no reason not to start.
+  const wrong = await sentinel.problem().catch(() => null);
+  if (wrong) throw new TilewardenError('config-invalid', wrong);
   const doubts = new Doubts(clock, log);
   /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
   const discard = async (set: TileSetKey, z: number, tile: PlacedTile) => {
-    await sentinel.check();
+    const problem = await sentinel.problem();
+    if (problem) throw new TilewardenError('store-failed', problem);
     doubts.add();
     const edit = (one: PlacedTile) => (one.object === tile.object ? null : one);
     await editWithin(set, z, rectOfTile(tile), edit, { ...UNCONDITIONAL, leavesObjects: true });

@@ -16,12 +16,15 @@ interface SentinelOptions {
   readonly index: Pick<PackIndex, 'isEmpty'>;
 }
 
-const OBJECT = 'tilewarden-store.json';
 const MAX_ID = 2 ** 47;
+
+export function sentinelKey(prefix: string): string {
+  return `${prefix}tilewarden-store.json`;
+}
 
 /** An object that proves that what answers is the bucket, and the prefix, whose objects the database lists. */
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
-  const key = `${prefix}${OBJECT}`;
+  const key = sentinelKey(prefix);
   const counter = `store:${name}`;
 
   async function known(): Promise<number | null> {
@@ -57,12 +60,8 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
         if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
         return null;
       }
-      const problem =
-        there === null ? `has no object ${key}` : `belongs to another store, says its object ${key}`;
-      throw new TilewardenError(
-        'store-failed',
-        `The bucket of store ${name} ${problem}, so it is not the one whose objects the database lists. Check endpoint, bucket and prefix.`,
-      );
+      const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
+      return `The bucket of store ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, bucket and prefix.`;
     },
   };
 }
