@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { boundLayer, type Catalog } from '../catalog/catalog.ts';
+import { boundLayer, type Catalog, tileSetIn } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
 import { intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
@@ -31,7 +31,10 @@ type Watched = Pick<ExportOptions, 'signal' | 'onProgress'>;
 /** Throws what `exportedPart` throws, and `layer-unknown`. */
 export function exportedLayer(catalog: Pick<Catalog, 'layer'>, order: AreaOrder) {
   const bound = boundLayer(catalog, order.layer);
-  const { set, content } = exportedPart(bound.layer, order);
+  const { set: names, content } = exportedPart(bound.layer, order);
+  const set = tileSetIn(bound, names);
+  if (!set)
+    throw new TilewardenError('entry-changed', `Layer ${order.layer} is being changed; repeat the request.`);
   const stored = { store: bound.store, storeName: bound.declared?.store ?? '' };
   const polygons = areaIn(content.subset.gridSet, areaOf(order));
   if (!polygons) return { ...stored, set, content, area: null };

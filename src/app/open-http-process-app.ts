@@ -33,9 +33,10 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundi
       server,
       socketPath: processSocketOf(settings),
       async refreshCatalog(file) {
+        // By what number its tiles are known comes before a declaration.
+        await declared.refresh();
         const next = file === null ? null : settingsFrom(file as SettingsHandover);
         if (next) declared.setFixed(next.layers, next.gridSets.gridSets);
-        await declared.refresh();
       },
       channel,
       clock,

@@ -5,17 +5,20 @@ import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
+import { createTileRecords } from '../catalog/tile-records.ts';
 import type { LoadedSettings, SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import type { Database } from '../db/database.ts';
+import { lastId } from '../db/numbers.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import { type Channel, createChannel } from '../lib/channel.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { repeat } from '../lib/repeat.ts';
 import { createFlightClaims } from '../nodes/flight-claims.ts';
 import { createHostNewsBook } from '../nodes/host-news-book.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
@@ -48,6 +51,8 @@ export interface NodeSurroundings extends RoadSurroundings {
 const DATA_FOLDER_MODE = 0o750;
 /** Milliseconds until a worker that does not take up a change counts as hanging. */
 const WORKER_PATIENCE = 10_000;
+/** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
+const COLLECT_INTERVAL = 3_600_000;
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 
@@ -100,6 +105,9 @@ export async function openNode(
   leads = membership.leads;
   const { entries, declared, admit } = road.documents;
   const reader = await road.documents.reader();
+  const records = createTileRecords({ entries, catalog, clock });
+  await records.declareAll();
+  await declared.refresh();
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
     forkWorker &&
@@ -198,22 +206,41 @@ export async function openNode(
     reader,
     admit,
     parameters,
-    events,
-    clock,
+    records,
+    log,
     announce,
     gridSetDocuments: () => gridSetDocuments,
-    async removed(layer, by) {
-      await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
-      for (const { id } of await schedules.list(layer)) await schedules.remove(id);
+    belongings: async (query) => ({
+      task: await lastId(query, 'tasks'),
+      schedule: await lastId(query, 'schedules'),
+    }),
+    async clear(layer, { task, schedule }, by) {
+      await tasks.cancel({ layer, upTo: task, states: ['pending', 'running', 'paused'] }, by);
+      const left = (await schedules.list(layer)).filter(({ id }) => id <= schedule);
+      for (const { id } of left) await schedules.remove(id);
+      if (catalog.layer(layer)) return;
       const { layerQuotas } = await quota.settings.read();
       const others = layerQuotas.filter((quota) => quota.layer !== layer);
       if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
     },
   });
-  await editor.finish();
+  await editor.finish((await registry.list()).length <= 1);
+  const failure = 'tiles of former declarations could not be removed';
+  const collecting = (signal: AbortSignal) => records.collectAll(signal);
+  open.use(
+    lead((signal) =>
+      repeat(
+        () => collecting(signal),
+        { clock, log, pause: COLLECT_INTERVAL, failure, pauseFirst: true },
+        signal,
+      ),
+    ),
+  );
   /** A file belongs to one node: the others have theirs. */
   const fileTaker = {
-    apply(next: Settings) {
+    async apply(next: Settings) {
+      await records.declareFixed(next.layers, next.gridSets);
+      await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
       return road.takeUp(next);
     },

@@ -29,8 +29,9 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
     const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, opened);
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, takeUp } = await opening;
-      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
+      // By what number its tiles are known comes before a declaration.
       await documents.declared.refresh();
+      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
     });
     // Before the parts are open: whoever asks learns why they cannot be.
     channel.handle(EXPORT, async (work, signal) => {

@@ -17,7 +17,7 @@ export interface TakeUpParts {
   readonly file: SettingsFile | null;
   readonly catalog: Pick<ChangeableCatalog<unknown>, 'layers' | 'gridSets'>;
   /** In this process; answers what is not as it was. */
-  readonly apply: (settings: Settings) => readonly string[];
+  readonly apply: (settings: Settings) => Promise<readonly string[]>;
   /** Resolves when every other process has taken it up. */
   readonly announce: (loaded: LoadedSettings) => Promise<void>;
   readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
@@ -35,7 +35,7 @@ export function createTakeUp(parts: TakeUpParts) {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLoss(parts.catalog, loaded.settings);
     await renewCertificate();
-    const changed = apply(loaded.settings);
+    const changed = await apply(loaded.settings);
     file?.taken(loaded);
     await announce(loaded);
     await schedule(loaded.settings.schedules);

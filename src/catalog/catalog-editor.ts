@@ -2,15 +2,30 @@ import { shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
-import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { ChangeableCatalog } from './catalog.ts';
-import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-entries.ts';
+import type {
+  CatalogEntries,
+  CatalogEntry,
+  EntryKind,
+  EntryTransaction,
+  Leftovers,
+} from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
-import type { LayerDeclaration } from './layer-declaration.ts';
+import {
+  declaredIn,
+  facetsOf,
+  geometryOf,
+  incarnationIn,
+  REMOVED,
+  type TileChoice,
+  type TileFacets,
+  type TileRecord,
+} from './incarnations.ts';
 import type { ParameterBook, ParameterValues } from './parameter-book.ts';
+import type { TileRecords } from './tile-records.ts';
 
 type Origin = 'program' | 'file' | 'database';
 
@@ -24,9 +39,12 @@ export interface ShownEntry {
   readonly aside: unknown;
 }
 
-interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document' | 'drops'> {
+interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
   readonly kind: EntryKind;
-  readonly tileSets: readonly Affected[];
+  /** The layers whose tiles it may make wrong, and what these depend on afterwards; null: the layer is removed. */
+  readonly layers: ReadonlyMap<string, TileFacets | null>;
+  /** Of a tile set as it is cached: whether the layer would still offer it. */
+  readonly offers: (set: TileSetKey, store: unknown) => boolean;
 }
 
 interface Affected {
@@ -51,6 +69,8 @@ interface ChangeOptions {
   /** Only says what would become of cached tiles. */
   readonly dryRun: boolean;
   readonly aside?: unknown;
+  /** What becomes of tiles that show another source; null, or left out: they are stale. */
+  readonly tiles?: TileChoice | null;
 }
 
 export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
@@ -65,17 +85,19 @@ interface CatalogEditorOptions<Source> {
   readonly parameters: Pick<ParameterBook, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
-  readonly events: TileEvents;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly records: Pick<TileRecords, 'record' | 'collect'>;
+  readonly log: Logger;
   /** Resolves when every other process of the installation has refreshed its catalog. */
   readonly announce: () => Promise<void>;
-  /** A layer has gone; what belonged to it goes too. */
-  readonly removed: (layer: string, by: string) => Promise<void>;
+  /** What a layer that is removed in this transaction has besides its tiles. */
+  readonly belongings: (inside: EntryTransaction['query']) => Promise<Leftovers>;
+  /** It goes too. Done twice, or late, it harms no other layer of that name. */
+  readonly clear: (layer: string, leftovers: Leftovers, by: string) => Promise<void>;
 }
 
 /** Changes what is declared, durably, and in every process before it returns. */
 export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>) {
-  const { catalog, entries, declared, reader, parameters, events, clock } = options;
+  const { catalog, entries, declared, reader, parameters, records } = options;
 
   function refuseFixed(kind: EntryKind, name: string): void {
     const fixed = kind === 'layer' ? declared.isFixedLayer(name) : declared.isFixedGridSet(name);
@@ -100,98 +122,129 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   /** Only says what would be, where that is wanted. */
   async function carryThrough(
-    { tileSets, drops, ...change }: PlannedChange,
+    plan: PlannedChange,
     former: CatalogEntry | null,
-    { expected, by, dryRun, aside = null }: ChangeOptions,
+    change: ChangeOptions,
   ): Promise<EntryChanged> {
-    const { kind, name, document } = change;
+    const { kind, name, document } = plan;
+    const tileSets = await effects(plan, change.tiles ?? null);
     const done = { kind, name, document: reader.shown(document), tileSets, created: former === null };
-    if (dryRun) return { ...done, version: null };
-    const entry = await entries.put({
-      ...change,
-      aside,
-      drops,
-      changedBy: by,
-      ...(expected !== undefined && { expected }),
-    });
+    if (change.dryRun) return { ...done, version: null };
+    await clearUp(await entries.get(kind, name));
+    const entry = await entries.transaction((inside) => write(inside, plan, change));
     await declared.refresh();
     await options.announce();
-    await carryOut(entry);
-    if (kind === 'layer' && document === null) await options.removed(name, by);
+    await clearUp(entry);
+    for (const layer of plan.layers.keys()) await collect(layer);
     return { ...done, version: document === null ? null : entry.version };
   }
 
-  /** The generation rises first, so that nothing fetched earlier follows into the store. */
-  async function carryOut(entry: CatalogEntry): Promise<void> {
-    if (entry.drops.length === 0) return;
-    for (const { layer, set } of entry.drops) {
-      for (const store of catalog.stores().values()) {
-        await store.raiseGeneration(layer);
-        await (set ? store.dropTileSet(set) : store.dropLayer(layer));
-      }
-      events.emit({ type: 'layer-dropped', layer, at: clock.now() });
+  /** One transaction: a declaration, and by which number its tiles are known from now on. */
+  async function write(
+    inside: EntryTransaction,
+    { kind, name, document, layers }: PlannedChange,
+    { expected, by, aside = null, tiles = null }: ChangeOptions,
+  ): Promise<CatalogEntry> {
+    for (const [layer, facets] of layers) await records.record(inside, layer, facets, tiles, by);
+    const isRemoved = kind === 'layer' && document === null;
+    const leftovers = isRemoved ? await options.belongings(inside.query) : null;
+    const change = { kind, name, document, aside, leftovers, changedBy: by };
+    return inside.put(expected === undefined ? change : { ...change, expected });
+  }
+
+  async function clearUp(entry: CatalogEntry | null): Promise<void> {
+    if (!entry?.leftovers) return;
+    await options.clear(entry.name, entry.leftovers, entry.changedBy);
+    await entries.cleared(entry);
+  }
+
+  /** The change is complete without it: whoever leads collects what is left. */
+  async function collect(layer: string): Promise<void> {
+    try {
+      await records.collect(layer);
+    } catch (error) {
+      options.log.warn({ err: error, layer }, 'tiles of a former declaration could not be removed yet');
     }
-    await entries.dropped(entry);
   }
 
-  async function effectsOnLayer(declaration: LayerDeclaration<Source>): Promise<readonly Affected[]> {
-    const { name } = declaration;
-    const former = catalog.layer(name);
-    const after = createLayer(declaration, catalog.gridSets);
-    const store = catalog.stores().get(declaration.store);
-    const values = await parameters.values();
-    const before = former?.layer ?? after;
-    return await affected(name, (set, its) =>
-      fateOf(set, { before, after, sameStore: its === store, values }),
-    );
-  }
-
-  /** Of a grid set that changes, or goes. */
-  async function effectsOnUsers(gridSet: string): Promise<readonly Affected[]> {
-    const found: Affected[] = [];
-    for (const layer of catalog.layers()) {
-      if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) continue;
-      found.push(...(await affected(layer.name, (set) => (set.gridSet === gridSet ? 'truncated' : 'kept'))));
-    }
-    return found.filter(({ fate }) => fate === 'truncated');
-  }
-
-  async function affected(
-    layer: string,
-    judge: (set: TileSetKey, store: unknown) => Fate,
+  async function effects(
+    { layers, offers }: PlannedChange,
+    choice: TileChoice | null,
   ): Promise<readonly Affected[]> {
     const found: Affected[] = [];
-    for (const store of catalog.stores().values()) {
-      for await (const set of store.tileSets(layer)) found.push({ set, fate: judge(set, store) });
+    for (const [layer, facets] of layers) {
+      const judge = fates(catalog.record(layer), facets, choice);
+      for (const store of catalog.stores().values()) {
+        for await (const set of store.tileSets(layer)) {
+          const fate = judge(set);
+          if (fate) found.push({ set, fate: fate === 'kept' && !offers(set, store) ? 'orphaned' : fate });
+        }
+      }
     }
     return found;
+  }
+
+  /** Of a tile set that can be reached now; null: of one that cannot. */
+  function fates(record: TileRecord | null, facets: TileFacets | null, choice: TileChoice | null) {
+    const next =
+      facets === null
+        ? REMOVED
+        : declaredIn(record, { facets, choice, at: 0, fresh: UNKNOWN, first: record ? 0 : UNKNOWN });
+    return (set: TileSetKey): Fate | null => {
+      const { incarnation = '', layer } = set;
+      const bound = catalog.layer(layer);
+      const now = bound?.incarnation?.(set).current ?? incarnation;
+      if (now !== incarnation) return null;
+      if (facets === null) return 'truncated';
+      const { current, former } = incarnationIn(next, facets, set);
+      // Its grid set is not the layer's any more: nothing asks for it.
+      if (current === null || current === incarnation) return 'kept';
+      return former === incarnation ? 'stale' : 'truncated';
+    };
   }
 
   async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
     const restored = reader.restored(given, former?.document);
     const declaration = reader.layer(restored, catalog);
-    const { name, document, source } = declaration;
+    const { name, document, source, store } = declaration;
     options.admit(source);
-    const tileSets = await effectsOnLayer(declaration);
-    return { kind: 'layer', name, document, tileSets, drops: dropsOf(tileSets) };
+    const after = createLayer(declaration, catalog.gridSets);
+    const values = await parameters.values();
+    const its = catalog.stores().get(store);
+    const offers = (set: TileSetKey, of: unknown) => of === its && isOffered(set, after, values);
+    const layers = new Map([[name, facetsOf(declaration, catalog.gridSets)]]);
+    return { kind: 'layer', name, document, layers, offers };
   }
 
-  async function planGridSet(document: unknown): Promise<PlannedChange> {
+  function planGridSet(document: unknown): PlannedChange {
     const gridSet = reader.gridSet(document);
-    const former = catalog.gridSets.find(gridSet.name);
-    const tileSets = former && gridOf(former) !== gridOf(gridSet) ? await effectsOnUsers(gridSet.name) : [];
-    return { kind: 'grid-set', name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
+    const { name } = gridSet;
+    const former = catalog.gridSets.find(name);
+    const changes = former !== null && geometryOf(former) !== geometryOf(gridSet);
+    const layers = new Map(
+      changes ? usersOf(name).map((layer) => [layer.name, facetsWith(layer, gridSet)]) : [],
+    );
+    return { kind: 'grid-set', name, document, layers, offers: () => true };
   }
 
-  async function planRemoval(kind: EntryKind, name: string): Promise<PlannedChange> {
-    if (kind === 'layer') {
-      const tileSets = await affected(name, () => 'truncated');
-      return { kind, name, document: null, tileSets, drops: [{ layer: name, set: null }] };
-    }
-    const users = [...catalog.layers()].filter((layer) =>
-      everySubset(layer).some(({ gridSet }) => gridSet.name === name),
+  function usersOf(gridSet: string): readonly Layer[] {
+    return [...catalog.layers()].filter((layer) =>
+      everySubset(layer).some((subset) => subset.gridSet.name === gridSet),
     );
-    if (users.length === 0) return { kind, name, document: null, tileSets: [], drops: [] };
+  }
+
+  function facetsWith({ name }: Layer, changed: GridSet): TileFacets {
+    const declaration = catalog.declaration(name);
+    if (!declaration) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(name)}.`);
+    const facets = facetsOf(declaration, catalog.gridSets);
+    return { ...facets, gridSets: new Map([...facets.gridSets, [changed.name, geometryOf(changed)]]) };
+  }
+
+  function planRemoval(kind: EntryKind, name: string): PlannedChange {
+    const removal = { kind, name, document: null, offers: () => false };
+    if (kind === 'layer') return { ...removal, layers: new Map([[name, null]]) };
+    const users = usersOf(name);
+    if (users.length === 0) return { ...removal, layers: new Map() };
     const names = users.slice(0, 5).map((layer) => layer.name);
     throw new TilewardenError(
       'entry-conflict',
@@ -217,7 +270,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(given));
       const former = await living(kind, nameIn(given));
-      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
+      const plan = kind === 'layer' ? await planLayer(given, former) : planGridSet(given);
       return await carryThrough(plan, former, change);
     },
 
@@ -226,24 +279,24 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const former = await living(kind, name);
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
-      return await carryThrough(await planRemoval(kind, name), former, change);
+      return await carryThrough(planRemoval(kind, name), former, change);
     },
 
-    /** Forgets what was not to outlive the last run, and does what a crash left undone. */
-    async finish(): Promise<void> {
-      for (const { kind, name } of await entries.transient()) {
-        await entries.put({ kind, name, document: null, aside: null, drops: [], changedBy: 'server' });
-        await options.removed(name, 'server');
+    /** Forgets what was not to outlive the last run, if no other server runs, and does what a crash left undone. */
+    async finish(isAlone: boolean): Promise<void> {
+      for (const { kind, name } of isAlone ? await entries.transient() : []) {
+        await entries.put({ kind, name, document: null, changedBy: 'server' });
+        await options.clear(name, EVERYTHING, 'server');
       }
       await declared.refresh();
-      for (const entry of await entries.unfinished()) await carryOut(entry);
+      for (const entry of await entries.unfinished()) await clearUp(entry);
     },
   };
 }
 
-function dropsOf(tileSets: readonly Affected[]): readonly Drop[] {
-  return tileSets.filter(({ fate }) => fate === 'truncated').map(({ set }) => ({ layer: set.layer, set }));
-}
+/** Stands for the number that the change will be given. */
+const UNKNOWN = Number.MAX_SAFE_INTEGER;
+const EVERYTHING: Leftovers = { task: Number.MAX_SAFE_INTEGER, schedule: Number.MAX_SAFE_INTEGER };
 
 function wordFor(kind: EntryKind): string {
   return kind === 'layer' ? 'layer' : 'grid set';
@@ -254,39 +307,21 @@ function nameIn(document: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** What becomes of cached tiles: they are right as they are, wrong and removed, or cannot be asked for any more. */
-export type Fate = 'kept' | 'truncated' | 'orphaned';
+/** What becomes of cached tiles: right as they are, shown only while the source fails, gone, or out of reach. */
+export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
-interface LayerChange {
-  readonly before: Layer;
-  readonly after: Layer;
-  /** Whether both keep their tiles in the same store. */
-  readonly sameStore: boolean;
-  /** By parameters id. */
-  readonly values: ReadonlyMap<string, ParameterValues>;
-}
+/** By parameters id. */
+type KnownValues = ReadonlyMap<string, ParameterValues>;
 
-function fateOf(set: TileSetKey, { before, after, sameStore, values }: LayerChange): Fate {
-  const subset = everySubset(after).find(({ gridSet }) => gridSet.name === set.gridSet);
-  const offered = after.formats.some(({ mediaType }) => mediaType === set.format);
-  if (!sameStore || !subset || !offered) return 'orphaned';
-  if (set.parametersId === null) {
-    // Such tiles show what all defaults stand for.
-    return defaultsOf(before) === defaultsOf(after) ? 'kept' : 'truncated';
-  }
-  const noted = values.get(set.parametersId);
-  return noted && idOf(after, noted) !== set.parametersId ? 'orphaned' : 'kept';
-}
-
-/** The same for grid sets whose tiles are the same. */
-function gridOf({ srs, extent, tileWidth, tileHeight, levels }: GridSet): string {
-  const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
-  return JSON.stringify([srs, extent, tileWidth, tileHeight, ladder]);
-}
-
-function defaultsOf({ parameters }: Layer): string {
-  const given = parameters.filter(({ defaultValue }) => defaultValue !== '');
-  return JSON.stringify(given.map(({ name, defaultValue }) => [name.toUpperCase(), defaultValue]).sort());
+function isOffered(
+  { gridSet, format, parametersId }: TileSetKey,
+  layer: Layer,
+  values: KnownValues,
+): boolean {
+  if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) return false;
+  if (!layer.formats.some(({ mediaType }) => mediaType === format)) return false;
+  const known = parametersId === null ? undefined : values.get(parametersId);
+  return !known || idOf(layer, known) === parametersId;
 }
 
 function idOf(layer: Layer, values: ParameterValues): string | null {

@@ -3,19 +3,21 @@ import { raise } from '../db/numbers.ts';
 import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
 import { messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
+import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
-/** There is one of the last kind, see `service-settings.ts`. */
-type KeptKind = EntryKind | 'service';
+/** There is one `service`; `tiles` are the records of `incarnations.ts`, by layer. */
+type KeptKind = EntryKind | 'service' | 'tiles';
 
-/** A tile set whose tiles a change has made wrong; null stands for all that the layer has. */
-export interface Drop {
-  readonly layer: string;
-  readonly set: TileSetKey | null;
+/** What a removed layer may still have: tasks and schedules up to these ids. */
+export interface Leftovers {
+  readonly task: number;
+  readonly schedule: number;
+  /** Layers whose tiles version 0.2 was about to remove when it ended. */
+  readonly wrong?: readonly string[];
 }
 
 export interface CatalogEntry {
@@ -25,24 +27,61 @@ export interface CatalogEntry {
   readonly document: unknown;
   readonly aside: unknown;
   readonly version: number;
-  readonly drops: readonly Drop[];
+  /** Not null: the layer was removed, and these may still be there. */
+  readonly leftovers: Leftovers | null;
   readonly changedBy: string;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
 }
 
 interface EntryChange
-  extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'aside' | 'drops' | 'changedBy'> {
+  extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'changedBy'>,
+    Partial<Pick<CatalogEntry, 'aside' | 'leftovers'>> {
   /** What the caller believes to be there; null: nothing; undefined: whatever is there. */
   readonly expected?: number | null;
 }
 
+/** Transactions follow one another, in whatever process they are. */
+export interface EntryTransaction {
+  readonly query: Statements;
+  get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
+  /** Throws `entry-changed` when what is there is not what was expected. */
+  put(change: EntryChange): Promise<CatalogEntry>;
+  /** A number that no other transaction of this or another database is given; it rises. */
+  fresh(): Promise<number>;
+}
+
+/** A catalog of another database counts its versions too: its numbers differ below this. */
+const CHANCE = 2 ** 20;
+
 export type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
 /** Layers and grid sets that were declared over the network, durable. */
-export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now'>) {
+export function createCatalogEntries(
+  database: Database,
+  clock: Pick<Clock, 'now'>,
+  random: Random = systemRandom,
+) {
   const rows = () => database.query.selectFrom('catalog_entries').selectAll();
+  const transaction = <Result>(work: (inside: EntryTransaction) => Promise<Result>): Promise<Result> =>
+    database.transaction('catalog', (query) =>
+      work({
+        query,
+        async get(kind, name) {
+          const row = await rowOf(query, kind, name);
+          return row ? entryOf(row) : null;
+        },
+        async put(change) {
+          checkExpected(await rowOf(query, change.kind, change.name), change.expected);
+          const row = rowAfter(change, await raise(query, 'catalog'), clock.now());
+          await upsert(query, [row]);
+          return entryOf(row);
+        },
+        fresh: async () => (await raise(query, 'catalog')) * CHANCE + Math.floor(random() * CHANCE),
+      }),
+    );
   return {
+    transaction,
     async get(kind: KeptKind, name: string): Promise<CatalogEntry | null> {
       const row = await rowOf(database.query, kind, name);
       return row ? entryOf(row) : null;
@@ -52,28 +91,19 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
       const changed = rows().where('version', '>', version).orderBy('version').limit(limit);
       return (await changed.execute()).map(entryOf);
     },
-    /** Throws `entry-changed` when what is there is not what was expected. */
-    async put(change: EntryChange): Promise<CatalogEntry> {
-      const { kind, name, document, aside, drops, changedBy } = change;
-      return await database.transaction('catalog', async (query) => {
-        const there = await rowOf(query, kind, name);
-        checkExpected(there, change.expected);
-        const row = {
-          kind,
-          name,
-          document: document === null ? null : JSON.stringify(document),
-          aside: aside === null ? null : JSON.stringify(aside),
-          version: await raise(query, 'catalog'),
-          drops: drops.length === 0 ? null : JSON.stringify(drops),
-          changed_by: changedBy,
-          changed_at: clock.now(),
-        };
-        await query
-          .insertInto('catalog_entries')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['kind', 'name']).doUpdateSet(row))
-          .execute();
-        return entryOf(row);
+    put: (change: EntryChange): Promise<CatalogEntry> => transaction(({ put }) => put(change)),
+    /** Many that are not there yet, or not as they are given. */
+    async putAll(changes: readonly EntryChange[]): Promise<void> {
+      await database.transaction('catalog', async (query) => {
+        for (let at = 0; at < changes.length; at += ROWS_AT_ONCE) {
+          const some = changes.slice(at, at + ROWS_AT_ONCE);
+          const last = await raise(query, 'catalog', some.length);
+          const first = last - some.length + 1;
+          await upsert(
+            query,
+            some.map((change, i) => rowAfter(change, first + i, clock.now())),
+          );
+        }
       });
     },
     /** Those that are not to outlive the server. */
@@ -81,11 +111,11 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
     },
-    /** Those whose wrong tiles may still be there. */
+    /** Of removed layers that may have left something. */
     async unfinished(): Promise<readonly CatalogEntry[]> {
       return (await rows().where('drops', 'is not', null).execute()).map(entryOf);
     },
-    async dropped({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
+    async cleared({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
       await database.transaction('catalog', async (query) => {
         await query
           .updateTable('catalog_entries')
@@ -97,6 +127,39 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
       });
     },
   };
+}
+
+const ROWS_AT_ONCE = 500;
+
+function rowAfter(
+  { kind, name, document, aside = null, leftovers = null, changedBy }: EntryChange,
+  version: number,
+  now: number,
+): RowOf<'catalog_entries'> {
+  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+  return {
+    kind,
+    name,
+    document: json(document),
+    aside: json(aside),
+    version,
+    drops: json(leftovers),
+    changed_by: changedBy,
+    changed_at: now,
+  };
+}
+
+async function upsert(query: Statements, rows: readonly RowOf<'catalog_entries'>[]): Promise<void> {
+  const columns = ['document', 'aside', 'version', 'drops', 'changed_by', 'changed_at'] as const;
+  await query
+    .insertInto('catalog_entries')
+    .values([...rows])
+    .onConflict((conflict) =>
+      conflict
+        .columns(['kind', 'name'])
+        .doUpdateSet((eb) => Object.fromEntries(columns.map((name) => [name, eb.ref(`excluded.${name}`)]))),
+    )
+    .execute();
 }
 
 function rowOf(query: Statements, kind: KeptKind, name: string) {
@@ -128,10 +191,15 @@ function entryOf(row: RowOf<'catalog_entries'>): CatalogEntry {
     document: row.document === null ? null : JSON.parse(row.document),
     aside: row.aside === null ? null : JSON.parse(row.aside),
     version: row.version,
-    drops: row.drops === null ? [] : JSON.parse(row.drops),
+    leftovers: row.drops === null ? null : leftoversOf(JSON.parse(row.drops)),
     changedBy: row.changed_by,
     changedAt: row.changed_at,
   };
+}
+
+/** Version 0.2 listed there what was to be dropped. */
+function leftoversOf(kept: Leftovers | readonly { readonly layer: string }[]): Leftovers {
+  return 'task' in kept ? kept : { task: 0, schedule: 0, wrong: kept.map(({ layer }) => layer) };
 }
 
 /**
@@ -171,7 +239,7 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
     /** Durable when it returns. */
     async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
       const document = { ...current, ...change };
-      await entries.put({ ...PLACE, document, aside: null, drops: [], changedBy: by });
+      await entries.put({ ...PLACE, document, changedBy: by });
       current = document;
     },
   };

@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
+import { type TileSetKey, withIncarnation } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createLayer } from './create-layer.ts';
+import { facetsOf, type Incarnation, incarnationIn, type TileRecord } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Layers, grid sets and stores as they are declared now. */
@@ -44,6 +46,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   const bound = new Map<string, BoundLayer>();
   const sources = new Map<BoundLayer, TileSource>();
   const oldCaches = new Map<BoundLayer, OldCache>();
+  const records = new Map<string, TileRecord>();
   const closing = new AbortController();
   // Any number of layers may retire at once.
   setMaxListeners(0, closing.signal);
@@ -62,9 +65,13 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   }
 
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
+    const record = records.get(declaration.name) ?? null;
+    const facets = facetsOf(declaration, gridSets);
     const made: BoundLayer = {
+      incarnation: (set) => incarnationIn(record, facets, set),
       layer: createLayer(declaration, gridSets),
       store: storeOf(declaration, stores),
+      stores,
       declared: declaration,
       source: () => sources.get(made) ?? opened(made, declaration),
       ...(openOldCache &&
@@ -134,7 +141,13 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       declared.delete(name);
       unbind(name);
     },
-    /** Every layer is bound anew. */
+    record: (name: string): TileRecord | null => records.get(name) ?? null,
+    /** What the layer's tiles are known by. Comes before the declaration that it describes. */
+    setRecord(name: string, record: TileRecord): void {
+      records.set(name, record);
+      unbind(name);
+    },
+    /** Every layer is bound again. */
     setGridSets(book: GridSetBook): void {
       gridSets = book;
       for (const name of bound.keys()) unbind(name);
@@ -163,12 +176,29 @@ function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Tile
 export interface BoundLayer {
   readonly layer: Layer;
   readonly store: TileStore;
+  readonly stores?: ReadonlyMap<string, TileStore>;
+  /** Of the declaration that this layer was bound by. */
+  incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): Incarnation;
   /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */
   source(): TileSource;
   /** What the layer has adopted, opened when first needed; absent: nothing. */
   readonly oldCache?: () => OldCache;
+}
+
+/** All that may hold tiles of the layer, which may have been in another store and come back there. */
+export function storesOf({ store, stores }: Pick<BoundLayer, 'store' | 'stores'>): Iterable<TileStore> {
+  return stores?.values() ?? [store];
+}
+
+/** The same tile set under the incarnation of the declaration; null: what is made of it is not kept. */
+export function tileSetIn(
+  bound: Pick<BoundLayer, 'incarnation'>,
+  names: Omit<TileSetKey, 'incarnation'>,
+): TileSetKey | null {
+  const { current } = bound.incarnation?.(names) ?? { current: '' };
+  return current === null ? null : withIncarnation(names, current);
 }
 
 /** Throws `layer-unknown`. */

@@ -3,6 +3,7 @@ import { createGridSetBook } from '../domain/grid-set-book.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
+import type { TileRecord } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Documents of layers and grid sets, in the configuration file's form. Throws `request-invalid`. */
@@ -84,9 +85,11 @@ export class DeclaredEntries<Source> {
     const before = this.#seen;
     for (;;) {
       const news = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
-      if (news.length > 0) this.#reader ??= await this.#options.reader();
+      if (news.some(({ kind }) => kind !== 'tiles')) this.#reader ??= await this.#options.reader();
       this.#takeGridSets(news.filter(({ kind }) => kind === 'grid-set'));
       for (const entry of news) if (entry.kind === 'layer') this.#takeLayer(entry);
+      for (const { kind, name, document } of news)
+        if (kind === 'tiles') this.#options.catalog.setRecord(name, document as TileRecord);
       this.#seen = news.at(-1)?.version ?? this.#seen;
       if (news.length < ROWS_AT_ONCE) return this.#seen !== before;
     }

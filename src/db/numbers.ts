@@ -33,11 +33,17 @@ export function dialectOf(query: Statements): Dialect {
   return query.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres';
 }
 
-/** The next number of a counter. */
-export async function raise(query: Statements, name: string): Promise<number> {
+/** Of the rows that are there; 0: there is none. */
+export async function lastId(query: Statements, table: 'tasks' | 'schedules'): Promise<number> {
+  const row = await query.selectFrom(table).select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  return row?.id ?? 0;
+}
+
+/** The next number of a counter, or the last of the next few. */
+export async function raise(query: Statements, name: string, by = 1): Promise<number> {
   const row = await query
     .updateTable('counters')
-    .set((eb) => ({ value: eb('value', '+', 1) }))
+    .set((eb) => ({ value: eb('value', '+', by) }))
     .where('name', '=', name)
     .returning('value')
     .executeTakeFirstOrThrow();

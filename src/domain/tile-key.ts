@@ -7,7 +7,11 @@ export interface TileSetKey {
   readonly format: string;
   /** SHA-1 of the parameters; null when all of them are defaults. */
   readonly parametersId: string | null;
+  /** Tells tiles of one declaration of the layer from those of another: see `catalog/incarnations.ts`. Absent: the first. */
+  readonly incarnation?: string;
 }
+
+const FIRST = '';
 
 /** A place in a grid set; rows count from the top. */
 export interface TileIndex {
@@ -17,14 +21,23 @@ export interface TileIndex {
 }
 
 /** One text for one tile set, for maps and locks: JSON keeps any two names apart. */
-export function tileSetId(set: TileSetKey): string {
-  return JSON.stringify([set.layer, set.gridSet, set.format, set.parametersId]);
+export function tileSetId({ layer, gridSet, format, parametersId, incarnation = FIRST }: TileSetKey): string {
+  const names = [layer, gridSet, format, parametersId];
+  return JSON.stringify(incarnation === FIRST ? names : [...names, incarnation]);
 }
 
 /** The reverse of `tileSetId`. */
 export function tileSetOf(id: string): TileSetKey {
-  const [layer, gridSet, format, parametersId] = JSON.parse(id) as [string, string, string, string | null];
-  return { layer, gridSet, format, parametersId };
+  const [layer, gridSet, format, parametersId, incarnation = FIRST] = JSON.parse(id) as [
+    ...[string, string, string, string | null],
+    string?,
+  ];
+  return withIncarnation({ layer, gridSet, format, parametersId }, incarnation);
+}
+
+export function withIncarnation(set: TileSetKey, incarnation: string): TileSetKey {
+  const { incarnation: _other, ...names } = set;
+  return incarnation === FIRST ? names : { ...names, incarnation };
 }
 
 /** Tiles along a side of a page, the unit of use counting and eviction. */

@@ -26,7 +26,7 @@ interface NodeRegistryOptions extends Surroundings {
 }
 
 export interface NodeRegistry {
-  /** In the order of their names; also those that were seen in the last hour. */
+  /** In the order of their names; also those that were seen in the last minute. */
   list(): Promise<readonly NodeEntry[]>;
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
@@ -41,7 +41,7 @@ export interface NodeRegistry {
 export const HEARTBEAT = 5000;
 export const LEASE = 15_000;
 /** Milliseconds that a node which is gone is still shown. */
-const SHOWN_FOR = 3_600_000;
+const SHOWN_FOR = 60_000;
 
 /** Puts this node on the list of those that share the database, and keeps it there. */
 export async function openNodeRegistry(options: NodeRegistryOptions): Promise<NodeRegistry> {
@@ -94,7 +94,9 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     async list() {
       const rows = await database.query.selectFrom('nodes').selectAll().orderBy('name').execute();
       const now = await database.now();
-      return rows.map((each) => entryOf(each, now));
+      const isReplaced = ({ name, seen_at, started_at }: RowOf<'nodes'>) =>
+        now - seen_at > 2 * HEARTBEAT && rows.some((row) => row.name === name && row.started_at > started_at);
+      return rows.filter((row) => !isReplaced(row)).map((row) => entryOf(row, now));
     },
     async listening(name, address) {
       Object.assign(row, { name, address });

@@ -6,7 +6,7 @@ import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { jitter, type Random } from '../lib/random.ts';
-import type { TileNews } from '../storage/tile-store.ts';
+import type { TileNews, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
@@ -94,6 +94,12 @@ export class Flights {
       const { tiles, metatile } = flight.plan;
       if (metatile.z !== z || !intersectRects(metatile.rect, rect)) continue;
       if (tileSetId(tiles.set) === id) this.#outdate(flight);
+    }
+  }
+
+  outdatePlace(layer: string, place: TilePlace): void {
+    for (const flight of this.#open.get(layer)?.values() ?? []) {
+      if (concerns({ kind: 'place', layer, place }, flight)) this.#outdate(flight);
     }
   }
 

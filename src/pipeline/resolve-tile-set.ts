@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/catalog.ts';
+import { type BoundLayer, tileSetIn } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
@@ -103,12 +103,14 @@ function makeTileSet(
 ): ResolvedTileSet {
   const { layer } = bound;
   const selection = selectParameters(layer.parameters, parameters);
-  const set = {
+  const names = {
     layer: layer.name,
     gridSet: subset.gridSet.name,
     format: format.mediaType,
     parametersId: selection.id,
   };
+  const set = tileSetIn(bound, names);
+  if (!set) return { bound, subset, format, selection, set: names, bypass: true };
   return { bound, subset, format, selection, set };
 }
 

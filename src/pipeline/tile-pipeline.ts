@@ -5,7 +5,7 @@ import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { StoredTile, TileNews } from '../storage/tile-store.ts';
+import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
 
 /** A tile set with the live things that make and keep its tiles. */
 export interface ResolvedTileSet {
@@ -97,6 +97,8 @@ export interface TilePipeline {
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
+  /** The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer. */
+  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
   /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
   changedElsewhere(news: TileNews): void;
   /** From now on tiles in memory are shown only if this says so. */

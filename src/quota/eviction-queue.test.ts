@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EvictionQueue } from './eviction-queues.ts';
+import { EvictionQueue, EvictionQueues } from './eviction-queues.ts';
+import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 import { HALF_LIFE, PageUses } from './page-uses.ts';
 
@@ -24,7 +25,7 @@ function queueOf(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUs
     return page ? { block, page } : null;
   };
   const queue = new EvictionQueue(policy, { find }, uses);
-  for (const page of block.pages) queue.add('x', block, page);
+  for (const page of block.pages) queue.add(`x${page.pageX >> 3}`, block, page);
   return queue;
 }
 
@@ -139,7 +140,7 @@ describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
         return page ? { block, page } : null;
       };
       const queue = new EvictionQueue(policy, { find }, new PageUses());
-      for (const page of block.pages) queue.add('x', block, page);
+      for (const page of block.pages) queue.add(`x${page.pageX >> 3}`, block, page);
       for (let n = 0; n < 100; n++) queue.take();
       return looks;
     };
@@ -160,4 +161,34 @@ it('uses are handed over once, and come back as they were', () => {
     hits: 5,
     frequency: 5,
   });
+});
+
+it('a page that a block gained between two looks is evicted like any other', async () => {
+  // Both looks read the same row, as those at a bundle that rests again by then.
+  const pages = [...blockOf([NOW - 1000]).pages];
+  const block = { ...blockOf([NOW]), pages };
+  let heard: Parameters<Ledger['onBlock']>[0] = () => {};
+  const find = (_key: string, pageX: number) => {
+    const page = pages[pageX];
+    return page ? { block, page } : null;
+  };
+  const ledger = {
+    onBlock: (listener: typeof heard) => {
+      heard = listener;
+    },
+    entries: () => [['x', block]] as [string, LedgerBlock][],
+    diskBytes: () => 4096,
+    pages: 2,
+    find,
+  } as unknown as Ledger;
+  const queues = new EvictionQueues(ledger, new PageUses());
+  const scope = { scope: 'global', layer: null, limit: 0, policy: 'LRU' } as const;
+  const queue = await queues.for(scope);
+  pages.push({ pageX: 1, pageY: 0, tiles: 1, bytes: 10, writtenAt: NOW });
+  heard('x', block);
+  expect(taken(queue)).toEqual([0, 1]);
+  // What came back after it was taken is there again, and a queue that lost its pages is made again.
+  heard('x', block);
+  expect(taken(queue)).toEqual([0, 1]);
+  expect(taken(await queues.for(scope))).toEqual([0, 1]);
 });

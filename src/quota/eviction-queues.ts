@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { Ledger } from './ledger.ts';
-import { type LedgerBlock, type LedgerPage, placeOf } from './ledger-block.ts';
+import { type LedgerBlock, type LedgerPage, placeInBlock } from './ledger-block.ts';
 import { HALF_LIFE, type PageUse, type PageUses } from './page-uses.ts';
 import type { ExpirationPolicy } from './quota-configuration.ts';
 import type { QuotaScope } from './quota-credit.ts';
@@ -24,13 +25,15 @@ export class EvictionQueues {
   constructor(ledger: Ledger, uses: PageUses) {
     this.#ledger = ledger;
     this.#uses = uses;
-    ledger.onBlock((key, block, before) => this.#addNew(key, block, before));
+    ledger.onBlock((key, block) => this.#addNew(key, block));
   }
 
   async for(scope: QuotaScope): Promise<EvictionQueue> {
     const known = this.#kept.get(scope.scope);
     const most = 2 * this.#ledger.pages + SLACK;
-    if (known && known.scope.policy === scope.policy && known.queue.size <= most) return known.queue;
+    const isLost = known?.queue.size === 0 && this.#ledger.diskBytes(scope.layer) > 0;
+    if (known && !isLost && known.scope.policy === scope.policy && known.queue.size <= most)
+      return known.queue;
     return this.#make(scope);
   }
 
@@ -40,17 +43,13 @@ export class EvictionQueues {
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
   }
 
-  /** Pages that were not known before. */
-  #addNew(key: string, block: LedgerBlock, before: LedgerBlock | null): void {
+  #addNew(key: string, block: LedgerBlock): void {
     const concerned = [...this.#kept.values()].filter(({ scope }) => isIn(scope, block));
     if (concerned.length === 0) return;
-    const known = new Set(before?.pages.map(placeOf));
-    for (const page of block.pages) {
-      if (!known.has(placeOf(page))) for (const { queue } of concerned) queue.add(key, block, page);
-    }
+    for (const page of block.pages) for (const { queue } of concerned) queue.add(key, block, page);
   }
 
-  /** What the ledger learns meanwhile is added too; a page that is there twice does no harm. */
+  /** What the ledger learns meanwhile is added too. */
   async #make(scope: QuotaScope): Promise<EvictionQueue> {
     const queue = new EvictionQueue(scope.policy, this.#ledger, this.#uses);
     this.#kept.set(scope.scope, { scope, queue });
@@ -104,13 +103,16 @@ export function isInUse(touchedAt: number, now: number): boolean {
  *
  * A heap by what each page's rank was when it was put in. Ranks only rise: the first page is put back when it has
  * been used since, and is the right one otherwise. So a use costs nothing here, and the next page costs as much with
- * a million pages as with a thousand.
+ * a million pages as with a thousand. The queue itself knows which pages it holds, one bit each: whatever a block went
+ * through between two looks, a page that is there is in the queue.
  */
 export class EvictionQueue {
   readonly #policy: ExpirationPolicy;
   readonly #ledger: Pick<Ledger, 'find'>;
   readonly #uses: PageUses;
   readonly #heap: Entry[] = [];
+  /** Of each block, which of its 64 pages are held. */
+  readonly #held = new Map<string, Uint32Array>();
 
   constructor(policy: ExpirationPolicy, ledger: Pick<Ledger, 'find'>, uses: PageUses) {
     this.#policy = policy;
@@ -122,8 +124,10 @@ export class EvictionQueue {
     return this.#heap.length;
   }
 
+  /** Unless it is held already. */
   add(key: string, block: LedgerBlock, page: LedgerPage): void {
     const { pageX, pageY } = page;
+    if (!this.#hold(key, page)) return;
     this.#push({ key, pageX, pageY, ...this.#rankOf(block, page) });
   }
 
@@ -132,12 +136,32 @@ export class EvictionQueue {
     for (let entry = this.#pop(); entry; entry = this.#pop()) {
       const { key, pageX, pageY } = entry;
       const found = this.#ledger.find(key, pageX, pageY);
-      if (!found) continue;
-      const now = this.#rankOf(found.block, found.page);
-      if (!isBefore(entry, now)) return { key, ...found, touchedAt: now.touchedAt };
-      this.#push({ key, pageX, pageY, ...now });
+      const now = found && this.#rankOf(found.block, found.page);
+      if (now && isBefore(entry, now)) {
+        this.#push({ key, pageX, pageY, ...now });
+        continue;
+      }
+      this.#release(key, entry);
+      if (found && now) return { key, ...found, touchedAt: now.touchedAt };
     }
     return null;
+  }
+
+  /** False: it was held before. */
+  #hold(key: string, page: Pick<LedgerPage, 'pageX' | 'pageY'>): boolean {
+    const bits = getOrMake(this.#held, key, () => new Uint32Array(2));
+    const { word, bit } = placeInBlock(page);
+    const held = ((bits[word] ?? 0) & bit) !== 0;
+    bits[word] = (bits[word] ?? 0) | bit;
+    return !held;
+  }
+
+  #release(key: string, page: Pick<LedgerPage, 'pageX' | 'pageY'>): void {
+    const bits = this.#held.get(key);
+    if (!bits) return;
+    const { word, bit } = placeInBlock(page);
+    bits[word] = (bits[word] ?? 0) & ~bit;
+    if (bits.every((held) => held === 0)) this.#held.delete(key);
   }
 
   #rankOf({ set, z }: LedgerBlock, { pageX, pageY, writtenAt }: LedgerPage): Rank {

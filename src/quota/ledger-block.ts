@@ -30,6 +30,12 @@ export function diskShare(block: LedgerBlock, page: LedgerPage): number {
   return total === 0 ? 0 : Math.floor((block.diskBytes * page.bytes) / total);
 }
 
+/** A block has eight by eight pages: which of two words of 32 bits stands for a page, and which bit. */
+export function placeInBlock({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>) {
+  const index = (pageY % 8) * 8 + (pageX % 8);
+  return { word: index >> 5, bit: 1 << (index & 31) };
+}
+
 export function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {
   return `${pageX} ${pageY}`;
 }

@@ -9,8 +9,7 @@ interface LedgerOptions {
   readonly clock: Clock;
 }
 
-/** Hears of a block as it is, and as it was before. */
-type BlockListener = (key: string, block: LedgerBlock, before: LedgerBlock | null) => void;
+type BlockListener = (key: string, block: LedgerBlock) => void;
 
 /**
  * Who uses how many bytes. The stores themselves are the truth: each block keeps its page table in the same
@@ -128,7 +127,6 @@ export class Ledger {
     const { z, diskBytes, changedAt, tiles, pageCount } = content;
     const set = this.#sums.known(content.set);
     this.#noteChange(set.layer, changedAt);
-    const before = this.#blocks.get(key) ?? null;
     const block: LedgerBlock = {
       store,
       id,
@@ -142,7 +140,7 @@ export class Ledger {
       },
     };
     this.#put(key, block);
-    for (const listener of this.#listeners) listener(key, block, before);
+    for (const listener of this.#listeners) listener(key, block);
   }
 
   #forgetOthers(store: string, seen: ReadonlySet<string>): void {

@@ -1,4 +1,4 @@
-import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { type TileSetKey, tileSetId, withIncarnation } from '../domain/tile-key.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { type StoreChange, sumOfChanges } from '../storage/tile-store.ts';
 import type { LedgerBlock } from './ledger-block.ts';
@@ -105,14 +105,33 @@ export class UsageSums {
 
 function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
   const byLayer = new Map<string, TileSetUsage[]>();
-  for (const sum of sets) {
+  for (const sum of byNames(sets)) {
     getOrMake(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
   }
   const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...sumOfChanges(tileSets), tileSets }));
   return layers.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function tileSetUsage({ set, bytes, tiles, zooms }: TileSetSum): TileSetUsage {
+/** Incarnations of one tile set are one to an administrator. */
+function byNames(
+  sets: readonly TileSetSum[],
+): Iterable<Pick<TileSetSum, 'set' | 'bytes' | 'tiles' | 'zooms'>> {
+  const sums = new Map<string, TileSetSum>();
+  for (const { set, bytes, tiles, zooms, keys } of sets) {
+    const id = tileSetId(withIncarnation(set, ''));
+    const known = sums.get(id);
+    if (!known) {
+      sums.set(id, { set, bytes, tiles, zooms, keys });
+      continue;
+    }
+    const levels = new Map(known.zooms);
+    for (const [z, sum] of zooms) levels.set(z, sumOfChanges([levels.get(z), sum]));
+    sums.set(id, { set, keys, zooms: levels, ...sumOfChanges([known, { bytes, tiles }]) });
+  }
+  return sums.values();
+}
+
+function tileSetUsage({ set, bytes, tiles, zooms }: Omit<TileSetSum, 'keys'>): TileSetUsage {
   const { gridSet, format, parametersId } = set;
   const levels = [...zooms].sort(([a], [b]) => a - b).map(([z, sum]) => ({ z, ...sum }));
   return { gridSet, format, parametersId, bytes, tiles, zooms: levels };

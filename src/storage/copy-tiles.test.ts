@@ -47,14 +47,25 @@ describe('copying a store', () => {
     expect(seen.at(-1)).toBe('3/3');
   });
 
-  it('copies nothing twice, but what was renewed or removed since', async () => {
+  it('copies nothing twice but what was renewed since', async () => {
     const [from, to] = [await filled(), open()];
     await copyTiles({ ...quietly, from, to });
     expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 3, present: 3 });
     await from.putMany(roads, 9, [tile(1, 2, 'A', 10_000_000)], 0);
-    await from.deleteRange(roads, 9, { minX: 40, minY: 2, maxX: 40, maxY: 2 });
-    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 2, present: 1 });
+    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 3, present: 2 });
     expect(await contents(to)).toEqual(await contents(from));
+  });
+
+  it('removes nothing from the store that it copies into, also when the other one has been emptied', async () => {
+    const [from, to] = [await filled(), open()];
+    await to.putMany({ ...roads, layer: 'satellite' }, 4, [tile(1, 1, 's', 50)], 0);
+    await copyTiles({ ...quietly, from, to });
+    const copied = await contents(to);
+    expect(copied).toHaveLength(4);
+    await from.dropLayer('roads');
+    await from.dropLayer('rivers');
+    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 0 });
+    expect(await contents(to)).toEqual(copied);
   });
 
   it('keeps to one layer when one is named', async () => {

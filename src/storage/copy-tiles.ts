@@ -1,6 +1,6 @@
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
-import { blockAt, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
+import { blockAt, type TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
 
 export interface CopyOptions {
@@ -25,9 +25,9 @@ const MOST_ATTEMPTS = 5;
 const LONGEST_MAKING = 600_000;
 
 /**
- * Makes `to` hold what `from` holds, page by page: what is missing or older is copied and read back, what is no longer
- * in `from` is removed. Both may be in use meanwhile. Pages that are the same in both are left alone, so that a copy that
- * was interrupted goes on where it was.
+ * Makes `to` hold what `from` holds, page by page: what is missing or older is copied and read back. Nothing is removed
+ * from `to`: truncations reach every store by themselves. Both may be in use in the meantime. Pages that are the same in
+ * both are left alone, so that a copy that was interrupted goes on where it was.
  */
 export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOptions): Promise<CopyResult> {
   const total = { tiles: 0, bytes: 0, present: 0 };
@@ -42,7 +42,6 @@ export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOpt
     total.present += present ? page.tiles : 0;
     onProgress({ tiles: total.tiles, expected });
   }
-  for await (const page of pagesOf(to, layer)) await removeStrays(from, to, page);
   return total;
 }
 
@@ -123,14 +122,4 @@ async function isSame(
     const tile = found.get(`${x} ${y}`);
     return tile !== undefined && (tile.bytes.equals(bytes) || tile.createdAt > createdAt);
   });
-}
-
-async function removeStrays(from: TileStore, to: TileStore, page: PageStatistics): Promise<void> {
-  const { set, z } = page;
-  const present = (store: TileStore) => store.present(set, z, rectOf(page), 0);
-  const [copies, originals] = [await present(to), await present(from)];
-  const kept = new Set(originals.map(({ x, y }) => `${x} ${y}`));
-  for (const tile of copies) {
-    if (!kept.has(`${tile.x} ${tile.y}`)) await to.deleteRange(set, z, rectOfTile(tile));
-  }
 }

@@ -1,9 +1,17 @@
 import { createHash } from 'node:crypto';
+import type { TileSetKey } from '../domain/tile-key.ts';
 
 /** Enough for a person to recognise a name by; the hash behind it tells names apart. */
 const READABLE_CHARACTERS = 40;
 /** Hexadecimal digits: 80 bits. */
 const HASH_DIGITS = 20;
+
+/** Without the layer. */
+export function readableSetName({ gridSet, format, parametersId, incarnation = '' }: TileSetKey): string {
+  const identity = [gridSet, format, parametersId];
+  const all = incarnation === '' ? identity : [...identity, incarnation];
+  return readableName(`${gridSet} ${format}`, all);
+}
 
 /** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
 export function readableName(readable: string, identity: readonly (string | null)[]): string {

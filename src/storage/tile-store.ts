@@ -59,7 +59,7 @@ export interface PageStatistics {
   readonly writtenAt: number;
 }
 
-/** What a driver keeps as one thing on disk: a bundle, for instance. Holds whole pages of one zoom of one tile set. */
+/** Eight by eight pages of one zoom of one tile set: what a driver keeps as one thing on disk, a bundle for instance. */
 export interface StoreBlock {
   /** Names the block in its store, the same as long as it is there. */
   readonly id: string;

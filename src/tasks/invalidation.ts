@@ -1,4 +1,4 @@
-import { boundLayer, type Catalog } from '../catalog/catalog.ts';
+import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
@@ -25,7 +25,7 @@ import type { TaskService } from './task-service.ts';
 interface InvalidationOptions {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
-  readonly pipeline: Pick<TilePipeline, 'forget'>;
+  readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   readonly tasks: Pick<TaskService, 'createAll' | 'refuseUnlessRoomFor'>;
   readonly usesOf: UsesOf;
   readonly clock: Clock;
@@ -65,14 +65,14 @@ export function createInvalidation(options: InvalidationOptions) {
     return { selected, used, zooms } satisfies MarkedSet;
   }
 
-  /** Memory lets go of all there is in the place, also of what the store never had. */
-  async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
+  async function mark(store: TileStore, layer: Layer, selection: TruncationSelection): Promise<void> {
     const now = clock.now();
-    for (const place of placesOf(layer, set.gridSet, selection)) {
-      for await (const rect of rectsOf(store, set, place)) {
-        await store.markStale(set, place.z, rect, now, undefined, selection.olderThan);
+    for await (const set of setsOf(store, layer.name, selection)) {
+      for (const place of placesOf(layer, set.gridSet, selection)) {
+        for await (const rect of rectsOf(store, set, place)) {
+          await store.markStale(set, place.z, rect, now, undefined, selection.olderThan);
+        }
       }
-      pipeline.forget(set, place.z, place.rect);
     }
   }
 
@@ -116,7 +116,8 @@ export function createInvalidation(options: InvalidationOptions) {
     selection: TruncationSelection,
     renew: { readonly createdBy: string } | null,
   ): Promise<InvalidationResult> {
-    const { layer, store } = boundLayer(catalog, name);
+    const bound = boundLayer(catalog, name);
+    const { layer, store } = bound;
     const seen: MarkedSet[] = [];
     for await (const set of setsOf(store, layer.name, selection)) {
       seen.push(await look(store, layer, set, selection));
@@ -126,8 +127,10 @@ export function createInvalidation(options: InvalidationOptions) {
       .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
     const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
     await tasks.refuseUnlessRoomFor(renewals.length);
-    await store.raiseGeneration(layer.name, placesToRaise(layer, selection));
-    for (const { selected } of seen) await mark(store, layer, selected.set, selection);
+    const places = placesToRaise(layer, selection);
+    for (const each of storesOf(bound)) await each.raiseGeneration(layer.name, places);
+    for (const each of storesOf(bound)) await mark(each, layer, selection);
+    pipeline.forgetPlaces(layer.name, places);
     const started = renew ? await tasks.createAll(renewals, renew.createdBy) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }

@@ -1,5 +1,6 @@
+import { storesOf } from '../catalog/catalog.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed, statusOf } from '../domain/upstream-status.ts';
 import { Semaphore } from '../lib/semaphore.ts';
@@ -29,6 +30,8 @@ export interface LeaseRunOptions extends Surroundings {
   readonly leases: LeaseStore;
   readonly pipeline: TilePipeline;
   readonly tilesChanged: TilesChanged;
+  /** By the layer as it is declared now. Throws when the tiles of the lease are no longer to be had. */
+  readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
   /** Tasks that this worker leaves alone for now. */
@@ -59,7 +62,8 @@ interface Work {
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
-  readonly #tiles: ResolvedTileSet;
+  /** As the layer was declared when the last step began. */
+  #tiles: ResolvedTileSet;
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
@@ -74,10 +78,11 @@ export class LeaseRun {
   #lastReport: number;
   #reporting: Promise<void> = Promise.resolve();
 
-  constructor(lease: Lease, tiles: ResolvedTileSet, options: LeaseRunOptions) {
+  /** Throws as `tilesOf`. */
+  constructor(lease: Lease, options: LeaseRunOptions) {
     this.lease = lease;
     this.#options = options;
-    this.#tiles = tiles;
+    this.#tiles = options.tilesOf(lease);
     this.#cover = coverOf(lease.plan, lease.request);
     this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
     this.#threads = new Semaphore(lease.threads);
@@ -122,7 +127,7 @@ export class LeaseRun {
       plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
     );
     const known = places.length <= MOST_PLACES ? places : undefined;
-    await this.#tiles.bound.store.raiseGeneration(request.layer, known);
+    for (const store of storesOf(this.#tiles.bound)) await store.raiseGeneration(request.layer, known);
   }
 
   /** More than threads: while some steps wait for the upstream, others are cut and stored. */
@@ -172,9 +177,8 @@ export class LeaseRun {
   }
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
-    const context: StepContext = {
+    const context: Omit<StepContext, 'tiles'> = {
       lease: this.lease,
-      tiles: this.#tiles,
       cover: this.#cover,
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
@@ -186,11 +190,21 @@ export class LeaseRun {
       sent: () => this.#tally.requestSent(),
     };
     try {
-      return { ok: true, counts: await performStep(step, context) };
+      return { ok: true, counts: await this.#performAsDeclared(step, context) };
     } catch (error) {
       if (error instanceof HostClosed) return error;
       const tiles = countCovered(this.#cover, step.z, step.rect);
       return { ok: false, tiles, reason: this.#reasonOf(error) };
+    }
+  }
+
+  /** What was made for a declaration that has been replaced meanwhile is not the new one's. */
+  async #performAsDeclared(step: StepPlace, context: Omit<StepContext, 'tiles'>) {
+    for (;;) {
+      const tiles = this.#options.tilesOf(this.lease);
+      this.#tiles = tiles;
+      const counts = await performStep(step, { ...context, tiles });
+      if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
     }
   }
 

@@ -33,7 +33,7 @@ import type { TaskService } from './task-service.ts';
 interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
-  readonly pipeline: Pick<TilePipeline, 'forget'>;
+  readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
@@ -113,7 +113,6 @@ export function createMassTruncation(options: MassTruncationOptions) {
     return found.flat();
   }
 
-  /** Memory lets go of all there is in the place, also of what the store never had. */
   async function removeSelected(
     store: TileStore,
     layer: Layer,
@@ -127,7 +126,6 @@ export function createMassTruncation(options: MassTruncationOptions) {
         const change = await store.deleteRange(set, z, rect, undefined, selection.olderThan);
         removed = sumOfChanges([removed, negated(change)]);
       }
-      pipeline.forget(set, z, place.rect);
       events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
     }
     return { set, ...removed };
@@ -211,9 +209,12 @@ export function createMassTruncation(options: MassTruncationOptions) {
       }
       const places = placesToRaise(layer, selection);
       for (const store of stores()) await store.raiseGeneration(layer.name, places);
-      return goThrough(layer, selection, (store, set) =>
+      const removed = await goThrough(layer, selection, (store, set) =>
         isWhole ? dropWhole(store, set) : removeSelected(store, layer, set, selection),
       );
+      // By place: memory may hold what no store has taken.
+      pipeline.forgetPlaces(layer.name, places);
+      return removed;
     },
   };
 }

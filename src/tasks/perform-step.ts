@@ -1,3 +1,4 @@
+import { storesOf } from '../catalog/catalog.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type Metatile, metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
@@ -8,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { NO_CHANGE, negated, sumOfChanges } from '../storage/tile-store.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { rectsOf } from './mass-truncation-selection.ts';
 import { type Counts, type Lease, NO_COUNTS } from './store/lease.ts';
@@ -231,25 +232,39 @@ export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly strin
 }
 
 /** Those of `format`, or all that are cached. */
-async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
+async function setsToEmpty(
+  store: TileStore,
+  tiles: ResolvedTileSet,
+  format: string,
+): Promise<readonly TileSetKey[]> {
   const gridSets = gridSetsToEmpty(tiles);
   if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
   const cached: TileSetKey[] = [];
-  for await (const set of tiles.bound.store.tileSets(tiles.set.layer)) {
+  for await (const set of store.tileSets(tiles.set.layer)) {
     if (gridSets.includes(set.gridSet)) cached.push(set);
   }
   return cached;
 }
 
-async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
-  const { tiles, signal, cover } = context;
-  const { store } = tiles.bound;
+async function removeFrom(
+  store: TileStore,
+  step: StepPlace,
+  { tiles, signal, cover, lease }: StepContext,
+): Promise<StoreChange> {
   let removed = NO_CHANGE;
-  for (const set of await setsToEmpty(tiles, context.lease.request.format)) {
+  for (const set of await setsToEmpty(store, tiles, lease.request.format)) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
       removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal))]);
     }
+  }
+  return removed;
+}
+
+async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
+  let removed = NO_CHANGE;
+  for (const store of storesOf(context.tiles.bound)) {
+    removed = sumOfChanges([removed, await removeFrom(store, step, context)]);
   }
   return { ...NO_COUNTS, processed: expected, removed: removed.tiles, bytes: removed.bytes };
 }

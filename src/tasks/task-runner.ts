@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { HostClosing } from '../domain/upstream-status.ts';
+import type { HostClosed, HostClosing } from '../domain/upstream-status.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
@@ -33,7 +33,7 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
+interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -129,14 +129,8 @@ export class TaskRunner {
   }
 
   async #start(lease: Lease): Promise<void> {
-    const tiles = await this.#tilesOf(lease);
-    if (!tiles) return;
-    const run = new LeaseRun(lease, tiles, {
-      ...this.#options,
-      crowded: () => this.#freeThreads() < 1,
-      resting: () => this.#resting.ids(),
-      hostClosed: (id, { closing }) => this.#resting.add(id, closing),
-    });
+    const run = await this.#runOf(lease);
+    if (!run) return;
     const running = run
       .run()
       .catch((error: unknown) => this.#abandon(lease, error))
@@ -148,12 +142,20 @@ export class TaskRunner {
     if (this.#stopping) run.handBack();
   }
 
-  async #tilesOf({ taskId, request }: Lease): Promise<ResolvedTileSet | null> {
+  /** Null: its tiles are no longer to be had, and the task has failed. */
+  async #runOf(lease: Lease): Promise<LeaseRun | null> {
+    const options = {
+      ...this.#options,
+      tilesOf: ({ request }: Lease) => tileSetOf(request, this.#options.layer),
+      crowded: () => this.#freeThreads() < 1,
+      resting: () => this.#resting.ids(),
+      hostClosed: (id: number, { closing }: HostClosed) => this.#resting.add(id, closing),
+    };
     try {
-      return tileSetOf(request, this.#options.layer);
+      return new LeaseRun(lease, options);
     } catch (error) {
       if (!isTilewardenError(error)) throw error;
-      await this.#options.failTask(taskId, error.message);
+      await this.#options.failTask(lease.taskId, error.message);
       return null;
     }
   }

@@ -24,6 +24,8 @@ export interface TaskEstimate {
 export interface CancelSelector {
   readonly layer?: string;
   readonly id?: number;
+  /** Those with this id and all before it. */
+  readonly upTo?: number;
   readonly states: readonly ('pending' | 'running' | 'paused')[];
 }
 

@@ -100,7 +100,7 @@ describe('a layer declared over the network', () => {
     const otherDefault = { ...document, parameters: [{ name: 'SEASON', default: 'a', values: ['a', 'b'] }] };
     // Tiles are stored behind their answers.
     const plan = () => call('PUT', `${at}?dryRun=true`, otherDefault);
-    const counts = { kept: 1, truncated: 1, orphaned: 0 };
+    const counts = { kept: 1, stale: 0, truncated: 1, orphaned: 0 };
     await expect.poll(async () => (await plan()).json.tileSets).toEqual(counts);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
     await call('PUT', at, otherDefault);

@@ -23,12 +23,12 @@ export const declarationAnswer = z.object({
   name: z.string(),
   version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),
   document: z.unknown().describe('In the form of the configuration file, secrets hidden'),
-  tileSets: z.object({ kept: z.number(), truncated: z.number(), orphaned: z.number() }),
+  tileSets: z.object({ kept: z.number(), stale: z.number(), truncated: z.number(), orphaned: z.number() }),
   affected: z.array(
     z.object({
       layer: z.string(),
       ...tileSetName,
-      fate: z.enum(['truncated', 'orphaned']),
+      fate: z.enum(['stale', 'truncated', 'orphaned']),
     }),
   ),
 });
@@ -123,7 +123,12 @@ function changeDocument({ name, version, document, tileSets }: EntryChanged): ob
     name,
     version,
     document,
-    tileSets: { kept: count('kept'), truncated: count('truncated'), orphaned: count('orphaned') },
-    affected: named.map(({ set, fate }) => ({ ...set, fate })),
+    tileSets: {
+      kept: count('kept'),
+      stale: count('stale'),
+      truncated: count('truncated'),
+      orphaned: count('orphaned'),
+    },
+    affected: named.map(({ set: { incarnation: _number, ...names }, fate }) => ({ ...names, fate })),
   };
 }

@@ -264,8 +264,10 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
       return answer;
     },
     forget(forgotten) {
-      if ('layer' in forgotten) tier.dropLayer(forgotten.layer);
-      else tier.drop(forgotten.set, forgotten.z, forgotten.rect);
+      if ('set' in forgotten) return tier.drop(forgotten.set, forgotten.z, forgotten.rect);
+      const { layer, places } = forgotten;
+      if (!places) return tier.dropLayer(layer);
+      for (const place of places) tier.dropPlace(layer, place);
     },
     takePages() {
       const taken = uses.takeUnsaved(Number.POSITIVE_INFINITY);

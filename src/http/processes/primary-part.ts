@@ -62,6 +62,10 @@ export function forgetEverywhere(
       pipeline.forgetLayer(layer);
       processes.forget({ layer });
     },
+    forgetPlaces(layer, places) {
+      pipeline.forgetPlaces(layer, places);
+      processes.forget(places ? { layer, places } : { layer });
+    },
     changedElsewhere: (news) => pipeline.changedElsewhere(news),
     guardCopies: (guard) => pipeline.guardCopies(guard),
     status: () => pipeline.status(),

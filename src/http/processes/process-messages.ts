@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { messageKind } from '../../lib/channel.ts';
-import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../door/access.ts';
 import type { TileBatch } from '../metrics/tile-counts.ts';
 
@@ -28,9 +28,11 @@ export interface Counted {
   readonly pages: readonly PageServed[];
 }
 
+type Places = NonNullable<Parameters<TilePipeline['forgetPlaces']>[1]>;
+
 /** Tiles that have been replaced or removed. */
 export type Forgotten =
-  | { readonly layer: string }
+  | { readonly layer: string; readonly places?: Places }
   | { readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
 /** Why it does not listen; null: it does. */

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -77,10 +78,31 @@ it.each([
   await open();
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(await store.get(set, { z: 3, x: 2, y: 1 })).toBeNull();
-  expect(warnings).toEqual(['removed a damaged bundle; its tiles will be created again']);
+  expect(warnings).toEqual(['moved a damaged bundle aside for a day; its tiles will be created again']);
   await store.putMany(set, 3, [tile(1, 1, 'again')], 0);
   expect((await store.get(set, { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('again');
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
+});
+
+it('neither reads nor removes a bundle that another version has written', async () => {
+  const file = onlyBundle();
+  const db = new Database(file);
+  db.pragma('user_version = 6');
+  db.close();
+  const before = readFileSync(file);
+  await open();
+  const read = store.get(set, { z: 3, x: 1, y: 1 });
+  await expect(read).rejects.toThrow('has format 6, and this version of Tilewarden reads format 5');
+  await expect(store.putMany(set, 3, [tile(1, 1, 'new')], 0)).rejects.toMatchObject({ code: 'store-failed' });
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(warnings).toEqual([]);
+});
+
+it('keeps a damaged bundle aside', async () => {
+  writeFileSync(onlyBundle(), 'not a database at all '.repeat(1000));
+  await open();
+  expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
+  expect(readdirSync(join(root, 'damaged'))).toHaveLength(1);
 });
 
 it('replaces a damaged bundle when the first to notice is a writer', async () => {
@@ -88,7 +110,7 @@ it('replaces a damaged bundle when the first to notice is a writer', async () =>
   await open();
   expect(await store.putMany(set, 3, [tile(7, 1, 'fresh')], 0)).toEqual({ tiles: 1, bytes: 5 });
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
-  expect(warnings).toEqual(['removed a damaged bundle; its tiles will be created again']);
+  expect(warnings).toEqual(['moved a damaged bundle aside for a day; its tiles will be created again']);
 });
 
 it('removes a tile whose bytes are not those that were written, and keeps its neighbours', async () => {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
@@ -32,6 +33,9 @@ const BUSY_PAUSE = 2;
 const FORMAT_VERSIONS = { start: 18, end: 20 };
 const WITHOUT_LOG = 1;
 
+/** Of the tables below. */
+const FORMAT = 5;
+
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE TABLE page (
@@ -42,7 +46,7 @@ const SCHEMA = `
     fresh_until INTEGER, validator TEXT, made_by INTEGER, bytes BLOB
   );
   CREATE TABLE shared (checksum INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-  PRAGMA user_version = 5;
+  PRAGMA user_version = ${FORMAT};
 `;
 
 /** In SQL, of a row of `tile`: one without bytes of its own has those that are shared under its checksum. */
@@ -85,9 +89,20 @@ export function makeBundleFile(layout: BundleLayout, address: BundleAddress): vo
   }
 }
 
-/** Out of sight at once for every process; false when it was not there. */
-export function removeBundleFile(layout: BundleLayout, path: string): boolean {
-  const removed = moveToTrash(layout.trash, path);
+/** A bundle of another version is no damaged one: it is neither read nor removed. */
+function checkFormat(db: Sqlite): void {
+  const format = db.pragma('user_version', { simple: true });
+  // A file whose tables are not even there is damaged, as SQLite says when they are asked for.
+  if (format === FORMAT || format === 0) return;
+  throw new TilewardenError(
+    'store-failed',
+    `The bundle ${db.name} has format ${String(format)}, and this version of Tilewarden reads format ${FORMAT}: another version has written it. Use that version, or another folder for the store.`,
+  );
+}
+
+/** Out of sight at once for every process; false when it was not there. A damaged one is kept aside for a day. */
+export function removeBundleFile(layout: BundleLayout, path: string, damaged = false): boolean {
+  const removed = moveToTrash(damaged ? layout.damaged : layout.trash, path);
   removeLeftovers(dirname(path));
   return removed;
 }
@@ -147,6 +162,8 @@ export function copyStamp(path: string): string | null {
 
 export function openForWriting(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
+    // Before anything is written to it.
+    checkFormat(db);
     startLog(db);
     // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
     db.pragma('synchronous = NORMAL');
@@ -246,6 +263,7 @@ function writeEmptyBundle(path: string, address: BundleAddress): void {
 function configured(db: Sqlite, configure: (db: Sqlite) => void): Sqlite {
   try {
     configure(db);
+    checkFormat(db);
     return db;
   } catch (error) {
     db.close();

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
-import { readableName } from '../readable-name.ts';
+import { readableName, readableSetName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
 export interface BundleLayout {
   readonly layers: string;
   /** Dropped things on their way out. */
   readonly trash: string;
+  /** Bundles that could not be read, for a day. */
+  readonly damaged: string;
   /** Bundles that are being made and are not yet in their place. */
   readonly making: string;
   readonly generations: string;
@@ -29,6 +31,7 @@ export function bundleLayout(root: string): BundleLayout {
   return {
     layers: join(root, 'layers'),
     trash: join(root, 'trash'),
+    damaged: join(root, 'damaged'),
     making: join(root, 'making'),
     generations: join(root, 'generations.sqlite'),
     index: join(root, 'index.sqlite'),
@@ -40,11 +43,7 @@ export function layerFolder(layout: BundleLayout, layer: string): string {
 }
 
 export function tileSetFolder(layout: BundleLayout, set: TileSetKey): string {
-  const readable = `${set.gridSet} ${set.format}`;
-  return join(
-    layerFolder(layout, set.layer),
-    readableName(readable, [set.gridSet, set.format, set.parametersId]),
-  );
+  return join(layerFolder(layout, set.layer), readableSetName(set));
 }
 
 export function bundleFolder(setFolder: string, z: number, bundleX: number, bundleY: number): string {

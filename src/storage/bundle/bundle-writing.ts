@@ -126,7 +126,7 @@ export class BundleWriting {
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
     this.#tell(dirname(path), (index) => index.opened(dirname(path)));
-    return removeBundleFile(this.#layout, path);
+    return removeBundleFile(this.#layout, path, true);
   }
 
   raise(layer: string, places?: readonly TilePlace[] | undefined): number {

@@ -5,7 +5,7 @@ import { hasCode } from '../../lib/error-code.ts';
 const NO_ROOM = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
 
 /** What the log says, once, when such a file is removed. */
-export const DAMAGE_MESSAGE = 'removed a damaged bundle; its tiles will be created again';
+export const DAMAGE_MESSAGE = 'moved a damaged bundle aside for a day; its tiles will be created again';
 
 /** Another connection holds what this one needs, for the moment. */
 export function isBusy(error: unknown): boolean {

@@ -13,6 +13,8 @@ import type { BundleLayout } from './bundle-layout.ts';
 const BLOCK_BYTES = 512;
 /** Milliseconds after which something half made belongs to a process that died making it. */
 const ABANDONED_AFTER = 10 * 60_000;
+/** Milliseconds for which somebody may look at a damaged bundle. */
+const QUARANTINE = 86_400_000;
 
 /** Takes a file or folder out of sight at once, whatever it holds. False when it was not there. */
 export function moveToTrash(trash: string, path: string): boolean {
@@ -42,7 +44,8 @@ const SWEEP_INTERVAL = 3_600_000;
 /** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` tells that there is something. */
 export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Surroundings) {
   const sweep = async (signal: AbortSignal) => {
-    await removeAbandoned(layout.making, clock);
+    await removeOlder(layout.making, ABANDONED_AFTER, clock);
+    await removeOlder(layout.damaged, QUARANTINE, clock);
     await sweepTrash(layout.trash, bytesPerSecond, clock, signal);
   };
   const failure = 'the space of dropped tiles could not be freed; the next drop retries';
@@ -64,12 +67,12 @@ async function sweepTrash(
   for await (const entry of entriesOf(trash)) await removeEmptyFolders(join(trash, entry.name));
 }
 
-/** Things that a process which died had begun to make. */
-async function removeAbandoned(making: string, clock: Clock): Promise<void> {
-  for await (const entry of entriesOf(making)) {
-    const path = join(making, entry.name);
+/** Things that a process which died had begun to make, or that nobody has looked at. */
+async function removeOlder(folder: string, age: number, clock: Clock): Promise<void> {
+  for await (const entry of entriesOf(folder)) {
+    const path = join(folder, entry.name);
     const status = await tolerateAbsence(lstat(path));
-    if (status && clock.now() - status.mtimeMs > ABANDONED_AFTER)
+    if (status && clock.now() - Math.max(status.mtimeMs, status.ctimeMs) > age)
       await rm(path, { recursive: true, force: true });
   }
 }

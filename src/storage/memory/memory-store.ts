@@ -237,15 +237,26 @@ export function createMemoryStore(
 async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerator<StoreBlock> {
   for (const [id, { key, levels }] of [...sets]) {
     for (const [z, level] of [...levels]) {
-      const pages = [...pagesOf(key, z, level)];
-      const { tiles, bytes: diskBytes } = sumOf(level.values());
-      const changedAt = latestOf(level.values());
-      yield {
-        id: `${id} ${z}`,
-        content: { set: key, z, diskBytes, changedAt, tiles, pageCount: pages.length, pages },
-      };
+      for (const [block, inside] of blocksIn(level)) {
+        const pages = [...pagesOf(key, z, inside)];
+        const { tiles, bytes: diskBytes } = sumOf(inside.values());
+        const changedAt = latestOf(inside.values());
+        yield {
+          id: `${id} ${z} ${block}`,
+          content: { set: key, z, diskBytes, changedAt, tiles, pageCount: pages.length, pages },
+        };
+      }
     }
   }
+}
+
+function blocksIn(level: Level): ReadonlyMap<string, Level> {
+  const blocks = new Map<string, Level>();
+  for (const [place, tile] of level) {
+    const block = placeOf(Math.floor(tile.x / PART), Math.floor(tile.y / PART));
+    getOrMake(blocks, block, () => new Map<string, MemoryTile>()).set(place, tile);
+  }
+  return blocks;
 }
 
 function placeOf(x: number, y: number): string {

@@ -1,5 +1,5 @@
 import type { TileMaker, TileSetKey } from '../../domain/tile-key.ts';
-import { readableName } from '../readable-name.ts';
+import { readableName, readableSetName } from '../readable-name.ts';
 
 /** What the index knows of a tile. */
 export interface PackedTile {
@@ -178,11 +178,7 @@ export function packKey(
   object: number,
 ): string {
   const random = object.toString(16).padStart(OBJECT_DIGITS, '0');
-  return `${prefix}${readableName(set.layer, [set.layer])}/${setName(set)}/${id}/${z}/${x}_${y}_${random}`;
-}
-
-function setName({ gridSet, format, parametersId }: TileSetKey): string {
-  return readableName(`${gridSet} ${format}`, [gridSet, format, parametersId]);
+  return `${prefix}${readableName(set.layer, [set.layer])}/${readableSetName(set)}/${id}/${z}/${x}_${y}_${random}`;
 }
 
 export interface ParsedKey extends PackPlace {

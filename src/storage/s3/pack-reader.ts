@@ -18,8 +18,8 @@ interface PackReaderOptions {
   /** Copies on this machine; null: none. */
   readonly tier: DiskTier | null;
   readonly outage: Outage;
-  /** Takes tiles out of the index whose bytes are not there. */
-  readonly discard: (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => Promise<void>;
+  /** Takes a tile out of the index whose bytes are not there. Throws when the object store is not the one it should be. */
+  readonly discard: (set: TileSetKey, z: number, tile: PlacedTile) => Promise<void>;
 }
 
 interface FoundTile {
@@ -107,11 +107,11 @@ export class PackReader {
 
   async #discard(set: TileSetKey, z: number, { wanted }: FoundTile): Promise<null> {
     const { log, discard } = this.#options;
+    await discard(set, z, wanted);
     log.warn(
       { layer: set.layer, z, x: wanted.x, y: wanted.y },
-      'removed a damaged tile; it will be created again',
+      'a stored tile is missing or damaged; it will be created again',
     );
-    await discard(set, z, [wanted]);
     return null;
   }
 }

@@ -201,13 +201,18 @@ export class PackSweeper {
       where s.store = ${name} order by o.id limit ${BATCH}`;
     while (!this.#stopping.signal.aborted) {
       const orphans = (await query.execute(database.query)).rows;
+      const named = await objectsNamed(
+        database,
+        name,
+        orphans.map(({ set: id, z, x, y, object }) => ({ id, z, x, y, object })),
+      );
       const few = orphans.length < BATCH;
       if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
-      await this.#remove(
-        orphans.map(({ object, set, identity, ...place }) =>
-          packKey(prefix, { id: set, set: tileSetOf(identity) }, place, object),
-        ),
+      const unneeded = orphans.filter(({ object }, at) => !named.get(at)?.has(object));
+      const keys = unneeded.map(({ object, set, identity, ...place }) =>
+        packKey(prefix, { id: set, set: tileSetOf(identity) }, place, object),
       );
+      if (keys.length > 0) await this.#remove(keys);
       await sql`delete from pack_orphans where id = any(${orphans.map(({ id }) => id)}::bigint[])`.execute(
         database.change,
       );
@@ -245,8 +250,11 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   return taken;
 }
 
-/** Milliseconds. No write takes so long: what is older and in no row never will be in one. */
+/** Milliseconds. No write takes so long. */
 export const LONGEST_WRITE = 3_600_000;
+
+/** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
+const QUARANTINE = 86_400_000;
 
 /** Keys of objects that no row names. Keys that are not ours, and objects of stores that the database does not know, stay. */
 export async function findUnlisted(
@@ -257,7 +265,7 @@ export async function findUnlisted(
   now: number,
 ): Promise<string[]> {
   const old = objects.flatMap(({ key, modifiedAt }) => {
-    const parsed = modifiedAt < now - LONGEST_WRITE ? parsePackKey(prefix, key) : null;
+    const parsed = modifiedAt < now - QUARANTINE ? parsePackKey(prefix, key) : null;
     return parsed ? [{ key, ...parsed }] : [];
   });
   if (old.length === 0) return [];

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { MetatileSize } from '../../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround } from '../../domain/tile-rect.ts';
@@ -32,7 +32,10 @@ interface NewPack {
   readonly tiles: Map<number, ObjectTile>;
 }
 
-type Conditions = Pick<PackChange, 'writtenAt' | 'lease' | 'fence'>;
+export interface Conditions extends Pick<PackChange, 'writtenAt' | 'lease' | 'fence'> {
+  /** Objects that no row names afterwards are not listed for removal: whether they are there is in doubt. */
+  readonly leavesObjects?: true;
+}
 
 export const UNCONDITIONAL: Conditions = { writtenAt: null, lease: null, fence: null };
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
@@ -74,11 +77,12 @@ export class PackWriter {
     z: number,
     seen: readonly PackRow[],
     edit: PackEdit,
-    conditions: Conditions,
+    { leavesObjects, ...conditions }: Conditions,
   ): Promise<StoreChange | null> {
     let rows = seen;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const { change, ...planned } = planPackChange(found, rows, edit);
+      const { change, ...plan } = planPackChange(found, rows, edit);
+      const planned = leavesObjects ? { ...plan, orphans: [] } : plan;
       if (planned.packs.length === 0 && planned.orphans.length === 0) return NOTHING;
       const outcome = await this.#options.index.change({ set, found, z, ...planned, ...conditions });
       if (outcome.type === 'done') return change;
@@ -119,19 +123,29 @@ export class PackWriter {
       object,
       bytes: [...inside.values()].reduce((sum, { bytes }) => sum + bytes.length, 0),
     }));
-    let change: StoreChange | null = null;
+    const named = new Set<number>();
+    // Whether a statement whose answer is lost has taken effect is not known: then nothing is listed for removal, and what
+    // is really unlisted is found when all objects are looked through.
+    let isKnown = true;
     try {
       const begun = clock.monotonic();
       await this.#write(set, found, z, [...packs.values()]);
       if (clock.monotonic() - begun > LONGEST_WRITE / 2)
         throw new TilewardenError('store-failed', 'Writing to the object store took too long.');
       const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
-      const edit = this.#edit(packs);
-      change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
+      const edit = this.#edit(packs, named);
+      isKnown = false;
+      const change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
+      isKnown = true;
+      if (!change) named.clear();
       return change;
+    } catch (error) {
+      isKnown ||= isTilewardenError(error, 'lease-lost', 'generation-stale');
+      named.clear();
+      throw error;
     } finally {
-      // What was written for nothing is removed later; if even this fails, when all objects are looked through.
-      if (!change) await index.abandon(found, z, written).catch(() => {});
+      const unused = isKnown ? written.filter(({ object }) => !named.has(object)) : [];
+      if (unused.length > 0) await index.abandon(found, z, unused).catch(() => {});
     }
   }
 
@@ -164,16 +178,18 @@ export class PackWriter {
     for (const one of written) if (one.status === 'rejected') throw one.reason;
   }
 
-  /** Puts the tiles in, but for those that were overtaken by newer ones. */
-  #edit(packs: ReadonlyMap<string, NewPack>): PackEdit {
+  /** Puts the tiles in, but for those that were overtaken by newer ones. `named` are the objects that rows then name. */
+  #edit(packs: ReadonlyMap<string, NewPack>, named: Set<number>): PackEdit {
     const now = this.#options.clock.now();
     return ({ x, y }, before) => {
       const pack = packs.get(`${x} ${y}`);
       if (!pack) return before;
+      named.delete(pack.object);
       const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
       for (const { slot, bytes, checksum: _, ...making } of pack.tiles.values()) {
         const present = after.get(slot);
         if (present && isOvertaken(making.createdAt, present.createdAt, now)) continue;
+        named.add(pack.object);
         after.set(slot, { slot, object: pack.object, length: bytes.length, ...making });
       }
       return [...after.values()];

@@ -10,6 +10,7 @@ import type { PackEdit } from './plan-pack-change.ts';
 import { type ListedObject, openS3Bucket, type S3Bucket } from './s3-bucket.ts';
 import { checkDatabase, type S3StoreTools } from './s3-store.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
+import { sentinelKey } from './sentinel.ts';
 
 export interface RebuildTools extends Pick<S3StoreTools, 'name' | 'database' | 'clock' | 'random' | 'log'> {
   /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
@@ -106,7 +107,7 @@ class Rebuild {
     do {
       signal.throwIfAborted();
       const page: Awaited<ReturnType<S3Bucket['list']>> = await bucket.list(prefix, next);
-      yield* page.objects;
+      yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
       next = page.next;
     } while (next !== null);
   }

@@ -192,7 +192,7 @@ export class S3Bucket {
         found = Buffer.from((await Body?.transformToByteArray()) ?? []);
         return found.length;
       } catch (error) {
-        if (statusOf(error) === 404) return 0;
+        if (isNoSuchKey(error)) return 0;
         throw error;
       }
     });
@@ -304,6 +304,11 @@ export class S3Bucket {
 
 function failed(how: string, cause?: unknown): TilewardenError {
   return new TilewardenError('store-failed', `The object store ${how}.`, { cause });
+}
+
+/** A bucket that is not there, another server's page or a wrong address are 404 too, and say nothing of an object. */
+function isNoSuchKey(error: unknown): boolean {
+  return error instanceof Error && error.name === 'NoSuchKey';
 }
 
 function statusOf(error: unknown): number | null {

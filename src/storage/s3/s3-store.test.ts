@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
+import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { needs } from '../../../test/fixtures/needs.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
 import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
 import type { Statements } from '../../db/database.ts';
 import { openDatabase } from '../../db/open-database.ts';
@@ -12,6 +14,7 @@ import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
+import type { S3Bucket } from './s3-bucket.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
@@ -26,14 +29,15 @@ describe('an s3 store', needs('s3'), () => {
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {
+      const [puts, gets] = [requestsOf(store, 'put'), requestsOf(store, 'get')];
       await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
-      expect(requestsOf(store, 'put')).toBe(1);
+      expect(requestsOf(store, 'put')).toBe(puts + 1);
       const beside: string[] = [];
       const found = await store.get(set, { z: 9, x: 5, y: 9 }, ({ x, y }, { bytes }) =>
         beside.push(`${x},${y} ${bytes.toString()}`),
       );
       expect(found?.bytes.toString()).toBe('map 5');
-      expect(requestsOf(store, 'get')).toBe(1);
+      expect(requestsOf(store, 'get')).toBe(gets + 1);
       expect(beside).toHaveLength(15);
       expect(beside).toContain('7,11 map 15');
     }));
@@ -75,8 +79,9 @@ describe('an s3 store', needs('s3'), () => {
   it('keeps single tiles in packs of one where its tiles are made one by one', () =>
     stores.using(
       async (store) => {
+        const puts = requestsOf(store, 'put');
         await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
-        expect(requestsOf(store, 'put')).toBe(2);
+        expect(requestsOf(store, 'put')).toBe(puts + 2);
         expect((await store.get(set, { z: 9, x: 5, y: 4 }))?.bytes.toString()).toBe('b');
       },
       { shapeOf: () => ({ columns: 1, rows: 1 }) },
@@ -144,25 +149,95 @@ describe('an s3 store', needs('s3'), () => {
       expect((await since(2 ** 50)).news).toEqual([{ kind: 'everything' }]);
     }));
 
-  it('makes a tile anew whose object is gone, and counts it no longer', () =>
+  it('makes a tile again whose object is gone, and counts it no longer', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
       const bucket = await stores.bucket(name);
-      const { objects } = await bucket.list((await stores.options(name)).prefix, null);
-      await bucket.remove(objects.map(({ key }) => key));
+      await bucket.remove(await packsIn(bucket, (await stores.options(name)).prefix));
       expect(await store.get(set, { z: 9, x: 0, y: 0 })).toBeNull();
       expect(await collect(store.pages(set))).toEqual([]);
       bucket.close();
     }));
 
-  it('makes a tile anew whose bytes are damaged, and keeps those beside it', () =>
+  it('loses nothing when a server without the bucket answers for a while', async () => {
+    const proxy = await openFaultProxy((await sharedS3()).endpoint);
+    await stores.using(
+      async (store, name) => {
+        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
+        proxy.mode = 'no-bucket';
+        for (let x = 0; x < 4; x++) {
+          await expect(store.get(set, { z: 9, x, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
+        }
+        proxy.mode = 'pass';
+        expect(await collect(store.tiles(set, 9))).toHaveLength(16);
+        await eventually('the store answers again', async () => {
+          const found = await store.get(set, { z: 9, x: 1, y: 0 }).catch(() => null);
+          return found?.bytes.toString() === 'kept 1';
+        });
+        const bucket = await stores.bucket(name);
+        expect(await packsIn(bucket, (await stores.options(name)).prefix)).toHaveLength(1);
+        bucket.close();
+      },
+      { endpoint: proxy.url },
+    );
+    await proxy.close();
+  });
+
+  it('gives up no tile in a bucket that is not its own, and only a few a minute in its own', () =>
+    stores.using(async (store, name) => {
+      for (let x = 0; x < 10; x++) await store.putMany(set, 9, [tile(4 * x, 0, 'a')], 0);
+      const bucket = await stores.bucket(name);
+      const { prefix } = await stores.options(name);
+      const sentinel = await bucket.get(`${prefix}tilewarden-store.json`);
+      await bucket.remove([
+        ...(await packsIn(bucket, (await stores.options(name)).prefix)),
+        `${prefix}tilewarden-store.json`,
+      ]);
+      const read = (x: number) => store.get(set, { z: 9, x: 4 * x, y: 0 });
+      await expect(read(0)).rejects.toThrow('is not the one whose objects the database lists');
+      await bucket.put(`${prefix}tilewarden-store.json`, sentinel ?? Buffer.alloc(0));
+      for (let x = 0; x < 5; x++) expect(await read(x)).toBeNull();
+      await expect(read(5)).rejects.toThrow('lacks many of the objects');
+      expect(await collect(store.tiles(set, 9))).toHaveLength(5);
+      bucket.close();
+    }));
+
+  it('keeps the object of a write whose answer from the database was lost', async () => {
+    let losing = false;
+    const change = {
+      getExecutor: () => {
+        const executor = stores.database.change.getExecutor();
+        return losing ? losingAnswers(executor) : executor;
+      },
+    } as typeof stores.database.change;
+    const database = { ...stores.database, change };
+    await stores.using(
+      async (store, name) => {
+        await store.putMany(set, 9, [tile(9, 9, 'before')], 0);
+        losing = true;
+        await expect(store.putMany(set, 9, [tile(1, 1, 'stored')], 0)).rejects.toMatchObject({
+          code: 'store-failed',
+        });
+        losing = false;
+        expect(await store.present(set, 9, { minX: 0, minY: 0, maxX: 3, maxY: 3 }, 0)).toHaveLength(1);
+        expect(await store.sweeping()).toMatchObject({ files: 0 });
+        expect((await store.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('stored');
+        const bucket = await stores.bucket(name);
+        expect(await packsIn(bucket, (await stores.options(name)).prefix)).toHaveLength(2);
+        bucket.close();
+      },
+      { database },
+    );
+  });
+
+  it('makes a tile again whose bytes are damaged, and keeps those beside it', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
       const bucket = await stores.bucket(name);
-      const [object] = (await bucket.list((await stores.options(name)).prefix, null)).objects;
-      const bytes = await bucket.get(object?.key ?? '');
+      const [key = ''] = await packsIn(bucket, (await stores.options(name)).prefix);
+      const bytes = await bucket.get(key);
       bytes?.fill('x', bytes.length - 2);
-      await bucket.put(object?.key ?? '', bytes ?? Buffer.alloc(0));
+      await bucket.put(key, bytes ?? Buffer.alloc(0));
       expect(await store.get(set, { z: 9, x: 1, y: 0 })).toBeNull();
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('whole');
       bucket.close();
@@ -188,13 +263,14 @@ describe('an s3 store', needs('s3'), () => {
         cache: { size: '1 MiB' },
         outage,
       });
+      const gets = requestsOf(near, 'get');
       const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
       const cursor = (await near.news?.(null))?.cursor ?? 0;
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
       expect(await text()).toBe('first 5');
-      expect(requestsOf(near, 'get')).toBe(1);
+      expect(requestsOf(near, 'get')).toBe(gets + 1);
       away = true;
       await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
       alone = true;
@@ -279,4 +355,25 @@ async function insertTask({ database }: TestStores): Promise<{ readonly id: numb
     created_at: 1,
   };
   return database.change.insertInto('tasks').values(row).returning('id').executeTakeFirstOrThrow();
+}
+
+/** The keys of the packs of a store. */
+async function packsIn(bucket: S3Bucket, prefix: string): Promise<string[]> {
+  const { objects } = await bucket.list(prefix, null);
+  return objects.map(({ key }) => key).filter((key) => !key.endsWith('.json'));
+}
+
+/** What is asked takes effect, and its answer does not arrive. */
+function losingAnswers<Executor extends object>(executor: Executor): Executor {
+  return new Proxy(executor, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name !== 'executeQuery') return value.bind(target);
+      return async (...given: unknown[]) => {
+        await value.apply(target, given);
+        throw new Error('the connection was lost');
+      };
+    },
+  });
 }

@@ -22,12 +22,13 @@ import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
 import { PackReader } from './pack-reader.ts';
 import { PackSweeper } from './pack-sweeper.ts';
-import { NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { type Conditions, NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { BLOCK_TILES, PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { openS3Bucket } from './s3-bucket.ts';
 import { createS3Files } from './s3-files.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
+import { createSentinel, Doubts } from './sentinel.ts';
 
 export interface S3StoreTools extends Surroundings {
   /** The store's name: several may use one database. */
@@ -58,10 +59,18 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
   const generations = createPackGenerations(database, name, index);
   const randomObject = () => randomBytes(OBJECT_BYTES).readUIntBE(0, OBJECT_BYTES);
   const writer = new PackWriter({ index, bucket, prefix, clock, randomObject, shapeOf });
-  const discard = async (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => {
-    for (const tile of tiles) {
-      await editWithin(set, z, rectOfTile(tile), (one) => (one.object === tile.object ? null : one));
-    }
+  const sentinel = createSentinel({ bucket, prefix, database, name, index });
+  // An object store that does not answer now is no reason not to start.
+  const wrong = await sentinel.problem().catch(() => null);
+  if (wrong) throw new TilewardenError('config-invalid', wrong);
+  const doubts = new Doubts(clock, log);
+  /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
+  const discard = async (set: TileSetKey, z: number, tile: PlacedTile) => {
+    const problem = await sentinel.problem();
+    if (problem) throw new TilewardenError('store-failed', problem);
+    doubts.add();
+    const edit = (one: PlacedTile) => (one.object === tile.object ? null : one);
+    await editWithin(set, z, rectOfTile(tile), edit, { ...UNCONDITIONAL, leavesObjects: true });
   };
   const { copies } = tools;
   const { cache } = options;
@@ -81,7 +90,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
     z: number,
     rect: TileRect,
     edit: (tile: PlacedTile) => PlacedTile | null,
-    conditions = UNCONDITIONAL,
+    conditions: Conditions = UNCONDITIONAL,
   ): Promise<StoreChange> {
     const answer = await index.within(set, z, rect);
     if (!answer) return NOTHING;

@@ -122,6 +122,7 @@ export function createTaskStore(database: Database) {
         let found = inside.selectFrom('tasks').selectAll().where('state', 'in', states);
         if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
         if (selector.id !== undefined) found = found.where('id', '=', selector.id);
+        if (selector.upTo !== undefined) found = found.where('id', '<=', selector.upTo);
         const sorted = found.orderBy('id');
         const rows = await (dialectOf(inside) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
         for (const row of rows) await endTask(inside, row.id, 'killed', reason, now);

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
+import { createGridSetBook } from '../domain/grid-set-book.ts';
+import {
+  declaredIn,
+  facetsOf,
+  forgotten,
+  incarnationIn,
+  isReachable,
+  REMOVED,
+  type TileChoice,
+  type TileFacets,
+  type TileRecord,
+} from './incarnations.ts';
+
+const book = createGridSetBook(builtInGridSets());
+const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+
+function facets(source: string, defaults: string, grid: string): TileFacets {
+  return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]) };
+}
+
+const few = fc.constantFrom('a', 'b', 'c');
+const change = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant('declare' as const), facets: fc.tuple(few, few, few) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const) }) },
+);
+
+describe('incarnations', () => {
+  it('keep tiles of one declaration from every other, whatever was declared, removed and forgotten', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (history) => {
+        let record: TileRecord | null = null;
+        let fresh = 0;
+        /** What each incarnation shows, since the layer was last removed. */
+        let shows = new Map<string, string>();
+        for (const [at, step] of history.entries()) {
+          if (step.kind === 'remove') {
+            record = REMOVED;
+            shows = new Map();
+          }
+          if (step.kind === 'forget' && record) record = forgotten(record, at + 1);
+          if (step.kind !== 'declare') continue;
+          const declared = facets(...step.facets);
+          fresh++;
+          record = declaredIn(record, { facets: declared, at, choice: null, fresh, first: fresh });
+          const { current } = incarnationIn(record, declared, SET);
+          expect(current).not.toBeNull();
+          const picture = step.facets.join();
+          expect(shows.get(current ?? 'none') ?? picture).toBe(picture);
+          shows.set(current ?? 'none', picture);
+          expect(isReachable(record, { ...SET, incarnation: current ?? 'none' })).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it.each<[TileChoice | null, boolean, boolean]>([
+    [null, false, true],
+    ['stale', false, true],
+    ['drop', false, false],
+    ['keep', true, false],
+  ])('a new source with tiles=%s keeps the set: %s, and shows the old one when it fails: %s', (...row) => {
+    const [choice, keeps, showsFormer] = row;
+    const first = declaredIn(null, {
+      facets: facets('a', 'd', 'g'),
+      at: 1,
+      choice: null,
+      fresh: 5,
+      first: 0,
+    });
+    const next = facets('b', 'd', 'g');
+    const record = declaredIn(first, { facets: next, at: 2, choice, fresh: 9, first: 9 });
+    const { current, former } = incarnationIn(record, next, SET);
+    expect(current === '').toBe(keeps);
+    expect(former).toBe(showsFormer ? '' : null);
+  });
+
+  it('tiles with parameters of their own survive a change of the defaults, others do not', () => {
+    const first = declaredIn(null, {
+      facets: facets('a', 'd', 'g'),
+      at: 1,
+      choice: null,
+      fresh: 5,
+      first: 0,
+    });
+    const next = facets('a', 'other', 'g');
+    const record = declaredIn(first, { facets: next, at: 2, choice: null, fresh: 9, first: 9 });
+    expect(incarnationIn(record, next, SET)).toEqual({ current: '0-0-9', former: null });
+    expect(incarnationIn(record, next, { ...SET, parametersId: 'styled' }).current).toBe('');
+  });
+
+  it('a process that still has the former declaration goes on with the tiles of that one', () => {
+    const old = facets('a', 'd', 'g');
+    const first = declaredIn(null, { facets: old, at: 1, choice: null, fresh: 5, first: 0 });
+    const record = declaredIn(first, {
+      facets: facets('b', 'd', 'g'),
+      at: 2,
+      choice: null,
+      fresh: 9,
+      first: 9,
+    });
+    expect(incarnationIn(record, old, SET).current).toBe('');
+    expect(incarnationIn(REMOVED, old, SET).current).toBeNull();
+  });
+
+  it('a new password, user or time limit of a source changes nothing; a new address does', () => {
+    const source = {
+      type: 'wms',
+      url: 'http://maps.test/wms?token=1',
+      layers: 'a',
+      password: 'x',
+      timeoutSeconds: 5,
+    };
+    const of = (changed: object) =>
+      facetsOf({ source: { ...source, ...changed }, parameters: [], gridSets: ['EPSG:4326'] }, book).source;
+    const before = of({});
+    expect(of({ password: 'y', username: 'u', timeoutSeconds: 9 })).toBe(before);
+    expect(of({ url: 'http://maps.test/wms?token=2' })).toBe(before);
+    expect(of({ url: 'http://other.test/wms?token=1' })).not.toBe(before);
+    expect(of({ layers: 'b' })).not.toBe(before);
+  });
+});

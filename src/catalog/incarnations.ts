@@ -1,0 +1,222 @@
+/**
+ * Incarnations: the part of a tile set's identity that makes tiles of another declaration unreachable.
+ *
+ * A layer's tiles depend on three facets of its declaration: its source, its default parameters and the geometry of each
+ * grid set. The record of a layer lists, for each facet, the digests that were declared lately, each with a number that
+ * was given out when it was first declared. The incarnation of a tile set is made of the numbers of the facets that it
+ * depends on. A process looks up the digests of the declaration that it uses itself, so that what it reads and writes
+ * always belongs to that declaration, whichever other processes have changed since.
+ *
+ *   change                     record                                   tiles made before
+ *   first declared             one digest for each facet                unreachable, if there are any
+ *   nothing that matters       the same                                 the same set
+ *   source, tiles=stale        a new digest with a new number           shown only when the new source fails
+ *   source, tiles=drop         a new digest with a new number           unreachable
+ *   source, tiles=keep         a new digest with the same number        the same set
+ *   defaults or geometry       a new digest with a new number           unreachable
+ *   declared as before         that digest comes first again            reachable again, until they are collected
+ *   removed                    no digests                               unreachable
+ */
+import { createHash } from 'node:crypto';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
+import { RETINA_SUFFIX } from '../domain/retina.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
+import { isRecord } from '../lib/value-path.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
+
+/** What becomes of tiles that a change of the source makes doubtful. */
+export const TILE_CHOICES = ['keep', 'stale', 'drop'] as const;
+export type TileChoice = (typeof TILE_CHOICES)[number];
+
+/** Digests of what the tiles of a layer depend on. */
+export interface TileFacets {
+  readonly source: string;
+  readonly defaults: string;
+  /** By the grid set's own name. */
+  readonly gridSets: ReadonlyMap<string, string>;
+}
+
+interface FacetEntry {
+  readonly digest: string;
+  readonly incarnation: number;
+  /** The one whose tiles are shown while this source fails. */
+  readonly former?: number;
+  /** When it was last declared. Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Each list has what was declared last first. */
+export interface TileRecord {
+  readonly source: readonly FacetEntry[];
+  readonly defaults: readonly FacetEntry[];
+  readonly gridSets: Readonly<Record<string, readonly FacetEntry[]>>;
+}
+
+export interface Incarnation {
+  /** Null: the declaration is not recorded, and its tiles are not kept. */
+  readonly current: string | null;
+  readonly former: string | null;
+}
+
+/** Nothing that was made before belongs to a layer with this record. */
+export const REMOVED: TileRecord = { source: [], defaults: [], gridSets: {} };
+
+/** Milliseconds for which a former declaration finds its tiles again, and those of a failing source are shown. */
+export const REMEMBERED = 7 * 86_400_000;
+/** Declarations that find their tiles again. */
+const MAX_ENTRIES = 8;
+
+/** Options of sources that say how a server is reached, not what it draws. */
+const CONNECTION_OPTIONS: ReadonlySet<string> = new Set(['username', 'timeoutSeconds']);
+
+export function facetsOf(
+  declaration: Pick<LayerDeclaration, 'source' | 'parameters' | 'gridSets'>,
+  book: GridSetBook,
+): TileFacets {
+  const names = declaration.gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
+  const gridSets = names.flatMap((name) => book.find(name) ?? []);
+  const defaults = declaration.parameters
+    .map(({ name, default: value }) => [name.toUpperCase(), String(value)])
+    .filter(([, value]) => value !== '');
+  return {
+    source: digestOf(pictureOptions(declaration.source)),
+    defaults: digestOf(defaults.sort()),
+    gridSets: new Map(gridSets.map((gridSet) => [gridSet.name, geometryOf(gridSet)])),
+  };
+}
+
+interface Declared {
+  readonly facets: TileFacets;
+  readonly at: number;
+  /** Null: as is usual for each facet. */
+  readonly choice: TileChoice | null;
+  /** Given out once, ever. */
+  readonly fresh: number;
+  /** Of a layer that has no record yet. */
+  readonly first: number;
+}
+
+/** The record after a declaration; the same object when the declaration is the current one. */
+export function declaredIn(record: TileRecord | null, declared: Declared): TileRecord {
+  const { facets, choice } = declared;
+  const stale = choice === null || choice === 'stale';
+  const source = entriesAfter(record?.source, facets.source, declared, { keep: choice === 'keep', stale });
+  const usual = { keep: false, stale: false };
+  const defaults = entriesAfter(record?.defaults, facets.defaults, declared, usual);
+  const gridSets = { ...record?.gridSets };
+  let changed = source !== record?.source || defaults !== record?.defaults;
+  for (const [name, digest] of facets.gridSets) {
+    const known = record ? (record.gridSets[name] ?? []) : undefined;
+    const entries = entriesAfter(known, digest, declared, usual);
+    changed ||= entries !== known;
+    gridSets[name] = entries;
+  }
+  return record && !changed ? record : { source, defaults, gridSets };
+}
+
+function entriesAfter(
+  known: readonly FacetEntry[] | undefined,
+  digest: string,
+  { at, fresh, first, choice }: Declared,
+  { keep, stale }: { readonly keep: boolean; readonly stale: boolean },
+): readonly FacetEntry[] {
+  if (!known) return [{ digest, incarnation: first, at }];
+  const [current] = known;
+  if (current?.digest === digest) return known;
+  const before = choice === 'drop' ? undefined : known.find((entry) => entry.digest === digest);
+  const others = known.filter((entry) => entry.digest !== digest).slice(0, MAX_ENTRIES - 1);
+  if (before) return [{ ...before, at }, ...others];
+  if (!current) return [{ digest, incarnation: fresh, at }];
+  if (keep) return [{ ...current, digest, at }, ...others];
+  const former = stale ? { former: current.incarnation } : {};
+  return [{ digest, incarnation: fresh, ...former, at }, ...others];
+}
+
+/** Without what was declared before a moment and has been replaced since; the same object when there is nothing of that. */
+export function forgotten(record: TileRecord, before: number): TileRecord {
+  const shortened = (entries: readonly FacetEntry[]): readonly FacetEntry[] => {
+    const [current, ...others] = entries;
+    if (!current || current.at >= before) return entries;
+    if (others.length === 0 && current.former === undefined) return entries;
+    const { former: _gone, ...rest } = current;
+    return [rest];
+  };
+  const source = shortened(record.source);
+  const defaults = shortened(record.defaults);
+  const gridSets = Object.entries(record.gridSets).map(([name, list]) => [name, shortened(list)] as const);
+  const same =
+    source === record.source &&
+    defaults === record.defaults &&
+    gridSets.every(([name, list]) => list === record.gridSets[name]);
+  return same ? record : { source, defaults, gridSets: Object.fromEntries(gridSets) };
+}
+
+/** Of a tile set of the declaration that has these facets. A layer that no server has recorded yet has the first. */
+export function incarnationIn(
+  record: TileRecord | null,
+  facets: TileFacets,
+  set: Pick<TileSetKey, 'gridSet' | 'parametersId'>,
+): Incarnation {
+  if (!record) return { current: '', former: null };
+  const gridSet = plainName(set.gridSet);
+  const source = record.source.find(({ digest }) => digest === facets.source);
+  const grid = record.gridSets[gridSet]?.find(({ digest }) => digest === facets.gridSets.get(gridSet));
+  const defaults = record.defaults.find(({ digest }) => digest === facets.defaults);
+  if (!source || !grid || !defaults) return { current: null, former: null };
+  const others = [grid.incarnation, set.parametersId === null ? defaults.incarnation : 0] as const;
+  const former = source.former === undefined ? null : nameOf(source.former, ...others);
+  return { current: nameOf(source.incarnation, ...others), former };
+}
+
+/** Whether tiles of this set can be reached by a declaration that the record still has. */
+export function isReachable(record: TileRecord, set: TileSetKey): boolean {
+  const numbers = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
+  const sources = record.source.flatMap(({ incarnation, former }) => [incarnation, former ?? incarnation]);
+  const grids = numbers(record.gridSets[plainName(set.gridSet)]);
+  const defaults = set.parametersId === null ? numbers(record.defaults) : [0];
+  const { incarnation = '' } = set;
+  return sources.some((source) =>
+    grids.some((grid) => defaults.some((other) => nameOf(source, grid, other) === incarnation)),
+  );
+}
+
+function nameOf(source: number, grid: number, defaults: number): string {
+  const numbers = [source, grid, defaults];
+  return numbers.every((number) => number === 0)
+    ? ''
+    : numbers.map((number) => number.toString(36)).join('-');
+}
+
+/** Tiles for dense screens lie in the same places. */
+function plainName(gridSet: string): string {
+  return gridSet.endsWith(RETINA_SUFFIX) ? gridSet.slice(0, -RETINA_SUFFIX.length) : gridSet;
+}
+
+const geometries = new WeakMap<GridSet, string>();
+
+/** The same for grid sets whose tiles are the same. */
+export function geometryOf(gridSet: GridSet): string {
+  return getOrMake(geometries, gridSet, () => {
+    const { srs, extent, tileWidth, tileHeight, levels } = gridSet;
+    const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
+    return digestOf([srs, extent, tileWidth, tileHeight, ladder]);
+  });
+}
+
+/** A password that is replaced changes no picture. */
+function pictureOptions(source: unknown): unknown {
+  if (typeof source === 'string') return hideSecrets(source);
+  if (Array.isArray(source)) return source.map(pictureOptions);
+  if (!isRecord(source)) return source;
+  const entries = Object.entries(source).filter(
+    ([name]) => !CONNECTION_OPTIONS.has(name) && !isSecretName(name),
+  );
+  return Object.fromEntries(entries.map(([name, value]) => [name, pictureOptions(value)]));
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32);
+}

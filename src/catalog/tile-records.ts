@@ -1,0 +1,156 @@
+import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { Clock } from '../lib/clock.ts';
+import { inTurns } from '../lib/in-turns.ts';
+import type { ChangeableCatalog } from './catalog.ts';
+import type { CatalogEntries, CatalogEntry, EntryTransaction } from './catalog-entries.ts';
+import {
+  declaredIn,
+  facetsOf,
+  forgotten,
+  geometryOf,
+  isReachable,
+  REMEMBERED,
+  REMOVED,
+  type TileChoice,
+  type TileFacets,
+  type TileRecord,
+} from './incarnations.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
+
+interface TileRecordsOptions<Source> {
+  readonly entries: CatalogEntries;
+  readonly catalog: ChangeableCatalog<Source>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export type TileRecords = ReturnType<typeof createTileRecords>;
+
+/** Actor of changes that no administrator asked for. */
+const SERVER = 'server';
+const FIRST = { at: 0, choice: null, fresh: 0, first: 0 };
+
+/** A layer and what its tiles depend on. */
+interface Declared {
+  readonly name: string;
+  readonly facets: TileFacets;
+}
+
+/** Keeps the records of `incarnations.ts`, durably, and removes tiles that no declaration reaches. */
+export function createTileRecords<Source>({ entries, catalog, clock }: TileRecordsOptions<Source>) {
+  /** Those whose declaration is not the one that was recorded last. */
+  async function unrecorded(
+    layers: Iterable<LayerDeclaration<Source>>,
+    gridSets: GridSetBook,
+  ): Promise<readonly Declared[]> {
+    function* looks(): Generator<Declared | null> {
+      for (const declaration of layers) {
+        const { name } = declaration;
+        const facets = facetsOf(declaration, gridSets);
+        const record = catalog.record(name);
+        yield declaredIn(record, { ...FIRST, facets }) === record ? null : { name, facets };
+      }
+    }
+    return (await inTurns(looks())).filter((look) => look !== null);
+  }
+
+  function* declarations(): Generator<LayerDeclaration<Source>> {
+    for (const name of catalog.layerNames()) {
+      const declaration = catalog.declaration(name);
+      if (declaration) yield declaration;
+    }
+  }
+
+  /** Inside the transaction of the change itself. Null: the layer is removed. */
+  async function record(
+    inside: EntryTransaction,
+    layer: string,
+    facets: TileFacets | null,
+    choice: TileChoice | null,
+    changedBy: string,
+  ): Promise<void> {
+    const before = (await inside.get('tiles', layer))?.document as TileRecord | undefined;
+    const fresh = await inside.fresh();
+    const declared = { at: clock.now(), choice, fresh, first: fresh };
+    const next = facets === null ? REMOVED : declaredIn(before ?? null, { ...declared, facets });
+    if (next === before) return;
+    await inside.put({ kind: 'tiles', name: layer, document: next, changedBy });
+  }
+
+  /** Layers that have no record yet keep the tiles that they have, except where those are known to be wrong. */
+  async function declare(layers: readonly Declared[], wrong: ReadonlySet<string>): Promise<void> {
+    const isFirst = ({ name }: Declared) => catalog.record(name) === null && !wrong.has(name);
+    const at = clock.now();
+    await entries.putAll(
+      layers.filter(isFirst).map(({ name, facets }) => {
+        const document = declaredIn(null, { ...FIRST, facets, at });
+        return { kind: 'tiles', name, document, changedBy: SERVER };
+      }),
+    );
+    for (const one of layers) {
+      if (isFirst(one)) continue;
+      await entries.transaction((inside) => record(inside, one.name, one.facets, null, SERVER));
+    }
+  }
+
+  async function forget(layer: string): Promise<void> {
+    const shortened = (entry: CatalogEntry | null) => {
+      const kept = (entry?.document ?? null) as TileRecord | null;
+      const next = kept && forgotten(kept, clock.now() - REMEMBERED);
+      return next === kept ? null : next;
+    };
+    if (!shortened(await entries.get('tiles', layer))) return;
+    await entries.transaction(async (inside) => {
+      const document = shortened(await inside.get('tiles', layer));
+      if (document) await inside.put({ kind: 'tiles', name: layer, document, changedBy: SERVER });
+    });
+  }
+
+  /** Tiles that no declaration reaches go. Whichever node does it, and however late, it removes nothing else. */
+  async function collect(layer: string): Promise<void> {
+    const entry = await entries.get('tiles', layer);
+    if (!entry) return;
+    for (const store of catalog.stores().values()) {
+      for await (const set of store.tileSets(layer)) {
+        if (!isReachable(entry.document as TileRecord, set)) await store.dropTileSet(set);
+      }
+    }
+  }
+
+  return {
+    record,
+    collect,
+    /** What the configuration file declares, before it takes effect. */
+    async declareFixed(layers: readonly LayerDeclaration<Source>[], gridSets: GridSetBook): Promise<void> {
+      const fixed = new Set(layers.map(({ name }) => name));
+      const others = isSameGrid(catalog.gridSets.gridSets, gridSets) ? [] : [...declarations()];
+      const all = [...layers, ...others.filter(({ name }) => !fixed.has(name))];
+      await declare(await unrecorded(all, gridSets), new Set());
+    },
+
+    /** All that is declared, at a start: the file may be another one, and version 0.2 kept no records. */
+    async declareAll(): Promise<void> {
+      const unfinished = await entries.unfinished();
+      const wrong = new Set(unfinished.flatMap(({ leftovers }) => leftovers?.wrong ?? []));
+      await declare(await unrecorded(declarations(), catalog.gridSets), wrong);
+    },
+
+    /** For all layers that have tiles; also forgets declarations that were replaced long ago. */
+    async collectAll(signal: AbortSignal): Promise<void> {
+      for (const store of catalog.stores().values()) {
+        for await (const layer of store.layers()) {
+          signal.throwIfAborted();
+          await forget(layer);
+          await collect(layer);
+        }
+      }
+    },
+  };
+}
+
+function isSameGrid(known: readonly GridSet[], next: GridSetBook): boolean {
+  return known.every((gridSet) => {
+    const after = next.find(gridSet.name);
+    return !after || geometryOf(after) === geometryOf(gridSet);
+  });
+}

@@ -1,0 +1,103 @@
+import { randomInt } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { askIndex, type PackIndex } from './pack-index.ts';
+import type { S3Bucket } from './s3-bucket.ts';
+
+interface SentinelOptions {
+  readonly bucket: Pick<S3Bucket, 'get' | 'put'>;
+  readonly prefix: string;
+  readonly database: Database;
+  /** Of the store. */
+  readonly name: string;
+  readonly index: Pick<PackIndex, 'isEmpty'>;
+}
+
+const MAX_ID = 2 ** 47;
+
+export function sentinelKey(prefix: string): string {
+  return `${prefix}tilewarden-store.json`;
+}
+
+/** An object that proves that what answers is the bucket, and the prefix, whose objects the database lists. */
+export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
+  const key = sentinelKey(prefix);
+  const counter = `store:${name}`;
+
+  async function known(): Promise<number | null> {
+    const query = sql<{ value: number }>`select value from counters where name = ${counter}`;
+    return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
+  }
+
+  /** The number of the first process that gives one. */
+  async function give(id: number): Promise<number> {
+    const insert = sql`insert into counters (name, value) values (${counter}, ${id}) on conflict do nothing`;
+    await askIndex(() => insert.execute(database.change));
+    return (await known()) ?? id;
+  }
+
+  async function found(): Promise<number | null> {
+    const bytes = await bucket.get(key);
+    if (!bytes) return null;
+    try {
+      const { store } = JSON.parse(bytes.toString()) as { readonly store?: unknown };
+      return typeof store === 'number' ? store : null;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    /** What is wrong; null: nothing is. A store without a sentinel is given one. Throws when the object store does not answer. */
+    async problem(): Promise<string | null> {
+      const [expected, there] = [await known(), await found()];
+      if (expected !== null && expected === there) return null;
+      if (expected === null || (there === null && (await index.isEmpty()))) {
+        const id = expected ?? (await give(there ?? randomInt(1, MAX_ID)));
+        if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
+        return null;
+      }
+      const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
+      return `The bucket of store ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, bucket and prefix.`;
+    },
+  };
+}
+
+/** Milliseconds, and discards within them beyond which the object store is taken to be failing. */
+const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
+
+/** Limits how many tiles are given up as missing: an object store that loses many at a time is failing. */
+export class Doubts {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #log: Logger;
+  #since = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, log: Logger) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Throws `store-failed` above the limit. */
+  add(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#since > DOUBT_PERIOD) {
+      this.#since = now;
+      this.#count = 0;
+    }
+    this.#count++;
+    if (this.#count <= MAX_DOUBTS) return;
+    if (this.#count === MAX_DOUBTS + 1)
+      this.#log.error(
+        { limit: MAX_DOUBTS },
+        'many stored tiles are missing or damaged; the object store is failing',
+      );
+    throw new TilewardenError(
+      'store-failed',
+      'The object store lacks many of the objects that it should have.',
+    );
+  }
+}
