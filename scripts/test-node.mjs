@@ -71,7 +71,7 @@ function runTests({ installation, checkout, tests }) {
       npm_config_nodedir: installation,
     },
   });
-  const [, passed = 0, failed = 1] = /(\d+) passed, (\d+) failed\n$/.exec(stdout) ?? [];
+  const [, passed = 0, failed = 1] = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\n$/.exec(stdout) ?? [];
   const minutes = ((performance.now() - start) / 60_000).toFixed(1);
   return { version: version.trim().slice(1), passed: Number(passed), failed: Number(failed), minutes };
 }
