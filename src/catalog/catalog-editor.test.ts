@@ -53,8 +53,9 @@ async function openNode() {
   };
   const declared = new DeclaredEntries({ entries, catalog, reader: async () => reader, log: silentLogger });
   const cleared: string[] = [];
-  const node = {
-    announce: async (): Promise<void> => {},
+  const waits = { announce: async (): Promise<void> => {} };
+  return {
+    waits,
     cleared,
     refresh: () => declared.refresh(),
     editor: createCatalogEditor({
@@ -67,7 +68,7 @@ async function openNode() {
       parameters: { values: async () => new Map() },
       gridSetDocuments: () => new Map(),
       log: silentLogger,
-      announce: () => node.announce(),
+      announce: (): Promise<void> => waits.announce(),
       belongings: async () => ({ task: 7, schedule: 3 }),
       clear: async (layer: string, { task }: Leftovers) => void cleared.push(`${layer} up to ${task}`),
     }),
@@ -78,7 +79,6 @@ async function openNode() {
       return set;
     },
   };
-  return node;
 }
 
 function declaration({ name, source }: { name: string; source: string }): LayerDeclaration<string> {
@@ -120,7 +120,7 @@ describe('a layer that is deleted through a node', () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
     await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
-    a.announce = () => new Promise(() => {});
+    a.waits.announce = () => new Promise(() => {});
     void a.editor.remove('layer', 'roads', change);
     await expect.poll(async () => await b.refresh().then(() => b.editor.show('layer', 'roads'))).toBeNull();
     await b.editor.put('layer', blue, change);
@@ -136,8 +136,8 @@ describe('a layer that is deleted through a node', () => {
     await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
     const late = a.set();
     let wake = () => {};
-    a.announce = () =>
-      new Promise((resolve) => {
+    a.waits.announce = () =>
+      new Promise<void>((resolve) => {
         wake = resolve;
       });
     const removal = a.editor.remove('layer', 'roads', change);

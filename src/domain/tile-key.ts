@@ -35,8 +35,13 @@ export function tileSetOf(id: string): TileSetKey {
   return withIncarnation({ layer, gridSet, format, parametersId }, incarnation);
 }
 
+/** As administrators know it. */
+export function tileSetNames({ incarnation: _, ...names }: TileSetKey): Omit<TileSetKey, 'incarnation'> {
+  return names;
+}
+
 export function withIncarnation(set: TileSetKey, incarnation: string): TileSetKey {
-  const { incarnation: _other, ...names } = set;
+  const names = tileSetNames(set);
   return incarnation === FIRST ? names : { ...names, incarnation };
 }
 

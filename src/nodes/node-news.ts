@@ -59,8 +59,9 @@ export async function openNodeNews(options: NodeNewsOptions) {
   async function askAll(begun: typeof asked): Promise<void> {
     const at = await database.now();
     await takeUp();
-    asked = begun;
+    // First, so that no node shows copies by a question that others do not know of, and do not wait for.
     await registry.heard(at);
+    asked = begun;
     if (called) await database.notify(HEARD);
   }
 

@@ -1,6 +1,9 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { PageStatistics } from '../storage/tile-store.ts';
 
+/** Whose pages are read in one turn of the event loop: a few thousand pages. */
+export const BLOCKS_PER_TURN = 32;
+
 export type LedgerPage = Omit<PageStatistics, 'set' | 'z'>;
 
 export interface LedgerBlock {

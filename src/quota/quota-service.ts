@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -10,7 +11,7 @@ import { enforceQuotas } from './enforce-quotas.ts';
 import { EvictionQueues } from './eviction-queues.ts';
 import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
-import type { LedgerPage } from './ledger-block.ts';
+import { BLOCKS_PER_TURN, type LedgerPage } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import { createQuotaSettings, type QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
@@ -119,10 +120,15 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
     /** Hours in which something was removed for quotas, layer by layer; of the last month. */
     evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
-    /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
-    async pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]> {
+    /** The pages of a tile set that have tiles, at every zoom or at one; exact as `usage` is. */
+    async *pages(set: TileSetKey, zoom?: number): AsyncGenerator<LedgerPage & { readonly z: number }> {
       await ledger.refresh();
-      return ledger.blocksOf(set).flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
+      let seen = 0;
+      for (const block of ledger.blocksOf(set)) {
+        if (zoom !== undefined && block.z !== zoom) continue;
+        for (const page of block.pages) yield { ...page, z: block.z };
+        if (++seen % BLOCKS_PER_TURN === 0) await nextTurn();
+      }
     },
     /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
     changedAt: (layer: string): number | null => ledger.changedAt(layer),

@@ -4,7 +4,7 @@ import { tileSetId, tileSetOf } from '../domain/tile-key.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { Ledger } from './ledger.ts';
-import { placeOf } from './ledger-block.ts';
+import { BLOCKS_PER_TURN, placeOf } from './ledger-block.ts';
 import { addUses, type PageName, type PageUse, type PageUses } from './page-uses.ts';
 
 interface UseKeeperOptions extends Surroundings {
@@ -72,7 +72,7 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
       await ledger.refresh();
       for (const pages of uses.pages()) {
         const [first] = pages;
-        const present = new Set(first ? placesIn(ledger, first) : []);
+        const present = first ? await placesIn(ledger, first) : new Set<string>();
         await forget(pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page))));
       }
     } catch (error) {
@@ -89,8 +89,15 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
   return { close: () => turns.close().then(save) };
 }
 
-function* placesIn(ledger: Ledger, { set, z }: PageName): Generator<string> {
-  for (const block of ledger.blocksOf(set)) if (block.z === z) yield* block.pages.map(placeOf);
+async function placesIn(ledger: Ledger, { set, z }: PageName): Promise<ReadonlySet<string>> {
+  const places = new Set<string>();
+  let seen = 0;
+  for (const block of ledger.blocksOf(set)) {
+    if (block.z !== z) continue;
+    for (const page of block.pages) places.add(placeOf(page));
+    if (++seen % BLOCKS_PER_TURN === 0) await nextTurn();
+  }
+  return places;
 }
 
 export type RecordedUse = PageName & PageUse;

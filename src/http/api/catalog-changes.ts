@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EntryChanged, Fate } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
+import { tileSetNames } from '../../domain/tile-key.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
@@ -129,6 +130,6 @@ function changeDocument({ name, version, document, tileSets }: EntryChanged): ob
       truncated: count('truncated'),
       orphaned: count('orphaned'),
     },
-    affected: named.map(({ set: { incarnation: _number, ...names }, fate }) => ({ ...names, fate })),
+    affected: named.map(({ set, fate }) => ({ ...tileSetNames(set), fate })),
   };
 }

@@ -66,19 +66,19 @@ function agesSince(now: number): readonly { readonly since: number; readonly val
 }
 
 /** Cells of whole pages, by how many of their tiles are there or by when one of these last changed. */
-export function gridOfPages(
+export async function gridOfPages(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
-  pages: Iterable<LedgerPage>,
-): CoverageGrid {
+  pages: AsyncIterable<LedgerPage>,
+): Promise<CoverageGrid> {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
   const changes = new Float64Array(columns * rows);
   const pagesAlong = cell / PAGE_SIZE;
-  for (const page of pages) {
+  for await (const page of pages) {
     const column = Math.floor(page.pageX / pagesAlong) - left;
     const row = Math.floor(page.pageY / pagesAlong) - top;
     if (column < 0 || row < 0 || column >= columns || row >= rows) continue;

@@ -4,7 +4,7 @@ import { type Bounds, boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
-import { PAGE_SIZE, type TileIndex } from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
@@ -91,26 +91,31 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 
   async function showZooms(exchange: Exchange): Promise<Answer> {
     const tiles = await requestedTileSet(exchange, catalog);
-    const pages = await quota.pages(tiles.set);
     const { zoomStart, zoomStop } = tiles.subset;
     const box = boundsIn(exchange);
     const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
       const z = zoomStart + place;
       const offered = coverageAt(tiles.subset, z);
       const rect = offered && requestedRect(tiles, z, box);
-      const level = pages.filter((page) => page.z === z);
-      const here = box && offered ? level.map((page) => insideOf(page, offered, rect)) : level;
-      const sum = (field: 'tiles' | 'bytes') => here.reduce((total, page) => total + page[field], 0);
-      return { z, tiles: sum('tiles'), bytes: sum('bytes'), offered: rect ? countTiles(rect) : 0n };
+      const inside = (page: LedgerPage) => (box && offered ? insideOf(page, offered, rect) : page);
+      return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, inside };
     });
-    return jsonAnswer({ ...tiles.set, zooms });
+    for await (const page of quota.pages(tiles.set)) {
+      const zoom = zooms[page.z - zoomStart];
+      if (!zoom) continue;
+      const { tiles: count, bytes } = zoom.inside(page);
+      zoom.tiles += count;
+      zoom.bytes += bytes;
+    }
+    const shown = zooms.map(({ inside: _, ...zoom }) => zoom);
+    return jsonAnswer({ ...tileSetNames(tiles.set), zooms: shown });
   }
 
   async function showPlaces(exchange: Exchange): Promise<Answer> {
     const tiles = await requestedTileSet(exchange, catalog);
     const z = indexOf('zoom', exchange.param('z'));
     const rect = requestedRect(tiles, z, boundsIn(exchange));
-    const { set } = tiles;
+    const set = tileSetNames(tiles.set);
     if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
     const cell = cellSizeFor(rect);
     const shows = readQuery(exchange, coverageQuery).shows ?? (cell === 1 ? 'age' : 'share');
@@ -120,9 +125,7 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 
   async function gridFor(tiles: ResolvedTileSet, z: number, plan: CellPlan): Promise<CoverageGrid> {
     if (plan.cell === 1) return gridOfTiles(tiles, z, plan);
-    const pages = await quota.pages(tiles.set);
-    const here = pages.filter((page) => page.z === z);
-    return gridOfPages(tiles, z, plan, here);
+    return gridOfPages(tiles, z, plan, quota.pages(tiles.set, z));
   }
 }
 

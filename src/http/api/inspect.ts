@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { coordsOf } from '../../domain/bounds.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
-import { MADE_BY_REQUEST, pageOf, type TileIndex, type TileMaker } from '../../domain/tile-key.ts';
+import {
+  MADE_BY_REQUEST,
+  pageOf,
+  type TileIndex,
+  type TileMaker,
+  tileSetNames,
+} from '../../domain/tile-key.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
 import { freshUntil } from '../../pipeline/freshness.ts';
@@ -81,7 +87,7 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
   async function inspect(exchange: Exchange): Promise<Answer> {
     const { tiles, tile } = await placeOf(exchange);
     return jsonAnswer({
-      ...tiles.set,
+      ...tileSetNames(tiles.set),
       ...tile,
       parameters: Object.fromEntries(tiles.selection.values),
       bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),

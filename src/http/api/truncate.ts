@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
+import { tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
@@ -66,6 +67,9 @@ function told(exchange: Exchange, layer: string, dryRun: boolean, selected: read
   const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
   const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
   exchange.change = { target: `layer:${layer}`, after: all };
-  const tileSets = selected.map(({ set: { layer: _, ...set }, tiles, bytes }) => ({ ...set, tiles, bytes }));
+  const tileSets = selected.map(({ set, tiles, bytes }) => {
+    const { layer: _, ...names } = tileSetNames(set);
+    return { ...names, tiles, bytes };
+  });
   return { layer, ...all, tileSets };
 }
