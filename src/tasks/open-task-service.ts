@@ -3,10 +3,13 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { Turnstile } from '../lib/turnstile.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { VISITS_PER_TURN } from './area-cover.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
 import { estimateTask, planRetry, planTask } from './plan-task.ts';
@@ -80,8 +83,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
   });
   if ((await store.active(null)).length > 0) workforce.wake();
+  // However many areas are being counted, one of them goes on in a turn of the event loop.
+  const counting = new Turnstile();
   const plan = (draft: TaskDraft) =>
-    planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
+    planTask(draft, {
+      layer: (name) => catalog.layer(name),
+      maxThreadCount: settings.maxThreadCount,
+      pace: createPace(VISITS_PER_TURN, () => counting.pass()),
+    });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
   const tooMany = () =>
@@ -96,23 +105,24 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     throw tooMany();
   }
 
-  function newTask(draft: TaskDraft, createdBy: string) {
-    const { request, plan: cut, tilesTotal } = plan(draft);
+  async function newTask(draft: TaskDraft, createdBy: string) {
+    const { request, plan: cut, tilesTotal } = await plan(draft);
     return { request, plan: cut, tilesTotal, createdBy, idempotencyKey: draft.idempotencyKey ?? null };
   }
 
   return {
     async create(draft, createdBy) {
-      return onlyOne(await record([newTask(draft, createdBy)]));
+      return onlyOne(await record([await newTask(draft, createdBy)]));
     },
-    createAll: async (drafts, createdBy) => record(drafts.map((draft) => newTask(draft, createdBy))),
+    createAll: async (drafts, createdBy) =>
+      record(await Promise.all(drafts.map((draft) => newTask(draft, createdBy)))),
     async refuseUnlessRoomFor(count) {
       const counts = await store.countByState();
       const unfinished = UNFINISHED.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
       if (unfinished + count > settings.maxUnfinished) throw tooMany();
     },
     async estimate(draft) {
-      const planned = plan(draft);
+      const planned = await plan(draft);
       const { layer, type } = planned.request;
       const earlier = await store.list({ layer, type, states: ['done'], limit: EARLIER_TASKS });
       return estimateTask(planned, earlier);
