@@ -31,6 +31,7 @@ import type {
   TileAnswer,
   TilePipeline,
 } from './tile-pipeline.ts';
+import { WaitingReads } from './waiting-reads.ts';
 
 interface TilePipelineOptions extends Surroundings {
   /** Closing it is the caller's business. */
@@ -78,7 +79,7 @@ class Pipeline implements TilePipeline {
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
   #copies: CopyGuard | null = null;
-  #waitingReads = 0;
+  readonly #waiting: WaitingReads;
   #renewals = 0;
 
   constructor(options: TilePipelineOptions) {
@@ -89,7 +90,8 @@ class Pipeline implements TilePipeline {
     this.#events = events;
     this.#metrics = metrics;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
-    const { memoryTierBytes, negativeTtlMs, warnIntervalMs } = this.#settings;
+    const { memoryTierBytes, maxWaitingReads, negativeTtlMs, warnIntervalMs } = this.#settings;
+    this.#waiting = new WaitingReads(maxWaitingReads);
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
     const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
@@ -159,7 +161,7 @@ class Pipeline implements TilePipeline {
   status(): PipelineStatus {
     return {
       flights: this.#flights.size,
-      waitingReads: this.#waitingReads,
+      waitingReads: this.#waiting.count,
       memoryTierBytes: this.#tier.bytes,
       memoryTierTiles: this.#tier.tiles,
     };
@@ -245,11 +247,11 @@ class Pipeline implements TilePipeline {
 
   async #fly(wanted: Wanted): Promise<TileAnswer | null> {
     const { tiles, tile, signal } = wanted;
-    if (this.#waitingReads >= this.#settings.maxWaitingReads) {
+    const leave = this.#waiting.enter(tiles.bound.source());
+    if (!leave) {
       this.#metrics.count('read-refused', tiles.set, null);
-      throw busy('Too many requests are waiting for tiles.');
+      throw busy(`Too many requests are waiting for tiles of layer ${tiles.set.layer}.`);
     }
-    this.#waitingReads++;
     try {
       await this.#turnstile.pass();
       const flight = await this.#joinOrStart(wanted);
@@ -258,7 +260,7 @@ class Pipeline implements TilePipeline {
       const made = await flight.tile(tile, signal);
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     } finally {
-      this.#waitingReads--;
+      leave();
     }
   }
 
