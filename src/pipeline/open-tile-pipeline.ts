@@ -1,3 +1,4 @@
+import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
@@ -45,6 +46,8 @@ interface TilePipelineOptions extends Surroundings {
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
   readonly claims?: FlightClaims | undefined;
+  /** Which combinations of parameter values may be stored; all of them when left out. */
+  readonly parameterSets?: Pick<ParameterSets, 'admit' | 'require'>;
 }
 
 /** A tile that is not in memory, and who waits for it. */
@@ -78,6 +81,7 @@ class Pipeline implements TilePipeline {
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
+  readonly #parameterSets: TilePipelineOptions['parameterSets'];
   #copies: CopyGuard | null = null;
   readonly #waiting: WaitingReads;
   #renewals = 0;
@@ -86,6 +90,7 @@ class Pipeline implements TilePipeline {
     const { events, clock, random, log, settings, metrics = noMetrics, onFailure = () => {} } = options;
     const suspects = options.blankSuspects ?? new BlankSuspects(clock);
     this.#clock = clock;
+    this.#parameterSets = options.parameterSets;
     this.#blankAreas = options.blankAreas ?? (async () => []);
     this.#events = events;
     this.#metrics = metrics;
@@ -109,7 +114,7 @@ class Pipeline implements TilePipeline {
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
-    this.renew = createRenewer(this.#flights, this.#adopted, clock);
+    this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -286,11 +291,17 @@ class Pipeline implements TilePipeline {
     const { layer, gridSet } = tiles.set;
     if (this.#copies?.isAway()) return null;
     try {
+      if (!(await this.#mayStore(tiles))) return null;
       return await tiles.bound.store.generation(layer, { gridSet, z, rect });
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;
     }
+  }
+
+  async #mayStore({ set, bound }: ResolvedTileSet): Promise<boolean> {
+    if (set.parametersId === null || !this.#parameterSets) return true;
+    return this.#parameterSets.admit(set, bound.store);
   }
 
   /** When nobody can say, what is suspect stays so. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -36,6 +37,8 @@ interface TaskServiceOptions extends Surroundings {
   readonly forkWorker?: () => WorkerProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
+  /** Which combinations of parameter values may be stored; all of them when left out. */
+  readonly parameterSets?: Pick<ParameterSets, 'require'>;
   readonly random: Random;
 }
 
@@ -106,7 +109,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   }
 
   async function newTask(draft: TaskDraft, createdBy: string) {
-    const { request, plan: cut, tilesTotal } = await plan(draft);
+    const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
+    if (request.type !== 'truncate') await options.parameterSets?.require(tiles.set, tiles.bound.store);
     return { request, plan: cut, tilesTotal, createdBy, idempotencyKey: draft.idempotencyKey ?? null };
   }
 
