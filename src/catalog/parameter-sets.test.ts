@@ -34,6 +34,29 @@ it('combinations that are stored already count and keep being stored', async () 
   expect(await Promise.all(['a', 'b', 'c'].map(admit))).toEqual([true, true, false]);
 });
 
+it('many requests at the same time look into the store once', async () => {
+  const sets = openParameterSets({
+    database: house.database,
+    events: createTileEvents(),
+    clock: systemClock,
+    most: 3,
+  });
+  let looks = 0;
+  const store = {
+    tileSets: (layer: string) => {
+      looks++;
+      return house.store.tileSets(layer);
+    },
+  };
+  const asked = Array.from({ length: 100 }, (_, n) => ({
+    ...house.set('roads'),
+    parametersId: `value-${n}`,
+  }));
+  const admitted = await Promise.all(asked.map((set) => sets.admit(set, store)));
+  expect(admitted.filter(Boolean)).toHaveLength(3);
+  expect(looks).toBe(1);
+});
+
 it('a truncation makes room for other combinations', async () => {
   const events = createTileEvents();
   const { admit, setOf } = open(1, events);

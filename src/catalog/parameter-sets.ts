@@ -3,6 +3,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 
 interface ParameterSetsOptions {
@@ -36,6 +37,7 @@ export type ParameterSets = ReturnType<typeof openParameterSets>;
  */
 export function openParameterSets({ database, events, clock, most }: ParameterSetsOptions) {
   const layers = new Map<string, KnownSets>();
+  const reading = new Map<string, Promise<KnownSets>>();
   const droppedAt = new Map<string, number>();
   const unsubscribe = events.subscribe((event) => {
     if (event.type !== 'layer-dropped') return;
@@ -56,6 +58,11 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     return known;
   }
 
+  /** Once for all who wait for it. */
+  function readOnce(layer: string, store: ListedStore): Promise<KnownSets> {
+    return getOrMake(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
+  }
+
   async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {
     const taken = await database.transaction('parameter-sets', (query) =>
       insertWithin(query, { layer, id, noted_at: clock.now() }, most),
@@ -70,7 +77,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     if (parametersId === null) return true;
     let known = layers.get(layer);
     const age = known ? clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY;
-    if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await read(layer, store);
+    if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await readOnce(layer, store);
     if (known.ids.has(parametersId)) return true;
     return known.isFull ? false : take(layer, parametersId, known);
   }
