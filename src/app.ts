@@ -76,7 +76,7 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw);
+  const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
   const parts = { ...node.parts, composer, accounts, imports: await openImports(road, pipeline, open) };
   const exports = open.use(
     await openExports({

@@ -158,6 +158,7 @@ export async function openNode(
       lead,
       ...(forkSharing && { forkWorker: forkSharing }),
       forgottenByAll: () => settled('changes'),
+      parameterSets: road.parameterSets,
       clock,
       random,
       log,

@@ -4,6 +4,7 @@ import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
+import { openParameterSets } from '../catalog/parameter-sets.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
@@ -122,6 +123,9 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
+  const parameterSets = open.use(
+    openParameterSets({ database, events, clock, most: settings.maxParameterSets }),
+  );
   const pipelineCounts = new PipelineCounters();
   const activity = new LayerActivity(events, clock);
   const blankAreas = createBlankAreas(database, clock);
@@ -137,6 +141,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       onFailure: (layer, error) => activity.failed(layer, error),
       blankAreas: (layer) => blankAreas.list(layer),
       blankSuspects,
+      parameterSets,
       settings: { memoryTierBytes },
       claims: surroundings.claims?.(database),
     }),
@@ -151,6 +156,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   return {
     database,
     parameters,
+    parameterSets,
     catalog,
     documents,
     takeUp,

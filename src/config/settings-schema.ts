@@ -158,6 +158,9 @@ export const settingsSchema = z.strictObject({
         .describe('How long tiles in memory are served while a shared database is away'),
     })
     .prefault({}),
+  maxParameterSets: whole(1, 1_000_000)
+    .default(1000)
+    .describe('Combinations of parameter values of one layer of which tiles are stored'),
   tasks: tasksSchema.prefault({}),
   stores: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)

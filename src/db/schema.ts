@@ -155,6 +155,8 @@ export interface Schema {
     document: string;
     noted_at: Time;
   };
+  /** Combinations of parameter values of which tiles may be stored. */
+  parameter_sets: { layer: string; id: string; noted_at: Time };
   blank_areas: {
     id: Generated<number>;
     layer: string;

@@ -9,6 +9,8 @@ export type ErrorCode =
   | 'format-unknown'
   | 'tile-outside'
   | 'parameter-refused'
+  /** The layer has as many combinations of parameter values as may be stored. */
+  | 'too-many-parameter-sets'
   | 'request-invalid'
   /** As many tasks as may wait are waiting. */
   | 'too-many-tasks'

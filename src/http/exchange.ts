@@ -137,9 +137,36 @@ export class Connection {
   host: string | null = null;
   readonly #socket: Socket;
   #signal: AbortSignal | null = null;
+  /** Requests whose answers have not left. */
+  #underWay = 0;
+  readonly #waiting: (() => ServerResponse)[] = [];
 
   constructor(socket: Socket) {
     this.#socket = socket;
+  }
+
+  /** Begins now, or when fewer than `most` answers are awaited. */
+  beginInTurn(begin: () => ServerResponse, most: number): void {
+    this.#waiting.push(begin);
+    this.#beginNext(most);
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  #beginNext(most: number): void {
+    if (this.#socket.destroyed) this.#waiting.length = 0;
+    while (this.#underWay < most) {
+      const response = this.#waiting.shift()?.();
+      if (!response) return;
+      if (response.writableEnded) continue;
+      this.#underWay++;
+      response.once('close', () => {
+        this.#underWay--;
+        this.#beginNext(most);
+      });
+    }
   }
 
   /** Aborts when the connection ends. One for all its requests: an AbortController costs as much as a third of a hit. */

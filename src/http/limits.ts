@@ -16,6 +16,10 @@ export const DEFAULT_LIMITS = {
   connectionsCheckingInterval: 1_000,
   /** Fewer where the process may open few files. */
   connections: 10_000,
+  /** Requests of one connection that are worked on at a time; those sent without waiting for answers wait for their turn. */
+  requestsPerConnection: 64,
+  /** Requests of one connection that wait for their turn. */
+  waitingPerConnection: 4096,
   eventStreams: 100,
   /** How often it is asked whether the caller of an answer without an end may go on listening. */
   streamCheckInterval: 2_000,

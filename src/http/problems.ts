@@ -43,6 +43,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'account-unknown': 404,
   'entry-unknown': 404,
   'account-conflict': 409,
+  'too-many-parameter-sets': 409,
   'entry-conflict': 409,
   'entry-read-only': 409,
   'entry-changed': 412,

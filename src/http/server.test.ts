@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../test/fixtures/eventually.ts';
 import {
   createTestApp,
   LISTENING,
@@ -224,6 +226,53 @@ describe('requests that are sent without waiting for answers', () => {
     const server = await open();
     const answers = await conversation(server, TILE.repeat(1099) + LAST_TILE);
     expect(statuses(answers)).toEqual(Array.from({ length: 1100 }, () => '200'));
+  });
+});
+
+describe('a connection with many requests that wait', () => {
+  it('has so many of them worked on at a time, and gets 429 beyond those that may wait', async () => {
+    const held: (() => void)[] = [];
+    const read: Read = () => new Promise((resolve) => held.push(() => resolve(tileAnswer())));
+    const limits = { requestsPerConnection: 3, waitingPerConnection: 4 };
+    const server = await open({ pipeline: { read } }, { limits });
+    const tile = 'GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n';
+    const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const answers = conversation(server, tile.repeat(19) + last);
+    await eventually(
+      'the requests to arrive',
+      () => held.length,
+      (seen) => seen >= 3,
+    );
+    expect((await fetch(`${server.address.url}healthz`)).status).toBe(200);
+    expect(held).toHaveLength(3);
+    for (let answered = 0; answered < 7; answered++) {
+      await eventually(
+        'the next request to begin',
+        () => held.length,
+        (seen) => seen > answered,
+      );
+      held[answered]?.();
+    }
+    const text = await answers;
+    expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(7);
+    expect(text.match(/HTTP\/1\.1 429 /g)).toHaveLength(13);
+    expect(text).toContain('At most 7 requests of one connection may wait for answers');
+  });
+
+  it('is answered again when its earlier requests have been answered', async () => {
+    const server = await open(
+      { pipeline: { read: async () => tileAnswer() } },
+      { limits: { requestsPerConnection: 1 } },
+    );
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let n = 0; n < 5; n++) {
+      const asked = get(`${server.address.url}tiles/world/0/0/0.png`, { agent });
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      await once(answer, 'end');
+      expect(answer.statusCode).toBe(200);
+    }
+    agent.destroy();
   });
 });
 

@@ -10,3 +10,9 @@ export function getOrMake<Key, Value>(
   map.set(key, made);
   return made;
 }
+
+/** Finds a fact about an object once, as long as the object is in use. */
+export function remembered<Key extends object, Fact>(find: (key: Key) => Fact): (key: Key) => Fact {
+  const known = new WeakMap<Key, Fact>();
+  return (key) => getOrMake(known, key, () => find(key));
+}

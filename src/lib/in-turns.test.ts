@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextTurn } from '../../test/fixtures/virtual-clock.ts';
-import { inLanes, inTurns } from './in-turns.ts';
+import { createPace, inLanes, inTurns } from './in-turns.ts';
 
 it('what is made one by one comes in its order, and others have their turns meanwhile', async () => {
   let made = 0;
@@ -43,4 +43,11 @@ it('lanes take up nothing more when one of them has failed', async () => {
   await expect(lanes).rejects.toThrow('1 cannot be done');
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   expect(begun).toEqual([1, 2]);
+});
+
+it('work by a pace ends the turn of the event loop after so many units', async () => {
+  let turns = 0;
+  const pace = createPace(10, async () => void turns++);
+  for (let n = 0; n < 100; n++) await pace(3);
+  expect(turns).toBe(25);
 });

@@ -32,3 +32,17 @@ export async function inLanes<Item>(
     isOver = true;
   });
 }
+
+/** Resolves when the work may go on. */
+export type Pace = (units: number) => Promise<unknown>;
+
+/** For long work in small parts: ends the turn of the event loop after every `perTurn` units of it. */
+export function createPace(perTurn: number, turn: () => Promise<unknown> = () => nextTurn()): Pace {
+  let done = 0;
+  return async (units) => {
+    done += units;
+    if (done < perTurn) return;
+    done = 0;
+    await turn();
+  };
+}

@@ -35,6 +35,31 @@ async function truncate(road: TileRoad): Promise<void> {
   road.pipeline.forgetLayer('roads');
 }
 
+describe('a combination of parameters that may not be stored', () => {
+  const parameterSets = {
+    admit: async () => false,
+    require: async () => {
+      throw new TilewardenError('too-many-parameter-sets', 'full');
+    },
+  };
+
+  it('is answered as BYPASS, and leaves nothing in the store', async () => {
+    const road = open({ parameterSets });
+    const set = { ...road.tiles.set, parametersId: 'f'.repeat(40) };
+    const tile = { z: 4, x: 5, y: 6 };
+    expect((await road.pipeline.read({ ...road.tiles, set }, tile)).outcome).toBe('BYPASS');
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+    await landed(road);
+    expect(await road.store.get(set, tile)).toBeNull();
+    expect(await road.store.get(road.tiles.set, tile)).not.toBeNull();
+  });
+
+  it('makes a step of a task fail with the reason', async () => {
+    const road = open({ parameterSets });
+    await expect(road.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'too-many-parameter-sets' });
+  });
+});
+
 describe('freshness', () => {
   it('renews a tile that has expired', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });

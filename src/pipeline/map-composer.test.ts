@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, format, layerNamed } from '../../test/fixtures/http-app.ts';
 import { slopingTiles } from '../../test/fixtures/sloping-tiles.ts';
+import { createManualClock } from '../../test/fixtures/tile-road.ts';
+import { sizeOfRect } from '../domain/tile-rect.ts';
 import { createMapComposer, type MapRequest } from './map-composer.ts';
+import { planMap } from './map-plan.ts';
 import { createNoticePainter } from './notice-painter.ts';
 import { resolveTileSet } from './resolve-tile-set.ts';
 import type { TilePipeline } from './tile-pipeline.ts';
@@ -69,6 +72,59 @@ describe('composing maps', () => {
     gone.abort();
     for (const goOn of waiting) goOn();
     await Promise.all(made);
+  });
+});
+
+describe('a map of many layers', () => {
+  const jpeg = resolveTileSet(bound, { gridSet: 'EPSG:4326', format: 'image/jpeg', parameters: new Map() });
+  const many = (layer: typeof tiles, count: number) => Array.from({ length: count }, () => layer);
+
+  it('is refused when its layers have too many pixels together, with how many layers it may have', async () => {
+    const { read, reads } = slopingTiles();
+    const composing = createMapComposer({ read }).compose(
+      asked({ layers: many(tiles, 20), width: 4096, height: 4096 }),
+    );
+    await expect(composing).rejects.toThrow('at most 4 layers, not 20');
+    expect(reads).toHaveLength(0);
+  });
+
+  it('draws a layer without transparency once, however often it is named', async () => {
+    const { read, reads } = slopingTiles();
+    const composer = createMapComposer({ read });
+    const one = await composer.compose(asked({ layers: [jpeg], format: format('image/jpeg') }));
+    const ofOne = reads.length;
+    const repeated = await composer.compose(asked({ layers: many(jpeg, 20), format: format('image/jpeg') }));
+    expect(repeated.digest).toBe(one.digest);
+    expect(reads).toHaveLength(2 * ofOne);
+  });
+
+  it('draws a layer with transparency as often as it is named', async () => {
+    const { read, reads } = slopingTiles();
+    const composer = createMapComposer({ read });
+    await composer.compose(asked({ width: 64, height: 32 }));
+    const ofOne = reads.length;
+    await composer.compose(asked({ layers: many(tiles, 3), width: 64, height: 32 }));
+    expect(reads).toHaveLength(4 * ofOne);
+  });
+
+  it('is made of tiles that have at most 128 Mi pixels, all layers together', () => {
+    const place = { bounds: { minX: -180, minY: -90, maxX: 180, maxY: 90 }, width: 1800, height: 900 };
+    const pixels = (layers: number) => {
+      const plan = planMap(tiles.subset, place, layers);
+      return plan ? layers * sizeOfRect(plan.rect) * tiles.subset.gridSet.tileWidth ** 2 : 0;
+    };
+    expect(pixels(20)).toBeLessThanOrEqual(128 * 1024 * 1024);
+  });
+
+  it('is given up when it takes longer than a source may', async () => {
+    const { read, waiting } = heldPipeline();
+    const clock = createManualClock();
+    const made = createMapComposer({ read }, undefined, clock).compose(asked());
+    const refused = expect(made).rejects.toMatchObject({ code: 'source-timeout' });
+    await turns(3);
+    clock.advance(60_000);
+    for (const goOn of waiting) goOn();
+    await refused;
   });
 });
 

@@ -3,6 +3,7 @@ import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
@@ -38,30 +39,81 @@ const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
 const LARGE_AT_ONCE = 1;
 const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
+/** Pixels that all layers of a map have together: four layers of the largest map. */
+const MAX_DRAWN_PIXELS = 4 * MAX_MAP_PIXELS;
+/** From the request to the picture, waiting in line included; as long as a source may take. */
+const MAP_DEADLINE_MS = 60_000;
 
 /** Makes pictures of any place and size from tiles. `draw` works on the pixels, on a thread of its own in a server. */
-export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>, draw: DrawMap = createMapDrawer()) {
+export function createMapComposer(
+  pipeline: Pick<TilePipeline, 'read'>,
+  draw: DrawMap = createMapDrawer(),
+  clock: Clock = systemClock,
+) {
   const small = new Semaphore(SMALL_AT_ONCE, { maxWaiting: MAX_WAITING });
   const large = new Semaphore(LARGE_AT_ONCE, { maxWaiting: MAX_WAITING });
 
   return {
-    /** Throws `request-invalid` for what is too large, `source-busy`, and what reading a tile throws. */
+    /**
+     * Throws `request-invalid` for what is too large, `source-busy`, `source-timeout` after `MAP_DEADLINE_MS`, and what
+     * reading a tile throws.
+     */
     async compose(request: MapRequest): Promise<ComposedMap> {
-      const { width, height, format, background, signal } = request;
+      const { width, height } = request;
       checkMapSize(width, height);
-      return await inTurn(width * height > SMALL_MAP_PIXELS ? large : small, signal, async () => {
-        const reading = createMapReading(pipeline, signal);
-        const planned = request.layers.flatMap((tiles) => {
-          const plan = planMap(tiles.subset, request);
-          return plan ? [{ ...plan, readRow: (row: number) => reading.readRow(tiles, plan, row) }] : [];
-        });
-        const layers = planned.map(({ layer }) => layer);
-        const readRow = async (layer: number, row: number) => (await planned[layer]?.readRow(row)) ?? [];
-        const drawn = await draw({ layers, width, height, format, background }, readRow, signal);
-        return { ...drawn, ...reading.summary() };
-      });
+      const layers = withoutHidden(request.layers);
+      checkMapLayers(layers.length, width * height);
+      const places = width * height > SMALL_MAP_PIXELS ? large : small;
+      return await withinTime(clock, request.signal, (signal) =>
+        inTurn(places, signal, () => composeNow({ ...request, layers, signal })),
+      );
     },
   };
+
+  async function composeNow(request: MapRequest): Promise<ComposedMap> {
+    const { width, height, format, background, signal } = request;
+    const reading = createMapReading(pipeline, signal);
+    const planned = request.layers.flatMap((tiles) => {
+      const plan = planMap(tiles.subset, request, request.layers.length);
+      return plan ? [{ ...plan, readRow: (row: number) => reading.readRow(tiles, plan, row) }] : [];
+    });
+    const layers = planned.map(({ layer }) => layer);
+    const readRow = async (layer: number, row: number) => (await planned[layer]?.readRow(row)) ?? [];
+    const drawn = await draw({ layers, width, height, format, background }, readRow, signal);
+    return { ...drawn, ...reading.summary() };
+  }
+}
+
+/** Pictures without transparency hide what is below them: of a layer that comes several times, the last is seen. */
+function withoutHidden(layers: readonly ResolvedTileSet[]): readonly ResolvedTileSet[] {
+  const last = new Map(layers.map(({ set }, index) => [JSON.stringify(set), index]));
+  return layers.filter(({ set, format }, index) => format.alpha || last.get(JSON.stringify(set)) === index);
+}
+
+/** Throws `request-invalid`. */
+function checkMapLayers(layers: number, pixels: number): void {
+  if (layers * pixels <= MAX_DRAWN_PIXELS) return;
+  const most = Math.floor(MAX_DRAWN_PIXELS / pixels);
+  throw invalid(
+    `A map of this size has at most ${most} layers, not ${layers}; request fewer layers, or a smaller map.`,
+  );
+}
+
+async function withinTime<Result>(
+  clock: Clock,
+  caller: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const late = new AbortController();
+  const over = new AbortController();
+  const giveUp = () =>
+    late.abort(new TilewardenError('source-timeout', 'The map could not be composed in time.'));
+  clock.sleep(MAP_DEADLINE_MS, over.signal).then(giveUp, () => {});
+  try {
+    return await work(AbortSignal.any([caller, late.signal]));
+  } finally {
+    over.abort('over');
+  }
 }
 
 /** Throws `source-busy` when too many wait already. */

@@ -12,7 +12,7 @@ export interface MapPlan {
   readonly layer: MapLayer;
 }
 
-/** What one map may be made of: four times the pixels of the largest map. Bounds what is decoded for it. */
+/** What one layer of a map may be made of: four times the pixels of the largest map. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds what is held of it at a time: a row of tiles. */
 const MAX_SOURCE_SIDE = 20 * 1024;
@@ -21,10 +21,16 @@ const LEAST_ENLARGED = 1.15;
 /** Source pixels over the whole axis: what a box with rounded numbers is off by shows in no pixel. */
 const UNNOTICED = 0.05;
 
-/** Null when the layer has nothing there. Throws `request-invalid` when it would take too many tiles. */
-export function planMap(subset: GridSubset, place: MapPicture): MapPlan | null {
+/** What all layers of a map may be made of together. Bounds what is decoded for it. */
+const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
+
+/**
+ * One of so many layers of a map. Null when the layer has nothing there. Throws `request-invalid` when it would take too
+ * many tiles.
+ */
+export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
   const { bounds, width, height } = place;
-  const z = zoomFor(subset, place);
+  const z = zoomFor(subset, place, Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers));
   const rect = tilesAt(subset, z, bounds);
   if (!rect) return null;
   const { gridSet } = subset;
@@ -62,23 +68,23 @@ function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'o
 }
 
 /** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
-function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture): number {
+function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture, maxPixels: number): number {
   const { zoomStart, zoomStop, gridSet } = subset;
   const wanted = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
   let z = zoomStart;
   while (z < zoomStop && levelOf(gridSet, z).resolution > wanted * LEAST_ENLARGED) z++;
-  while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds))) z--;
+  while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds), maxPixels)) z--;
   const rect = tilesAt(subset, z, bounds);
-  if (!rect || isWithinBounds(subset, rect)) return z;
+  if (!rect || isWithinBounds(subset, rect, maxPixels)) return z;
   throw invalid(
     `This map would be made of ${countTiles(rect)} tiles; that is too many. Request a smaller area, or another zoom.`,
   );
 }
 
-function isWithinBounds(subset: GridSubset, rect: TileRect | null): boolean {
+function isWithinBounds(subset: GridSubset, rect: TileRect | null, maxPixels: number): boolean {
   if (!rect) return true;
   const { width, height } = sourceSize(subset, rect);
-  return width * height <= MAX_SOURCE_PIXELS && Math.max(width, height) <= MAX_SOURCE_SIDE;
+  return width * height <= maxPixels && Math.max(width, height) <= MAX_SOURCE_SIDE;
 }
 
 /** In pixels. */

@@ -1,3 +1,4 @@
+import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
@@ -31,6 +32,7 @@ import type {
   TileAnswer,
   TilePipeline,
 } from './tile-pipeline.ts';
+import { WaitingReads } from './waiting-reads.ts';
 
 interface TilePipelineOptions extends Surroundings {
   /** Closing it is the caller's business. */
@@ -44,6 +46,8 @@ interface TilePipelineOptions extends Surroundings {
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
   readonly claims?: FlightClaims | undefined;
+  /** Which combinations of parameter values may be stored; all of them when left out. */
+  readonly parameterSets?: Pick<ParameterSets, 'admit' | 'require'>;
 }
 
 /** A tile that is not in memory, and who waits for it. */
@@ -77,19 +81,22 @@ class Pipeline implements TilePipeline {
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
+  readonly #parameterSets: TilePipelineOptions['parameterSets'];
   #copies: CopyGuard | null = null;
-  #waitingReads = 0;
+  readonly #waiting: WaitingReads;
   #renewals = 0;
 
   constructor(options: TilePipelineOptions) {
     const { events, clock, random, log, settings, metrics = noMetrics, onFailure = () => {} } = options;
     const suspects = options.blankSuspects ?? new BlankSuspects(clock);
     this.#clock = clock;
+    this.#parameterSets = options.parameterSets;
     this.#blankAreas = options.blankAreas ?? (async () => []);
     this.#events = events;
     this.#metrics = metrics;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
-    const { memoryTierBytes, negativeTtlMs, warnIntervalMs } = this.#settings;
+    const { memoryTierBytes, maxWaitingReads, negativeTtlMs, warnIntervalMs } = this.#settings;
+    this.#waiting = new WaitingReads(maxWaitingReads);
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
     const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
@@ -107,7 +114,7 @@ class Pipeline implements TilePipeline {
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
-    this.renew = createRenewer(this.#flights, this.#adopted, clock);
+    this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -167,7 +174,7 @@ class Pipeline implements TilePipeline {
   status(): PipelineStatus {
     return {
       flights: this.#flights.size,
-      waitingReads: this.#waitingReads,
+      waitingReads: this.#waiting.count,
       memoryTierBytes: this.#tier.bytes,
       memoryTierTiles: this.#tier.tiles,
     };
@@ -265,11 +272,11 @@ class Pipeline implements TilePipeline {
 
   async #fly(wanted: Wanted): Promise<TileAnswer | null> {
     const { tiles, tile, signal } = wanted;
-    if (this.#waitingReads >= this.#settings.maxWaitingReads) {
+    const leave = this.#waiting.enter(tiles.bound.source());
+    if (!leave) {
       this.#metrics.count('read-refused', tiles.set, null);
-      throw busy('Too many requests are waiting for tiles.');
+      throw busy(`Too many requests are waiting for tiles of layer ${tiles.set.layer}.`);
     }
-    this.#waitingReads++;
     try {
       await this.#turnstile.pass();
       const flight = await this.#joinOrStart(wanted);
@@ -278,7 +285,7 @@ class Pipeline implements TilePipeline {
       const made = await flight.tile(tile, signal);
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     } finally {
-      this.#waitingReads--;
+      leave();
     }
   }
 
@@ -304,11 +311,17 @@ class Pipeline implements TilePipeline {
     const { layer, gridSet } = tiles.set;
     if (this.#copies?.isAway()) return null;
     try {
+      if (!(await this.#mayStore(tiles))) return null;
       return await tiles.bound.store.generation(layer, { gridSet, z, rect });
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;
     }
+  }
+
+  async #mayStore({ set, bound }: ResolvedTileSet): Promise<boolean> {
+    if (set.parametersId === null || !this.#parameterSets) return true;
+    return this.#parameterSets.admit(set, bound.store);
   }
 
   /** When nobody can say, what is suspect stays so. */

@@ -1,7 +1,7 @@
 export const DEFAULT_PIPELINE_SETTINGS = {
   /** Bytes of tiles held in memory before the store; 0 holds none. */
   memoryTierBytes: 64 * 1024 * 1024,
-  /** How many reads may wait for a source; further ones are refused at once with `source-busy`. */
+  /** How many reads may wait for sources, half of them for one; further ones are refused with `source-busy`. */
   maxWaitingReads: 2000,
   /** Metatiles of one source that are being fetched, cut or stored at once. */
   maxFetchesPerSource: 32,

@@ -6,7 +6,7 @@ import { TilewardenError } from '../domain/errors.ts';
 
 /** The map's version is the number of truncations so far, from 1: an answer older than the last one is a fault. */
 class RaceModel {
-  readonly road: TileRoad = openTileRoad({ settings: { maxWaitingReads: 6 } });
+  readonly road: TileRoad = openTileRoad({ settings: { maxWaitingReads: 12 } });
   readonly held: (() => void)[] = [];
   readonly reads: { readonly outcome: Promise<void>; readonly leave: AbortController }[] = [];
 

@@ -299,9 +299,14 @@ describe('a reader who leaves', () => {
   });
 });
 
+/** The layer of one road, read on another one. */
+function otherLayer({ tiles }: TileRoad, { store }: TileRoad): TileRoad['tiles'] {
+  return { ...tiles, bound: { ...tiles.bound, store }, set: { ...tiles.set, layer: 'other' } };
+}
+
 describe('too many waiting readers', () => {
   it('are refused at once with a time to come back, while hits go on', async () => {
-    const road = open({ settings: { maxWaitingReads: 3 } });
+    const road = open({ settings: { maxWaitingReads: 6 } });
     await road.read(4, 0, 0);
     await until(() => road.pipeline.status().flights === 0);
     const gate = hold(road);
@@ -313,6 +318,23 @@ describe('too many waiting readers', () => {
     await Promise.all(waiting);
   });
 
+  it('readers of one slow source are refused before they take the places of other sources', async () => {
+    const road = open({ settings: { maxWaitingReads: 4 } });
+    const other = openTileRoad();
+    const gate = hold(road);
+    const waiting = [0, 4].map((x) => road.read(4, x, 0));
+    await until(() => road.pipeline.status().waitingReads === 2);
+    for (let n = 0; n < 20; n++) {
+      await expect(road.read(4, 8, 0)).rejects.toMatchObject({ code: 'source-busy' });
+    }
+    const tiles = otherLayer(other, road);
+    expect((await road.pipeline.read(tiles, { z: 1, x: 0, y: 0 })).outcome).toBe('MISS');
+    gate.open();
+    await Promise.all(waiting);
+    expect((await road.read(4, 8, 0)).outcome).toBe('MISS');
+    await other.close();
+  });
+
   it('of one dead source do not hold up another one', async () => {
     const settings = { maxFetchesPerSource: 2 };
     const road = open({ settings });
@@ -320,11 +342,7 @@ describe('too many waiting readers', () => {
     road.source.answer = () => new Promise(() => {});
     const stuck = [0, 4, 8, 12].map((x) => road.read(4, x, 0).catch((error: unknown) => error));
     await until(() => road.source.requests.length === 2 && road.pipeline.status().waitingReads === 4);
-    const tiles = {
-      ...alive.tiles,
-      bound: { ...alive.tiles.bound, store: road.store },
-      set: { ...alive.tiles.set, layer: 'other' },
-    };
+    const tiles = otherLayer(alive, road);
     expect((await road.pipeline.read(tiles, { z: 1, x: 0, y: 0 })).outcome).toBe('MISS');
     road.clock.advance(60_000);
     for (const failure of await Promise.all(stuck)) expect(failure).toMatchObject({ code: 'source-timeout' });

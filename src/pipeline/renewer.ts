@@ -1,3 +1,4 @@
+import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
@@ -12,7 +13,12 @@ const MAX_ATTEMPTS = 3;
 const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
 
 /** Fetches and replaces metatiles for tasks, on the same road that reads take. */
-export function createRenewer(flights: Flights, adopted: AdoptedTiles, clock: Clock): TilePipeline['renew'] {
+export function createRenewer(
+  flights: Flights,
+  adopted: AdoptedTiles,
+  clock: Clock,
+  parameterSets?: Pick<ParameterSets, 'admit' | 'require'>,
+): TilePipeline['renew'] {
   /** Null: what was made may not be kept, or somebody else made it. */
   async function tryOnce(
     request: RenewRequest,
@@ -69,6 +75,7 @@ export function createRenewer(flights: Flights, adopted: AdoptedTiles, clock: Cl
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
     if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
+    await parameterSets?.require(request.tiles.set, request.tiles.bound.store);
     const after = flights.started;
     let upstreamRequests = 0;
     const onStart = () => upstreamRequests++;

@@ -2,7 +2,8 @@ import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
-import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import { decodeXml, type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
   childrenOf,
@@ -67,9 +68,35 @@ export const CAPABILITIES_LIMITS = {
   attributes: 64,
 };
 
-/** Throws `XmlError`, or an `Error` that says what is missing. */
-export function readWmtsCapabilities(bytes: Buffer): WmtsCapabilities {
-  return wmtsCapabilitiesOf(readXml(decodeXml(bytes), CAPABILITIES_LIMITS));
+/** Other layers whose names are kept, for a message that says what there is. */
+const MAX_OTHER_LAYERS = 100;
+
+/**
+ * One layer with the tile matrix sets that it links to, and the names of some others. Read in turns of the event loop.
+ * Throws `XmlError`, or an `Error` that says what is missing.
+ */
+export async function readWmtsLayer(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
+  return wmtsCapabilitiesOf(await readLongXml(decodeXml(bytes), CAPABILITIES_LIMITS, onlyLayer(layer)));
+}
+
+function onlyLayer(wanted: string): KeepElement {
+  let others = 0;
+  let linked: readonly string[] | null = null;
+  return (element, parent) => {
+    if (parent.name !== 'Contents') return element;
+    if (element.name === 'TileMatrixSet') {
+      return !linked || linked.includes(textIn(element, 'Identifier')) ? element : null;
+    }
+    if (element.name !== 'Layer') return null;
+    if (textIn(element, 'Identifier') !== wanted)
+      return ++others > MAX_OTHER_LAYERS ? null : nameOnly(element);
+    linked = childrenOf(element, 'TileMatrixSetLink').map((link) => textIn(link, 'TileMatrixSet'));
+    return element;
+  };
+}
+
+function nameOnly(element: XmlElement): XmlElement {
+  return { ...element, children: childrenOf(element, 'Identifier') };
 }
 
 /** For whoever has read the XML already. Throws an `Error` that says what is missing. */
@@ -77,12 +104,14 @@ export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
   const contents = childOf(root, 'Contents');
   if (!contents) throw new Error('the capabilities have no contents');
-  const sets = new Map(
-    childrenOf(contents, 'TileMatrixSet').map((element) => {
-      const set = readMatrixSet(element);
-      return [set.id, set] as const;
-    }),
+  const elements = new Map(
+    childrenOf(contents, 'TileMatrixSet').map((element) => [textIn(element, 'Identifier'), element]),
   );
+  const read = new Map<string, TileMatrixSet>();
+  const sets = (id: string) => {
+    const element = elements.get(id);
+    return element ? getOrMake(read, id, () => readMatrixSet(element)) : null;
+  };
   const layers = childrenOf(contents, 'Layer').map((element) => readLayer(element, sets));
   return {
     layers: new Map(layers.map((layer) => [layer.id, layer])),
@@ -112,7 +141,7 @@ function readMatrix(element: XmlElement): TileMatrix {
   };
 }
 
-function readLayer(element: XmlElement, sets: ReadonlyMap<string, TileMatrixSet>): WmtsLayer {
+function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | null): WmtsLayer {
   const styles = childrenOf(element, 'Style');
   const style = styles.find(({ attributes }) => attributes.get('isDefault') === 'true') ?? styles[0];
   const tiles = childrenOf(element, 'ResourceURL').filter(
@@ -133,7 +162,7 @@ function readLayer(element: XmlElement, sets: ReadonlyMap<string, TileMatrixSet>
       ]),
     ),
     links: childrenOf(element, 'TileMatrixSetLink').flatMap((link) => {
-      const set = sets.get(textIn(link, 'TileMatrixSet'));
+      const set = sets(textIn(link, 'TileMatrixSet'));
       return set ? [{ set, limits: readLimits(link) }] : [];
     }),
     templates: new Map(

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { combOf } from '../../test/fixtures/comb.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import { countCovered, createAreaCover, type ZoomGeometry } from './area-cover.ts';
+import { countCovered, createAreaCover, MAX_VISITS, type ZoomGeometry } from './area-cover.ts';
 
 /** A tile is a unit square; row 0 lies between y = 0 and y = -1. */
 const unit = (rows: number, z = 0, size = 1): ZoomGeometry => ({
@@ -104,6 +105,29 @@ describe('an area', () => {
     const exact = BigInt(Math.round(5 / size)) ** 2n;
     expect(count).toBeGreaterThanOrEqual(exact);
     expect(Number(count - exact) / Number(exact)).toBeLessThan(1 / 1000);
+  });
+
+  it('an area of 10,000 points with edges as high as itself takes a bounded number of looks at its edges at any zoom', () => {
+    const comb = combOf(10_000, { minX: 0.1, minY: -7.9, maxX: 7.9, maxY: -0.1 });
+    for (const z of [3, 12, 20, 30]) {
+      const rows = 2 ** z;
+      const cover = createAreaCover([comb], [unit(rows, z, 8 / rows)]);
+      let visits = 0;
+      for (const band of cover.scan(z, whole(rows))) visits += band.visits;
+      expect(visits).toBeLessThanOrEqual(MAX_VISITS);
+    }
+  });
+
+  it('an area with edges as high as itself loses no tile when its bands grow higher', () => {
+    const rows = 2 ** 14;
+    const teeth = combOf(400, { minX: 0.1, minY: -7.9, maxX: 7.9, maxY: -0.1 });
+    const cover = createAreaCover([teeth], [unit(rows, 14, 8 / rows)]);
+    const points = teeth
+      .flat()
+      .map(([x, y]) => ({ x: Math.floor((x * rows) / 8), y: Math.floor((-y * rows) / 8) }));
+    for (const { x, y } of points) {
+      expect(countCovered(cover, 14, { minX: x, minY: y, maxX: x, maxY: y })).toBe(1n);
+    }
   });
 
   it('counts the same in pieces as whole', () => {

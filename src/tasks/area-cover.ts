@@ -1,6 +1,8 @@
 import type { Polygon } from '../domain/bounds.ts';
 import { type GridSet, levelOf } from '../domain/grid-set.ts';
 import { countTiles, type TileRect } from '../domain/tile-rect.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import type { Pace } from '../lib/in-turns.ts';
 
 /** Rows of tiles that all have the same covered columns. */
 interface CoverBand {
@@ -15,15 +17,23 @@ interface CoverRun {
   readonly maxX: number;
 }
 
+interface ScannedBand extends CoverBand {
+  /** How many edges were looked at for it. */
+  readonly visits: number;
+}
+
 /**
  * Which tiles polygons touch. Exact while the polygons are at most `MAX_BANDS` tiles high; at deeper zooms rows
  * are taken together in bands, and a column counts for the whole band when the polygons touch it anywhere in
- * there. So a cover is at most 1/4096 of the area's height too generous, never misses a tile, and counting it
- * takes a bounded time at any zoom.
+ * there. So a cover is at most 1/4096 of the area's height too generous and never misses a tile. Bands are higher where
+ * very many edges lie beside each other, so that a zoom takes at most `MAX_VISITS`. Pieces and steps of a task see the
+ * same bands as its total.
  */
 export interface AreaCover {
   /** The bands that lie in `rect`, clipped to it, from the top; those without a covered tile are left out. */
   bands(z: number, rect: TileRect): Generator<CoverBand>;
+  /** As `bands`, with those that have no covered tile. */
+  scan(z: number, rect: TileRect): Generator<ScannedBand>;
 }
 
 /** Where the tiles of a zoom lie, as a task keeps it: a later change of the grid set does not move its area. */
@@ -36,6 +46,7 @@ export interface ZoomGeometry {
   readonly rows: number;
 }
 
+/** The upper end first; in the units of the CRS, or in tiles with rows from the top. */
 interface Edge {
   readonly x1: number;
   readonly y1: number;
@@ -44,13 +55,19 @@ interface Edge {
 }
 
 interface LevelCover {
-  readonly edges: readonly Edge[];
+  readonly geometry: ZoomGeometry;
   readonly minY: number;
   readonly maxY: number;
   readonly bandRows: number;
 }
 
 const MAX_BANDS = 4096;
+/** Edges that are looked at for one zoom, each once for every band that it reaches into. */
+export const MAX_VISITS = 100_000;
+/** Edges that are looked at in one turn of the event loop: some two milliseconds. */
+export const VISITS_PER_TURN = 10_000;
+/** A band costs as much as so many edges, beside its own. */
+const BAND_VISITS = 10;
 /** In tiles; a touch thinner than this is rounding. */
 const TOLERANCE = 1e-6;
 
@@ -60,45 +77,66 @@ export function zoomGeometryOf(gridSet: GridSet, z: number): ZoomGeometry {
 }
 
 export function createAreaCover(polygons: readonly Polygon[], zooms: readonly ZoomGeometry[]): AreaCover {
+  const edges = edgesOf(polygons);
+  const room = createRunEnds(edges.length);
   const levels = new Map<number, LevelCover>();
 
   function levelCover(z: number): LevelCover {
-    const known = levels.get(z);
-    if (known) return known;
-    const geometry = zooms.find((zoom) => zoom.z === z);
-    if (!geometry) throw new RangeError(`The area is not known at zoom ${z}.`);
-    const made = coverOfZoom(polygons, geometry);
-    // One level at a time is enough: tasks go from zoom to zoom.
-    if (levels.size > 1) levels.clear();
-    levels.set(z, made);
-    return made;
+    return getOrMake(levels, z, () => {
+      const geometry = zooms.find((zoom) => zoom.z === z);
+      if (!geometry) throw new RangeError(`The area is not known at zoom ${z}.`);
+      return coverOfZoom(edges, geometry);
+    });
   }
 
-  function* bands(z: number, rect: TileRect): Generator<CoverBand> {
+  function* scan(z: number, rect: TileRect): Generator<ScannedBand> {
     const cover = levelCover(z);
     let y = Math.max(rect.minY, cover.minY);
     const last = Math.min(rect.maxY, cover.maxY);
-    const active = activeEdges(cover.edges);
+    const active = activeEdges(edges, cover.geometry);
     while (y <= last) {
       const top = cover.minY + Math.floor((y - cover.minY) / cover.bandRows) * cover.bandRows;
       const bottom = top + cover.bandRows - 1;
-      const runs = clipRuns(runsOf(active(top, bottom + 1), top, bottom + 1), rect);
-      if (runs.length > 0) yield { minY: y, maxY: Math.min(bottom, last), runs };
+      const { reaching, visits } = active(top, bottom + 1);
+      const runs = clipRuns(runsOf(reaching, top, bottom + 1, room), rect);
+      yield { minY: y, maxY: Math.min(bottom, last), runs, visits };
       y = bottom + 1;
     }
   }
 
-  return { bands };
+  function* bands(z: number, rect: TileRect): Generator<CoverBand> {
+    for (const band of scan(z, rect)) if (band.runs.length > 0) yield band;
+  }
+
+  return { bands, scan };
 }
 
 export function countCovered(cover: AreaCover | null, z: number, rect: TileRect): bigint {
   if (!cover) return countTiles(rect);
   let total = 0n;
-  for (const band of cover.bands(z, rect)) {
-    const columns = band.runs.reduce((sum, run) => sum + run.maxX - run.minX + 1, 0);
-    total += BigInt(columns) * BigInt(band.maxY - band.minY + 1);
+  for (const band of cover.bands(z, rect)) total += tilesOfBand(band);
+  return total;
+}
+
+/** As `countCovered`, by `pace`, whose unit is an edge looked at. */
+export async function countInTurns(
+  cover: AreaCover | null,
+  z: number,
+  rect: TileRect,
+  pace: Pace,
+): Promise<bigint> {
+  if (!cover) return countTiles(rect);
+  let total = 0n;
+  for (const band of cover.scan(z, rect)) {
+    total += tilesOfBand(band);
+    await pace(band.visits + BAND_VISITS);
   }
   return total;
+}
+
+function tilesOfBand({ minY, maxY, runs }: CoverBand): bigint {
+  const columns = runs.reduce((sum, run) => sum + run.maxX - run.minX + 1, 0);
+  return BigInt(columns) * BigInt(maxY - minY + 1);
 }
 
 /** What the area covers of a block, as rectangles; all of it without an area. */
@@ -112,41 +150,67 @@ export function* coveredRects(cover: AreaCover | null, z: number, rect: TileRect
   }
 }
 
-/** Edges in tile units, rows from the top, in the order of their upper end. */
-function coverOfZoom(polygons: readonly Polygon[], level: ZoomGeometry): LevelCover {
-  const columnOf = (x: number) => (x - level.left) / level.tileSpanX;
-  const rowOf = (y: number) => (level.top - y) / level.tileSpanY;
+/** In the order of their upper ends, from the top, which is the same at every zoom. */
+function edgesOf(polygons: readonly Polygon[]): readonly Edge[] {
   const edges: Edge[] = [];
   for (const ring of polygons.flat()) {
-    for (const [i, [x, y]] of ring.entries()) {
-      const [nextX, nextY] = ring[(i + 1) % ring.length] ?? [x, y];
-      edges.push(downward(columnOf(x), rowOf(y), columnOf(nextX), rowOf(nextY)));
+    for (const [i, [x1, y1]] of ring.entries()) {
+      const [x2, y2] = ring[(i + 1) % ring.length] ?? [x1, y1];
+      edges.push(y1 >= y2 ? { x1, y1, x2, y2 } : { x1: x2, y1: y2, x2: x1, y2: y1 });
     }
   }
-  edges.sort((a, b) => a.y1 - b.y1);
-  const top = edges.reduce((min, edge) => Math.min(min, edge.y1), Number.POSITIVE_INFINITY);
-  const bottom = edges.reduce((max, edge) => Math.max(max, edge.y2), Number.NEGATIVE_INFINITY);
-  const minY = clamp(Math.floor(top + TOLERANCE), level.rows);
-  const maxY = clamp(Math.ceil(bottom - TOLERANCE) - 1, level.rows);
-  return { edges, minY, maxY, bandRows: Math.ceil((maxY - minY + 1) / MAX_BANDS) };
+  return edges.sort((a, b) => b.y1 - a.y1);
+}
+
+function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry): LevelCover {
+  const rowOf = (y: number) => (geometry.top - y) / geometry.tileSpanY;
+  const top = rowOf(edges[0]?.y1 ?? geometry.top);
+  const bottom = edges.reduce((max, edge) => Math.max(max, rowOf(edge.y2)), Number.NEGATIVE_INFINITY);
+  const minY = clamp(Math.floor(top + TOLERANCE), geometry.rows);
+  const maxY = clamp(Math.ceil(bottom - TOLERANCE) - 1, geometry.rows);
+  const within = (y: number) => Math.min(Math.max(rowOf(y), minY), maxY + 1);
+  const heights = edges.reduce((sum, edge) => sum + within(edge.y2) - within(edge.y1), 0);
+  // An edge reaches into two bands more than it fills.
+  const bandRows = Math.max((maxY - minY + 1) / MAX_BANDS, heights / (MAX_VISITS - 2 * edges.length));
+  return { geometry, minY, maxY, bandRows: Math.ceil(bandRows) };
 }
 
 function clamp(row: number, rows: number): number {
   return Math.min(Math.max(row, 0), rows - 1);
 }
 
-function downward(x1: number, y1: number, x2: number, y2: number): Edge {
-  return y1 <= y2 ? { x1, y1, x2, y2 } : { x1: x2, y1: y2, x2: x1, y2: y1 };
-}
-
 /** Asked for bands from the top down: each edge is picked up once and dropped when the bands have passed it. */
-function activeEdges(edges: readonly Edge[]): (top: number, bottom: number) => readonly Edge[] {
+function activeEdges(edges: readonly Edge[], { left, top: origin, tileSpanX, tileSpanY }: ZoomGeometry) {
+  const columnOf = (x: number) => (x - left) / tileSpanX;
+  const rowOf = (y: number) => (origin - y) / tileSpanY;
   let next = 0;
   let active: Edge[] = [];
-  return (top, bottom) => {
-    for (let edge = edges[next]; edge && edge.y1 < bottom; edge = edges[++next]) active.push(edge);
+  return (top: number, bottom: number) => {
+    const first = next;
+    const before = active.length;
     active = active.filter((edge) => edge.y2 > top);
-    return active;
+    for (let edge = edges[next]; edge && rowOf(edge.y1) < bottom; edge = edges[++next]) {
+      const { x1, y1, x2, y2 } = edge;
+      if (rowOf(y2) <= top) continue;
+      active.push({ x1: columnOf(x1), y1: rowOf(y1), x2: columnOf(x2), y2: rowOf(y2) });
+    }
+    return { reaching: active, visits: before + next - first };
+  };
+}
+
+/** Ends of runs of columns, in columns, as many as are set; room for all that one band can have. */
+interface RunEnds {
+  readonly starts: Float64Array;
+  readonly ends: Float64Array;
+  readonly crossings: Float64Array;
+}
+
+function createRunEnds(edges: number): RunEnds {
+  const room = edges + Math.ceil(edges / 2);
+  return {
+    starts: new Float64Array(room),
+    ends: new Float64Array(room),
+    crossings: new Float64Array(edges),
   };
 }
 
@@ -154,38 +218,50 @@ function activeEdges(edges: readonly Edge[]): (top: number, bottom: number) => r
  * The columns that the polygons touch between two horizontal lines: those their edges pass through, and those
  * that lie inside along the line half-way (a column no edge passes through is inside everywhere or nowhere).
  */
-function runsOf(edges: readonly Edge[], top: number, bottom: number): readonly CoverRun[] {
-  const spans: [number, number][] = [];
-  const crossings: number[] = [];
-  const middle = (top + bottom) / 2;
+function runsOf(edges: readonly Edge[], top: number, bottom: number, room: RunEnds): readonly CoverRun[] {
+  const { starts, ends } = room;
+  let count = 0;
+  const add = (from: number, to: number) => {
+    const minX = Math.floor(from + TOLERANCE);
+    const maxX = Math.ceil(to - TOLERANCE) - 1;
+    // An edge that runs along the border between two columns touches neither by itself.
+    if (minX > maxX) return;
+    starts[count] = minX;
+    ends[count++] = maxX;
+  };
   for (const edge of edges) {
     const from = edge.y1 === edge.y2 ? edge.x1 : xAt(edge, Math.max(top, edge.y1));
     const to = edge.y1 === edge.y2 ? edge.x2 : xAt(edge, Math.min(bottom, edge.y2));
-    spans.push(from < to ? [from, to] : [to, from]);
-    if (edge.y1 <= middle && middle < edge.y2) crossings.push(xAt(edge, middle));
+    add(Math.min(from, to), Math.max(from, to));
   }
-  crossings.sort((a, b) => a - b);
-  for (let i = 0; i + 1 < crossings.length; i += 2) {
-    spans.push([crossings[i] ?? 0, crossings[i + 1] ?? 0]);
-  }
-  return mergeSpans(spans);
+  const crossings = crossingsOf(edges, (top + bottom) / 2, room.crossings);
+  for (let i = 0; i + 1 < crossings.length; i += 2) add(crossings[i] ?? 0, crossings[i + 1] ?? 0);
+  return mergeRuns(starts.subarray(0, count), ends.subarray(0, count));
+}
+
+/** Where edges pass through a row, from the left. */
+function crossingsOf(edges: readonly Edge[], y: number, room: Float64Array): Float64Array {
+  let count = 0;
+  for (const edge of edges) if (edge.y1 <= y && y < edge.y2) room[count++] = xAt(edge, y);
+  return room.subarray(0, count).sort();
 }
 
 function xAt(edge: Edge, y: number): number {
   return edge.x1 + ((y - edge.y1) / (edge.y2 - edge.y1)) * (edge.x2 - edge.x1);
 }
 
-function mergeSpans(spans: [number, number][]): readonly CoverRun[] {
-  const runs = spans
-    .map(([from, to]) => ({ minX: Math.floor(from + TOLERANCE), maxX: Math.ceil(to - TOLERANCE) - 1 }))
-    // An edge that runs along the border between two columns touches neither by itself.
-    .filter((run) => run.minX <= run.maxX)
-    .sort((a, b) => a.minX - b.minX);
+/** There is a gap behind the nth end where the next start, of all in order, lies beyond it. */
+function mergeRuns(starts: Float64Array, ends: Float64Array): readonly CoverRun[] {
+  starts.sort();
+  ends.sort();
   const merged: CoverRun[] = [];
-  for (const run of runs) {
-    const last = merged.at(-1);
-    if (!last || run.minX > last.maxX + 1) merged.push(run);
-    else merged[merged.length - 1] = { minX: last.minX, maxX: Math.max(last.maxX, run.maxX) };
+  let minX = starts[0] ?? 0;
+  for (let i = 0; i < ends.length; i++) {
+    const maxX = ends[i] ?? 0;
+    const next = starts[i + 1] ?? Number.POSITIVE_INFINITY;
+    if (next <= maxX + 1) continue;
+    merged.push({ minX, maxX });
+    minX = next;
   }
   return merged;
 }

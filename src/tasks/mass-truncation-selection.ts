@@ -13,7 +13,13 @@ import {
   type TilePlace,
   type TileStore,
 } from '../storage/tile-store.ts';
-import { type AreaCover, coveredRects, createAreaCover, zoomGeometryOf } from './area-cover.ts';
+import {
+  type AreaCover,
+  coveredRects,
+  createAreaCover,
+  type ZoomGeometry,
+  zoomGeometryOf,
+} from './area-cover.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 
@@ -101,24 +107,28 @@ export function* placesOf(
   gridSetName: string,
   { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area }: TruncationSelection,
 ): Generator<SelectedPlace> {
-  const isPlaced = bounds !== undefined || area !== undefined;
+  if (bounds === undefined && area === undefined) {
+    for (let z = zoomStart; z <= Math.min(zoomStop, DEEPEST_ZOOM); z++) {
+      yield { z, rect: WHOLE_LEVEL, cover: null };
+    }
+    return;
+  }
   const gridSet = findGridSubset(layer, gridSetName)?.gridSet;
-  if (isPlaced && !gridSet) return;
-  const last = Math.min(zoomStop, gridSet && isPlaced ? gridSet.levels.length - 1 : DEEPEST_ZOOM);
-  for (let z = zoomStart; z <= last; z++) {
-    const place =
-      gridSet && isPlaced ? placeIn(gridSet, z, bounds, area) : { rect: WHOLE_LEVEL, cover: null };
-    if (place) yield { z, ...place };
+  if (!gridSet) return;
+  const polygons = areaIn(gridSet, area);
+  const zooms = zoomsOf(gridSet, zoomStart, zoomStop);
+  const cover = polygons && createAreaCover(polygons, zooms);
+  const boxes = [bounds ?? null, polygons && boundsOfArea(polygons)].filter((box) => box !== null);
+  for (const { z } of zooms) {
+    const rects = boxes.map((box) => tilesOfBounds(gridSet, z, box));
+    const rect = rects.reduce((a, b) => a && b && intersectRects(a, b));
+    if (rect) yield { z, rect, cover };
   }
 }
 
-function placeIn(gridSet: GridSet, z: number, bounds: Bounds | undefined, area: TaskDraft['area']) {
-  const polygons = areaIn(gridSet, area);
-  const rects = [bounds ?? null, polygons && boundsOfArea(polygons)].flatMap((box) =>
-    box ? [tilesOfBounds(gridSet, z, box)] : [],
-  );
-  const rect = rects.reduce((a, b) => a && b && intersectRects(a, b));
-  return rect && { rect, cover: polygons && createAreaCover(polygons, [zoomGeometryOf(gridSet, z)]) };
+function zoomsOf(gridSet: GridSet, start: number, stop: number): readonly ZoomGeometry[] {
+  const count = Math.min(stop, gridSet.levels.length - 1) - start + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, i) => zoomGeometryOf(gridSet, start + i));
 }
 
 /** What a truncation of the selection raises the generation for; undefined: the whole layer. */

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { Turnstile } from '../lib/turnstile.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { VISITS_PER_TURN } from './area-cover.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
 import { estimateTask, planRetry, planTask } from './plan-task.ts';
@@ -33,6 +37,8 @@ interface TaskServiceOptions extends Surroundings {
   readonly forkWorker?: () => WorkerProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
+  /** Which combinations of parameter values may be stored; all of them when left out. */
+  readonly parameterSets?: Pick<ParameterSets, 'require'>;
   readonly random: Random;
 }
 
@@ -80,8 +86,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
   });
   if ((await store.active(null)).length > 0) workforce.wake();
+  // However many areas are being counted, one of them goes on in a turn of the event loop.
+  const counting = new Turnstile();
   const plan = (draft: TaskDraft) =>
-    planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
+    planTask(draft, {
+      layer: (name) => catalog.layer(name),
+      maxThreadCount: settings.maxThreadCount,
+      pace: createPace(VISITS_PER_TURN, () => counting.pass()),
+    });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
   const tooMany = () =>
@@ -96,23 +108,25 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     throw tooMany();
   }
 
-  function newTask(draft: TaskDraft, createdBy: string) {
-    const { request, plan: cut, tilesTotal } = plan(draft);
+  async function newTask(draft: TaskDraft, createdBy: string) {
+    const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
+    if (request.type !== 'truncate') await options.parameterSets?.require(tiles.set, tiles.bound.store);
     return { request, plan: cut, tilesTotal, createdBy, idempotencyKey: draft.idempotencyKey ?? null };
   }
 
   return {
     async create(draft, createdBy) {
-      return onlyOne(await record([newTask(draft, createdBy)]));
+      return onlyOne(await record([await newTask(draft, createdBy)]));
     },
-    createAll: async (drafts, createdBy) => record(drafts.map((draft) => newTask(draft, createdBy))),
+    createAll: async (drafts, createdBy) =>
+      record(await Promise.all(drafts.map((draft) => newTask(draft, createdBy)))),
     async refuseUnlessRoomFor(count) {
       const counts = await store.countByState();
       const unfinished = UNFINISHED.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
       if (unfinished + count > settings.maxUnfinished) throw tooMany();
     },
     async estimate(draft) {
-      const planned = plan(draft);
+      const planned = await plan(draft);
       const { layer, type } = planned.request;
       const earlier = await store.list({ layer, type, states: ['done'], limit: EARLIER_TASKS });
       return estimateTask(planned, earlier);

@@ -6,10 +6,12 @@ import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { countTiles } from '../domain/tile-rect.ts';
+import type { Pace } from '../lib/in-turns.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
+import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, isFinal, TASK_TYPES, type Task, type TaskRequest, type TaskType } from './task.ts';
@@ -18,11 +20,13 @@ import type { TaskDraft } from './task-draft.ts';
 import { spanCount, type TaskPlan } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
 
-type PlannedTask = ReturnType<typeof planTask>;
+type PlannedTask = Awaited<ReturnType<typeof planTask>>;
 
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
   readonly maxThreadCount: number;
+  /** Counting an area goes on by it; a unit is an edge looked at. */
+  readonly pace: Pace;
 }
 
 /** What the database can count. */
@@ -37,8 +41,8 @@ const DEFAULT_FAILURE_LIMIT = 1000;
 /** In tiles of the deepest zoom: what a point or a line is widened by, so that it lies in a tile. */
 const HAIR = 1e-6;
 
-/** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
-export function planTask(draft: TaskDraft, options: PlanOptions) {
+/** Fills in defaults, checks every name and number, and counts exactly, in turns. Touches no store and no network. */
+export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const bound = boundLayer(options, draft.layer);
   const type = typeOf(draft.type);
   const everyFormat = type === 'truncate' && draft.format === EVERY_FORMAT;
@@ -74,7 +78,8 @@ export function planTask(draft: TaskDraft, options: PlanOptions) {
       ? cutTruncatePlan(levels, geometry)
       : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
   const plan = draft.pages ? onlyPages(whole, draft.pages) : whole;
-  return { request, plan, tiles, cover, tilesTotal: countTotal(plan.levels, cover) };
+  const covered = await countLevels(plan.levels, cover, options.pace);
+  return { request, plan, tiles, covered, tilesTotal: totalOf(covered) };
 }
 
 function typeOf(type = 'seed'): TaskType {
@@ -185,8 +190,14 @@ function widened(bounds: Bounds, dx: number, dy: number): Bounds {
   };
 }
 
-function countTotal(levels: TaskPlan['levels'], cover: AreaCover | null): bigint {
-  const total = levels.reduce((sum, { z, rect }) => sum + countCovered(cover, z, rect), 0n);
+async function countLevels(levels: TaskPlan['levels'], cover: AreaCover | null, pace: Pace) {
+  const counts: bigint[] = [];
+  for (const { z, rect } of levels) counts.push(await countInTurns(cover, z, rect, pace));
+  return counts;
+}
+
+function totalOf(counts: readonly bigint[]): bigint {
+  const total = counts.reduce((sum, count) => sum + count, 0n);
   if (total === 0n) throw invalid('the request holds no tile of the layer.');
   if (total > MAX_TILES) throw invalid(`the request holds ${total} tiles, more than can be counted.`);
   return total;
@@ -258,24 +269,24 @@ const SAMPLED_PAGES = 256;
 
 /** What a planned task would cost, from what is stored of its tile set and how fast earlier tasks went. */
 export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
-  const { request, tiles, tilesTotal, plan } = planned;
+  const { request, tiles, tilesTotal } = planned;
   const known = { tiles: tilesTotal, seconds: secondsFor(tilesTotal, earlier) };
   if (request.type === 'truncate') return { ...known, metatiles: 0n, upstreamRequests: 0n, bytes: 0n };
-  const metatiles = countMetatiles(planned, plan);
+  const metatiles = countMetatiles(planned);
   const tileBytes = await averageTileBytes(tiles.bound.store, tiles.set);
   const bytes = tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes));
   return { ...known, metatiles, upstreamRequests: metatiles, bytes };
 }
 
 /** Exact for a rectangle; for an area in proportion to the tiles it covers. */
-function countMetatiles({ cover }: PlannedTask, { levels, stepColumns, stepRows }: TaskPlan): bigint {
+function countMetatiles({ plan, covered }: PlannedTask): bigint {
+  const { levels, stepColumns, stepRows } = plan;
   let total = 0n;
-  for (const { z, rect } of levels) {
+  for (const [index, { rect }] of levels.entries()) {
     const columns = spanCount(rect.minX, rect.maxX, stepColumns);
     const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
-    const tiles = countCovered(null, z, rect);
-    const covered = countCovered(cover, z, rect);
-    total += covered === 0n ? 0n : (whole * covered + tiles - 1n) / tiles;
+    const tiles = countTiles(rect);
+    total += (whole * (covered[index] ?? 0n) + tiles - 1n) / tiles;
   }
   return total;
 }

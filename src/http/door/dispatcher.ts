@@ -60,14 +60,11 @@ export function createDispatcher(options: DispatcherOptions) {
   let adminRequests = 0;
 
   const listener: RequestListener = (request, response) => {
-    try {
-      if (stopped) sayLast(request, response);
-      take(request, response);
-    } catch (error) {
-      // Thrown on, it would end the server.
-      log.error({ err: error }, 'A request could not be answered');
-      response.destroy();
-    }
+    const connection = connectionOf(request.socket);
+    if (stopped && connection.lastResponse) lastOnKept = performance.now();
+    connection.lastResponse = response;
+    if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, request, response);
+    else connection.beginInTurn(() => begin(take, request, response), limits.requestsPerConnection);
   };
 
   return {
@@ -81,16 +78,39 @@ export function createDispatcher(options: DispatcherOptions) {
     lastOnKeptConnection: () => lastOnKept,
   };
 
-  function sayLast({ socket }: IncomingMessage, response: ServerResponse): void {
-    response.shouldKeepAlive = false;
-    if (connectionOf(socket).lastResponse) lastOnKept = performance.now();
+  function begin(work: typeof take, request: IncomingMessage, response: ServerResponse): ServerResponse {
+    try {
+      if (stopped) response.shouldKeepAlive = false;
+      work(request, response);
+    } catch (error) {
+      // Thrown on, it would end the server.
+      log.error({ err: error }, 'A request could not be answered');
+      response.destroy();
+    }
+    return response;
+  }
+
+  function matchOf(request: IncomingMessage) {
+    requests += 1;
+    const match = router.match(request.method ?? '', request.url ?? '');
+    return { match, exchange: new Exchange(request, match, requests, options) };
+  }
+
+  function refuseCrowd(request: IncomingMessage, response: ServerResponse): void {
+    const { match, exchange } = matchOf(request);
+    const most = limits.requestsPerConnection + limits.waitingPerConnection;
+    const message = `At most ${most} requests of one connection may wait for answers; wait for some of them.`;
+    answerProblem(
+      response,
+      new HttpProblem('too-many-requests', message, ['Retry-After', '1']),
+      exchange,
+      match,
+    );
+    lingerOver(request);
   }
 
   function take(request: IncomingMessage, response: ServerResponse): void {
-    requests += 1;
-    const match = router.match(request.method ?? '', request.url ?? '');
-    const exchange = new Exchange(request, match, requests, options);
-    exchange.connection.lastResponse = response;
+    const { match, exchange } = matchOf(request);
     if (elsewhere?.takes(match, request.method ?? '')) {
       void forward(elsewhere, request, response, exchange, match);
       return;

@@ -1,6 +1,7 @@
 import { type Caller, mayWorkOn, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { remembered } from '../../lib/get-or-make.ts';
 import type { Headers } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
@@ -34,7 +35,7 @@ export type LayerScreen = (handler: Handler) => Handler;
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
     recovering(handler, async (error, exchange) => {
-      if (!isAboutUnknownLayer(error) || (await allLayers()).every(isOpen)) throw error;
+      if (!isAboutUnknownLayer(error) || areOpen(await allLayers())) throw error;
       exchange.audience = 'caller';
       throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
     });
@@ -50,17 +51,29 @@ export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
+/** Of a list that stays the same while the catalog does, found once. */
+export const areOpen = remembered((layers: readonly Layer[]) => layers.every(isOpen));
+
+const publicOf = remembered((layers: readonly Layer[]) => {
+  const open = layers.filter(isPublic);
+  return open.length === layers.length ? layers : open;
+});
+
+function isPublic(layer: Layer): boolean {
+  return layer.access === 'public';
+}
+
 /** Of a document about layers, which is asked for anew each time. */
 export function cacheControlOf(...layers: readonly Layer[]): Headers {
   return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }
 
 export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): Promise<readonly Layer[]> {
-  const isPublic = (layer: Layer) => layer.access === 'public';
-  if (all.every(isPublic)) return all;
+  if (publicOf(all) === all) return all;
   const caller = await exchange.identify();
   exchange.audience = caller ? 'caller' : 'varies';
-  return all.filter((layer) => isPublic(layer) || (caller !== null && mayLookAt(caller, layer)));
+  if (!caller) return publicOf(all);
+  return all.filter((layer) => isPublic(layer) || mayLookAt(caller, layer));
 }
 
 function mayLookAt(caller: Caller, layer: Layer): boolean {

@@ -108,3 +108,38 @@ describe('documents about many layers', () => {
     expect(headers['content-disposition']).toBe(`inline;filename=${service}-getcapabilities.xml`);
   });
 });
+
+describe('documents about what all layers have', () => {
+  it.each(['/ogc/tileMatrixSets', '/ogc/tileMatrixSets/EPSG:4326', '/ogc/conformance'])(
+    'go through the layers once for each version of the catalog: %s',
+    async (url) => {
+      let looks = 0;
+      const watched = layers.map((layer) => {
+        const { gridSubsets, formats, access } = layer;
+        const looked = <Value>(value: Value) => {
+          looks++;
+          return value;
+        };
+        return {
+          ...layer,
+          get gridSubsets() {
+            return looked(gridSubsets);
+          },
+          get formats() {
+            return looked(formats);
+          },
+          get access() {
+            return looked(access);
+          },
+        };
+      });
+      const { request } = createTestApp({ deps: { catalog: catalogOf(watched) } });
+      const { status, text } = await request('GET', url);
+      expect(status).toBe(200);
+      expect(looks).toBeGreaterThanOrEqual(MANY);
+      looks = 0;
+      expect((await request('GET', url)).text).toBe(text);
+      expect(looks).toBeLessThan(10);
+    },
+  );
+});

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createGzip } from 'node:zlib';
+import { createGunzip, createGzip } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { ServiceDescription } from '../../domain/service-description.ts';
@@ -15,7 +15,7 @@ import { escapeXml } from '../../lib/xml/write-xml.ts';
 import type { Html as Markup } from '../answer/html.ts';
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
-import { cacheControlOf, isOpen, visibleLayers } from '../door/layer-visibility.ts';
+import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 
 export interface LayerDocument {
@@ -38,6 +38,9 @@ const MOST_TEMPLATES = 4;
 const MOST_PACKED_BYTES = 16 * 1024 * 1024;
 const LEAST_TO_PACK = 8 * 1024;
 const MOST_WAITING_TO_PACK = 16;
+/** Bytes. Documents of this size are unpacked, on a thread, for callers that do not take gzip. */
+const LEAST_TO_UNPACK = 1024 * 1024;
+const UNPACKED_CHUNK = 256 * 1024;
 
 /**
  * Documents about layers: written once for each change, in pieces, and asked for anew each time. A layer that has
@@ -50,7 +53,8 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
 
   /** Null: it is sent as it is. */
   async function pack(exchange: Exchange, document: AddressedDocument): Promise<Buffer | null> {
-    if (document.bytes < LEAST_TO_PACK || !acceptsGzip(exchange.headers['accept-encoding'])) return null;
+    const least = takesPacked(exchange) ? LEAST_TO_PACK : LEAST_TO_UNPACK;
+    if (document.bytes < least) return null;
     const known = packed.get(document.id);
     if (known || places.full) return known;
     const packNow = async () => {
@@ -85,11 +89,14 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     }
     const typed = ['Content-Type', contentType, ...headers];
     const bytes = await pack(exchange, document);
-    if (bytes) return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
+    if (bytes && takesPacked(exchange)) {
+      return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
+    }
+    const length = ['Content-Length', String(document.bytes)];
+    if (bytes) return { status: 200, headers: [...typed, ...length], body: unpacked(bytes) };
     if (template.pieces.length === 1) {
       return { status: 200, headers: typed, body: await buffer(document.pieces()) };
     }
-    const length = ['Content-Length', String(document.bytes)];
     return { status: 200, headers: [...typed, ...length], body: inPieces(document) };
   }
 
@@ -99,7 +106,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
       async aboutAll(exchange) {
         const all = await roll();
         const template = await templateOf(await visibleLayers(exchange, all), serviceNow());
-        return await answer(exchange, document, template, all.every(isOpen));
+        return await answer(exchange, document, template, areOpen(all));
       },
       async about(exchange, layers) {
         const template = await writeTemplate(document.write, layers, serviceNow());
@@ -133,6 +140,17 @@ function createTemplateShelf(
 
 function sameLayers(a: readonly Layer[], b: readonly Layer[]): boolean {
   return a === b || (a.length === b.length && a.every((layer, i) => layer === b[i]));
+}
+
+function takesPacked({ headers }: Exchange): boolean {
+  return acceptsGzip(headers['accept-encoding']);
+}
+
+function unpacked(bytes: Buffer): Streamer {
+  return (response, signal) => {
+    const unpack = createGunzip({ chunkSize: UNPACKED_CHUNK });
+    pipeline(Readable.from([bytes]), unpack, response, { signal }).catch(() => response.destroy());
+  };
 }
 
 function inPieces(document: AddressedDocument): Streamer {

@@ -2,10 +2,11 @@ import { type Bounds, boundsAround } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
-import type { Layer, Legend } from '../../domain/layer.ts';
+import { everySubset, type Layer, type Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
+import { remembered } from '../../lib/get-or-make.ts';
 import { type Html as Markup, html as markup } from '../answer/html.ts';
 import { BASE } from './layer-documents.ts';
 
@@ -118,8 +119,22 @@ export function legendAddress({ name }: Layer, legend: Legend): Markup {
   return markup`${BASE}/service/wms?${query.toString()}`;
 }
 
-/** Each that any of the layers offers, once. */
-export function gridSetsOf(layers: readonly Layer[]): readonly GridSet[] {
-  const used = layers.flatMap(({ gridSubsets }) => gridSubsets.map(({ gridSet }) => gridSet));
-  return [...new Map(used.map((gridSet) => [gridSet.name, gridSet])).values()];
+/** Each that any of the layers offers, once. Found once for each list of layers. */
+export const gridSetsOf = remembered((layers: readonly Layer[]): readonly GridSet[] => [
+  ...namedGridSets(layers.map(({ gridSubsets }) => gridSubsets)).values(),
+]);
+
+/** By name, those for dense screens too. Found once for each list of layers. */
+export const everyGridSetOf = remembered((layers: readonly Layer[]) =>
+  namedGridSets(layers.map(everySubset)),
+);
+
+function namedGridSets(subsets: readonly (readonly GridSubset[])[]): ReadonlyMap<string, GridSet> {
+  return new Map(subsets.flatMap((some) => some.map(({ gridSet }) => [gridSet.name, gridSet])));
 }
+
+/** Of all their formats. Found once for each list of layers. */
+export const contentTypesOf = remembered(
+  (layers: readonly Layer[]): ReadonlySet<string> =>
+    new Set(layers.flatMap(({ formats }) => formats.map(({ contentType }) => contentType))),
+);

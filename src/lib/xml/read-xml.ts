@@ -36,10 +36,19 @@ export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElemen
 /** Characters that are read in one turn of the event loop, in a few milliseconds. */
 const PIECE = 32 * 1024;
 
+/** What becomes part of the tree in the place of an element that has been read; null: nothing. */
+export type KeepElement = (element: XmlElement, parent: XmlElement) => XmlElement | null;
+
+const keepAll: KeepElement = (element) => element;
+
 /** As `readXml`, for documents of megabytes: others have their turn in between. */
-export async function readLongXml(text: string, limits: XmlLimits): Promise<XmlElement> {
+export async function readLongXml(
+  text: string,
+  limits: XmlLimits,
+  keep: KeepElement = keepAll,
+): Promise<XmlElement> {
   checkLength(text, limits);
-  const reader = new TreeReader(limits);
+  const reader = new TreeReader(limits, keep);
   for (let at = 0; at < text.length; at += PIECE) {
     reader.read(text.slice(at, at + PIECE));
     await nextTurn();
@@ -56,12 +65,14 @@ class TreeReader {
   readonly #parser = new SaxesParser<{ xmlns: false }>({ xmlns: false });
   readonly #open: OpenElement[] = [];
   readonly #limits: XmlLimits;
+  readonly #keep: KeepElement;
   #elements = 0;
   #attributes = 0;
   #root: XmlElement | null = null;
 
-  constructor(limits: XmlLimits) {
+  constructor(limits: XmlLimits, keep: KeepElement = keepAll) {
     this.#limits = limits;
+    this.#keep = keep;
     this.#parser.on('error', (error) => this.#refuse(error.message.replace(/^\d+:\d+: /, '')));
     this.#parser.on('doctype', () => {
       if (!limits.doctype) this.#refuse('a document type (DOCTYPE) is not allowed');
@@ -108,7 +119,8 @@ class TreeReader {
     const element = this.#open.pop();
     if (!element) return;
     const parent = this.#open.at(-1);
-    if (parent) parent.children.push(element);
+    const kept = parent && this.#keep(element, parent);
+    if (kept) parent.children.push(kept);
     if (!parent) this.#root = element;
   }
 

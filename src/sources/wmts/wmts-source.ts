@@ -7,19 +7,14 @@ import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { SourceTools } from '../upstream/upstream-client.ts';
-import {
-  matchTile,
-  readWmtsCapabilities,
-  type WmtsCapabilities,
-  type WmtsLayer,
-} from '../wmts-capabilities.ts';
+import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
 /** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
 export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: SourceTools): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
-  const capabilities = keepCapabilities(clock, () =>
+  const capabilities = keepCapabilities(clock, options.layer, () =>
     life.during(new AbortController().signal, async (signal) => {
       const url = capabilitiesUrl(options);
       return (await upstream.get({ url, ...manners, priority: 'interactive', signal })).bytes;
@@ -143,7 +138,7 @@ const RENEW_AFTER_MS = 60 * 60 * 1000;
  * Reads the capabilities when they are first needed, once for all who wait. What was read stays in use while it is
  * renewed, also when that fails.
  */
-function keepCapabilities(clock: Clock, load: () => Promise<Buffer>) {
+function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffer>) {
   let known: WmtsCapabilities | null = null;
   let readAt = 0;
   let reading: Promise<WmtsCapabilities> | null = null;
@@ -152,7 +147,7 @@ function keepCapabilities(clock: Clock, load: () => Promise<Buffer>) {
     readAt = clock.monotonic();
     const bytes = await load();
     try {
-      known = readWmtsCapabilities(bytes);
+      known = await readWmtsLayer(bytes, layer);
       return known;
     } catch (cause) {
       const message = 'The capabilities of the map source cannot be read.';

@@ -2,7 +2,7 @@ import { invalid, shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { readKvp } from '../kvp.ts';
-import { geographicExtent, stylesOf, titleOf } from '../layer-facts.ts';
+import { contentTypesOf, geographicExtent, stylesOf, titleOf } from '../layer-facts.ts';
 import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
 import { CRS84, collectionUrl, formatsOf, type OgcCrsNames, tilesetsUrl } from './tilesets.ts';
 
@@ -142,7 +142,7 @@ const ENCODINGS: readonly (readonly [contentType: string, name: string])[] = [
 ];
 
 export function describeConformance(root: string, layers: readonly Layer[]): object {
-  const offered = new Set(layers.flatMap(({ formats }) => formats.map(({ contentType }) => contentType)));
+  const offered = contentTypesOf(layers);
   const encodings = ENCODINGS.filter(([contentType]) => offered.has(contentType));
   return {
     conformsTo: [...CLASSES, ...encodings.map(([, name]) => `${TILES}/${name}`)],

@@ -1,13 +1,13 @@
 import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
-import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import { isOpen, visibleLayers } from '../../door/layer-visibility.ts';
+import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
+import { areOpen, isOpen, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
-import { gridSetsOf, stylesOf } from '../layer-facts.ts';
+import { everyGridSetOf, gridSetsOf, stylesOf } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
 import { layerFor } from '../tiles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
@@ -63,7 +63,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     add(path, summary, async (exchange) => {
       const all = await roll();
       const shown = await visibleLayers(exchange, all);
-      const personal = !all.every(isOpen);
+      const personal = !areOpen(all);
       return answer(exchange, { ...describe(rootOf(exchange), shown, exchange), personal });
     });
   }
@@ -151,10 +151,8 @@ function rootOf(exchange: Exchange): string {
 }
 
 function gridSetNamed(layers: readonly Layer[], name: string): GridSet {
-  const gridSets = layers.flatMap(everySubset).map(({ gridSet }) => gridSet);
-  const found =
-    gridSets.find((gridSet) => gridSet.name === name) ??
-    gridSets.find(({ aliases }) => aliases.includes(name));
+  const gridSets = everyGridSetOf(layers);
+  const found = gridSets.get(name) ?? [...gridSets.values()].find(({ aliases }) => aliases.includes(name));
   if (found) return found;
   throw new HttpProblem('path-unknown', `There is no tile matrix set ${shortened(name)}.`);
 }

@@ -1,0 +1,132 @@
+import type { Database, Statements } from '../db/database.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+
+interface ParameterSetsOptions {
+  readonly database: Database;
+  readonly events: TileEvents;
+  readonly clock: Clock;
+  /** Of one layer. */
+  readonly most: number;
+}
+
+type ListedStore = Pick<TileStore, 'tileSets'>;
+
+/** Milliseconds. */
+const KNOWN_FOR = 60_000;
+/** Milliseconds between looks into the store while a layer has as many sets as it may have. */
+const FULL_FOR = 5000;
+/** Milliseconds that an admitted set may take until its first tile is stored. */
+const GRACE = 5 * 60_000;
+
+interface KnownSets {
+  readonly ids: Set<string>;
+  readonly readAt: number;
+  isFull: boolean;
+}
+
+export type ParameterSets = ReturnType<typeof openParameterSets>;
+
+/**
+ * Bounds how many combinations of parameter values are stored of a layer. Each is recorded under a lock of the database before
+ * its first tile is stored, so that all processes and nodes count the same; those without tiles in the store lose their place.
+ */
+export function openParameterSets({ database, events, clock, most }: ParameterSetsOptions) {
+  const layers = new Map<string, KnownSets>();
+  const reading = new Map<string, Promise<KnownSets>>();
+  const droppedAt = new Map<string, number>();
+  const unsubscribe = events.subscribe((event) => {
+    if (event.type !== 'layer-dropped') return;
+    layers.delete(event.layer);
+    droppedAt.set(event.layer, event.at);
+  });
+
+  async function read(layer: string, store: ListedStore): Promise<KnownSets> {
+    const stored = new Set<string>();
+    for await (const { parametersId } of store.tileSets(layer))
+      if (parametersId !== null) stored.add(parametersId);
+    const before = Math.max(clock.now() - GRACE, droppedAt.get(layer) ?? 0);
+    const ids = await database.transaction('parameter-sets', (query) =>
+      reconcile(query, layer, stored, before, clock.now()),
+    );
+    const known = { ids, readAt: clock.monotonic(), isFull: ids.size >= most };
+    layers.set(layer, known);
+    return known;
+  }
+
+  /** Once for all who wait for it. */
+  function readOnce(layer: string, store: ListedStore): Promise<KnownSets> {
+    return getOrMake(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
+  }
+
+  async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {
+    const taken = await database.transaction('parameter-sets', (query) =>
+      insertWithin(query, { layer, id, noted_at: clock.now() }, most),
+    );
+    if (taken) known.ids.add(id);
+    known.isFull = !taken;
+    return taken;
+  }
+
+  /** Whether tiles of the set may be stored; a new one has its place afterwards. */
+  async function admit({ layer, parametersId }: TileSetKey, store: ListedStore): Promise<boolean> {
+    if (parametersId === null) return true;
+    let known = layers.get(layer);
+    const age = known ? clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY;
+    if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await readOnce(layer, store);
+    if (known.ids.has(parametersId)) return true;
+    return known.isFull ? false : take(layer, parametersId, known);
+  }
+
+  return {
+    admit,
+    /** Throws `too-many-parameter-sets`. */
+    async require(set: TileSetKey, store: ListedStore): Promise<void> {
+      if (await admit(set, store)) return;
+      throw new TilewardenError(
+        'too-many-parameter-sets',
+        `Layer ${set.layer} has tiles of ${most} combinations of parameters, as many as maxParameterSets allows; truncate some, or raise the setting.`,
+      );
+    },
+    close: async (): Promise<void> => unsubscribe(),
+  };
+}
+
+/** Adds sets that are stored and removes those that are not, unless they were recorded after `before`. */
+async function reconcile(
+  query: Statements,
+  layer: string,
+  stored: ReadonlySet<string>,
+  before: number,
+  now: number,
+): Promise<Set<string>> {
+  const rows = await query.selectFrom('parameter_sets').selectAll().where('layer', '=', layer).execute();
+  const ids = new Set(rows.map(({ id }) => id));
+  for (const { id, noted_at } of rows) {
+    if (stored.has(id) || noted_at > before) continue;
+    await query.deleteFrom('parameter_sets').where('layer', '=', layer).where('id', '=', id).execute();
+    ids.delete(id);
+  }
+  for (const id of stored) {
+    if (ids.has(id)) continue;
+    await query.insertInto('parameter_sets').values({ layer, id, noted_at: now }).execute();
+    ids.add(id);
+  }
+  return ids;
+}
+
+async function insertWithin(
+  query: Statements,
+  row: { readonly layer: string; readonly id: string; readonly noted_at: number },
+  most: number,
+): Promise<boolean> {
+  const rows = await query.selectFrom('parameter_sets').select('id').where('layer', '=', row.layer).execute();
+  if (rows.some(({ id }) => id === row.id)) return true;
+  if (rows.length >= most) return false;
+  await query.insertInto('parameter_sets').values(row).execute();
+  return true;
+}
