@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Caller } from '../access/caller.ts';
+import { accountOf, type Caller } from '../access/caller.ts';
+import type { TaskAuthor } from '../tasks/task-author.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Access } from './door/access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
@@ -182,4 +183,11 @@ export function idIn({ params: { id = '' } }: Exchange): number {
 
 export function callerName(exchange: Exchange): string {
   return exchange.caller?.name ?? 'nobody';
+}
+
+/** For what the caller starts. */
+export function authorIn(exchange: Exchange): TaskAuthor {
+  const { caller } = exchange;
+  const name = callerName(exchange);
+  return { name, account: accountOf(caller ?? { name }), unlimited: caller?.role === 'admin' };
 }

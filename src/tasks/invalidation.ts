@@ -19,6 +19,7 @@ import {
 } from './mass-truncation-selection.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { Task } from './task.ts';
+import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
@@ -114,7 +115,7 @@ export function createInvalidation(options: InvalidationOptions) {
   async function invalidate(
     name: string,
     selection: TruncationSelection,
-    renew: { readonly createdBy: string } | null,
+    renew: TaskAuthor | null,
   ): Promise<InvalidationResult> {
     const { layer, store } = boundLayer(catalog, name);
     const seen: MarkedSet[] = [];
@@ -125,10 +126,10 @@ export function createInvalidation(options: InvalidationOptions) {
       .filter(({ selected }) => selected.tiles > 0)
       .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
     const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
-    await tasks.refuseUnlessRoomFor(renewals.length);
+    if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
     await store.raiseGeneration(layer.name, placesToRaise(layer, selection));
     for (const { selected } of seen) await mark(store, layer, selected.set, selection);
-    const started = renew ? await tasks.createAll(renewals, renew.createdBy) : [];
+    const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }
 
