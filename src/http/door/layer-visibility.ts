@@ -63,7 +63,7 @@ export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): 
   return all.filter((layer) => isPublic(layer) || (caller !== null && mayLookAt(caller, layer)));
 }
 
-function mayLookAt(caller: Caller, layer: Layer): boolean {
+export function mayLookAt(caller: Caller, layer: Layer): boolean {
   const { access, name } = layer;
   const needed = access === 'public' || access === 'authenticated' ? 'viewer' : access;
   return roleSuffices(caller.role, needed) && mayWorkOn(caller, name);
