@@ -11,8 +11,8 @@ import { type Handler, recovering } from '../route.ts';
  * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
  */
 export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
-  if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
   await refuseOthers(exchange, layer);
+  if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
 /** For administration, which disabled layers are open to as well. */
