@@ -8,7 +8,7 @@ export interface Caller {
   readonly via: 'password' | 'session' | 'token' | 'machine';
   /** Of a token: the user who made it. */
   readonly owner?: string;
-  /** Of a token: names of tokens are not unique. */
+  /** Of a token: its name is not unique. */
   readonly tokenId?: number;
 }
 
