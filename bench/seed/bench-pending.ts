@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
+import { author } from '../../test/fixtures/author.ts';
 import { openTaskHouse } from '../../test/fixtures/task-house.ts';
 
 const TASKS = 1000;
@@ -26,12 +27,12 @@ const house = await openTaskHouse({
 // The one task that runs waits for its upstream, so that all of them stay where they are.
 house.road.source.answer = ({ signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-const first = await house.service.create({ layer: 'roads' }, 'bench');
+const first = await house.service.create({ layer: 'roads' }, author('bench'));
 const before = memory();
 const times: number[] = [];
 for (let i = 1; i < TASKS; i++) {
   const began = performance.now();
-  await house.service.create({ layer: 'roads', threadCount: 8 }, 'bench');
+  await house.service.create({ layer: 'roads', threadCount: 8 }, author('bench'));
   times.push(performance.now() - began);
 }
 const began = performance.now();

@@ -152,8 +152,8 @@ export class Authenticator {
       return null;
     }
     this.#markUsed(token);
-    const { name, role, layers, createdBy: owner } = token;
-    return { name: `token:${name}`, role, layers, via: 'token', owner };
+    const { id: tokenId, name, role, layers, createdBy: owner } = token;
+    return { name: `token:${name}`, role, layers, via: 'token', owner, tokenId };
   }
 
   async #bySession(secret: string): Promise<Caller | null> {

@@ -8,6 +8,13 @@ export interface Caller {
   readonly via: 'password' | 'session' | 'token' | 'machine';
   /** Of a token: the user who made it. */
   readonly owner?: string;
+  /** Of a token: its name is not unique. */
+  readonly tokenId?: number;
+}
+
+/** Identifies the account: unlike names, never that of another user or token. */
+export function accountOf({ name, tokenId }: Pick<Caller, 'name' | 'tokenId'>): string {
+  return tokenId === undefined ? `user:${name}` : `token:${tokenId}`;
 }
 
 export function mayWorkOn(caller: Pick<Caller, 'layers'>, layer: string): boolean {

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/e2e/server.ts';
+import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { type FaultProxy, openFaultProxy } from '../../test/fixtures/fault-proxy.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
@@ -86,7 +87,7 @@ describe('an export of a node', needs('s3'), () => {
     });
     whenOver(() => exports.close());
     const start = () =>
-      exports.start({ layer: name, type: 'mbtiles', gridSet: 'EPSG:900913', zoomStop: 3 }, 'admin');
+      exports.start({ layer: name, type: 'mbtiles', gridSet: 'EPSG:900913', zoomStop: 3 }, author('admin'));
     return { exports, start, s3, way, folder, said };
   }
 

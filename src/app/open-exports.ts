@@ -189,7 +189,7 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       };
     },
 
-    async start({ type, ...order }, createdBy) {
+    async start({ type, ...order }, { name: createdBy, unlimited }) {
       const { set, content, storeName } = exportedLayer(catalog, order);
       writerFor(join(folder, `export.${type}`), content);
       const { layer, gridSet, format } = set;
@@ -200,7 +200,8 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       const place = { zoomStart, zoomStop, bounds, ...withoutAbsent({ area, areaCrs }) };
       const what = { layer, type, gridSet, format, parameters, ...place };
       const id = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
-      return documentOf(await book.add(id, storeName, { ...what, createdBy, createdAt: now() }));
+      const limited = unlimited ? null : { createdBy };
+      return documentOf(await book.add(id, storeName, { ...what, createdBy, createdAt: now() }, limited));
     },
 
     async remove(id) {

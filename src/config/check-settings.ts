@@ -37,6 +37,13 @@ export function checkSettings(document: SettingsDocument) {
     names.add(given.name);
     problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
   }
+  if (!document.access.enabled && document.server.trustedProxies.length > 0) {
+    problems.push({
+      path: ['server', 'trustedProxies'],
+      message:
+        'cannot be used without accounts (--no-auth, access.enabled: false): every client of the proxy would be an administrator. Use accounts, or remove trustedProxies and the proxy',
+    });
+  }
   const schedules = document.layers.flatMap(({ name, schedules }) =>
     schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
   );

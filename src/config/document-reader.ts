@@ -35,8 +35,19 @@ export function createDocumentReader({
   };
 }
 
-/** A hidden value that comes back stands for what was hidden in its place. */
+/**
+ * A hidden value that comes back stands for what was hidden in its place. Not beside an address of another server: the
+ * secret would be sent there. Throws `request-invalid`.
+ */
 function restoreSecrets(document: unknown, former: unknown): unknown {
+  if (isRecord(document) && isRecord(former) && namesOtherServer(document.url, former.url)) {
+    if (JSON.stringify(document).includes(MASK)) {
+      throw invalid(
+        `url names another server than before. A hidden value (${MASK}) stands for the secret of the former one and is not sent elsewhere: give the password, token or headers again.`,
+      );
+    }
+    return document;
+  }
   if (document === MASK && typeof former === 'string') return former;
   if (typeof document === 'string' && typeof former === 'string' && document.includes(MASK)) {
     return maskSecrets(former, NO_PATHS) === document ? former : document;
@@ -50,6 +61,28 @@ function restoreSecrets(document: unknown, former: unknown): unknown {
   const before = isRecord(former) ? former : {};
   return Object.fromEntries(
     Object.entries(document).map(([key, item]) => [key, restoreSecrets(item, before[key])]),
+  );
+}
+
+function namesOtherServer(url: unknown, former: unknown): boolean {
+  const known = originsIn(former);
+  return originsIn(url).some((origin) => !known.includes(origin));
+}
+
+function originsIn(url: unknown): readonly string[] {
+  return [url]
+    .flat()
+    .filter((one) => one !== undefined)
+    .map(originOf);
+}
+
+/** `{s}` in a host counts as it is written. */
+function originOf(url: unknown): string {
+  return (
+    /^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#]*/i
+      .exec(String(url))?.[0]
+      .replace(/\/\/.*@/, '//')
+      .toLowerCase() ?? String(url)
   );
 }
 

@@ -296,6 +296,23 @@ layers:
     source: { type: xyz, url: 'http://tiles.test/{z}/{x}/{y}.png?token=OPEN-SESAME' }
 `;
 
+  it.each(['postgres//u:OPEN-SESAME@db/tiles', 'postgres:/u:OPEN/SESAME@db', 'http://u:OPEN-SESAME@db'])(
+    'a malformed database address is reported without its password: %s',
+    (database) => {
+      const problems = problemsOf(`database: ${database}`).join();
+      expect(problems).toContain('must be a postgres:// URL');
+      expect(problems).not.toMatch(/OPEN|SESAME/);
+    },
+  );
+
+  it('trustedProxies without accounts is refused, with what to do', () => {
+    const yaml = 'server: { trustedProxies: [127.0.0.1] }';
+    expect(problemsOf(yaml)).toEqual([]);
+    expect(problemsOf(yaml, { flags: { 'no-auth': 'true' } }).join()).toMatch(
+      /trustedProxies cannot be used without accounts .* Use accounts, or remove trustedProxies/,
+    );
+  });
+
   it('is not shown, wherever it stands', () => {
     const { shown } = load(SECRETS);
     expect(JSON.stringify(shown)).toContain('http://maps.test/wms?map=a&api_key=********');

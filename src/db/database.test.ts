@@ -78,6 +78,40 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     });
   });
 
+  it('gives keys of tasks that an earlier version made to their accounts and to schedules', async () => {
+    const location = await places[dialect]();
+    const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0005');
+    const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
+    const rest =
+      'event_id, state, layer, type, request, plan, thread_count, weight, express, fair_time, piece_count, next_piece, tiles_total, tiles_processed, made, present, removed, blank, failed, bytes, upstream_requests, failures, error_samples, created_at';
+    const values =
+      "0, 'done', 'a', 'seed', '{}', '{}', 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, '[]', 0";
+    for (const [by, key] of [
+      ['schedule nightly', 'schedule-1-7'],
+      ['mary', 'deploy'],
+    ]) {
+      await old.transaction(null, (query) =>
+        sql
+          .raw(
+            `insert into tasks (created_by, idempotency_key, ${rest}) values ('${by}', '${key}', ${values})`,
+          )
+          .execute(query),
+      );
+    }
+    await old.close();
+    const database = await openDatabase({ location, ...quiet });
+    const rows = await database.query
+      .selectFrom('tasks')
+      .select(['account', 'idempotency_key', 'key_digest'])
+      .orderBy('id')
+      .execute();
+    await database.close();
+    expect(rows).toEqual([
+      { account: 'schedule', idempotency_key: 'schedule-1-7', key_digest: null },
+      { account: 'user:mary', idempotency_key: 'deploy', key_digest: null },
+    ]);
+  });
+
   it('leaves nothing behind of a migration that fails half-way', () =>
     withDatabase(async (database, location) => {
       const before = await carriedOut(database);

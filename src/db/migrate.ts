@@ -6,6 +6,7 @@ import { createPacks } from './migrations/0002-create-packs.ts';
 import { shareNews } from './migrations/0003-share-news.ts';
 import { shareExports } from './migrations/0004-share-exports.ts';
 import { countParameterSets } from './migrations/0005-count-parameter-sets.ts';
+import { separateTaskKeys } from './migrations/0006-separate-task-keys.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -18,6 +19,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0003-share-news': shareNews(dialect),
     '0004-share-exports': shareExports(dialect),
     '0005-count-parameter-sets': countParameterSets(dialect),
+    '0006-separate-task-keys': separateTaskKeys(),
   };
 }
 

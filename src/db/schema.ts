@@ -55,6 +55,10 @@ export interface Schema {
     started_at: number | null;
     ended_at: number | null;
     idempotency_key: string | null;
+    /** `TaskAuthor.account`; keys are unique within it. */
+    account: string | null;
+    /** Of the request that the key was first used for; null: of any. */
+    key_digest: string | null;
   };
   /** Pieces in flight, and pieces handed back before their end. */
   task_leases: {

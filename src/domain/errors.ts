@@ -14,6 +14,8 @@ export type ErrorCode =
   | 'request-invalid'
   /** As many tasks as may wait are waiting. */
   | 'too-many-tasks'
+  /** The idempotency key belongs to another request. */
+  | 'key-reused'
   | 'config-invalid'
   /** The source could not be reached, or answered that it cannot serve now. */
   | 'source-unavailable'

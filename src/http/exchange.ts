@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Caller } from '../access/caller.ts';
+import { accountOf, type Caller } from '../access/caller.ts';
+import { hideKeys } from '../lib/hide-secrets.ts';
+import type { TaskAuthor } from '../tasks/task-author.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Access } from './door/access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
@@ -209,4 +211,16 @@ export function idIn({ params: { id = '' } }: Exchange): number {
 
 export function callerName(exchange: Exchange): string {
   return exchange.caller?.name ?? 'nobody';
+}
+
+/** A document that names addresses of map servers, as the caller may see it. */
+export function shownTo<Document>({ caller }: Exchange, document: Document): Document {
+  return caller?.role === 'admin' ? document : (hideKeys(document) as Document);
+}
+
+/** For what the caller starts. */
+export function authorIn(exchange: Exchange): TaskAuthor {
+  const { caller } = exchange;
+  const name = callerName(exchange);
+  return { name, account: accountOf(caller ?? { name }), unlimited: caller?.role === 'admin' };
 }

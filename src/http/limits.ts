@@ -12,6 +12,8 @@ export const DEFAULT_LIMITS = {
   requestTimeout: 10_000,
   /** How long a connection may make no progress at all: between requests, or because the caller does not read. */
   idleTimeout: 120_000,
+  /** How long a caller that has ended its side of the connection is waited for: it may have gone away. */
+  halfClosedTimeout: 5_000,
   /** How often slow connections are looked for. */
   connectionsCheckingInterval: 1_000,
   /** Fewer where the process may open few files. */

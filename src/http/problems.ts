@@ -46,6 +46,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'too-many-parameter-sets': 409,
   'entry-conflict': 409,
   'entry-read-only': 409,
+  'key-reused': 409,
   'entry-changed': 412,
   'attempts-throttled': 429,
   'too-many-tasks': 429,

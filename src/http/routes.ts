@@ -25,6 +25,7 @@ import { boundsRoutes, filterUpdateRoutes, restLayerRoutes } from './rest/layers
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { reloadRoutes } from './rest/reload.ts';
 import { blobStoreRoutes, globalRoutes, statisticsRoutes } from './rest/resources.ts';
+import { restIndexRoutes } from './rest/rest-index.ts';
 import { seedRoutes } from './rest/seed.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
@@ -97,6 +98,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
 function restRoutes(deps: RouteDeps): readonly Route[] {
   const { rest, traffic, metrics } = deps;
   return [
+    ...restIndexRoutes(),
     ...restLayerRoutes(deps),
     ...restGridSetRoutes(deps),
     ...blobStoreRoutes(rest.stores),

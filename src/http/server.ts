@@ -115,11 +115,30 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
   const server = tls
     ? createTlsServer(secure, listener)
     : createServer({ ...options, ServerResponse: WholeResponse }, listener);
+  if (!tls) answerHalfClosed(server, limits.halfClosedTimeout);
   server.setTimeout(limits.idleTimeout);
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
   server.on('drop', makeRoom(server));
   server.on('clientError', answerBrokenConnection);
   return server;
+}
+
+/**
+ * A client that ends its side after its request still gets its answer. One that has gone away looks the same, so work for
+ * it is given up when no answer has begun after a while.
+ */
+function answerHalfClosed(server: Server, patience: number): void {
+  // Not in the types of Node.js.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', (socket: Socket) => {
+    socket.once('end', () => {
+      const giveUp = () => {
+        if (!connectionOf(socket).lastResponse?.headersSent) socket.destroy();
+      };
+      const timer = setTimeout(giveUp, patience);
+      socket.once('close', () => clearTimeout(timer));
+    });
+  });
 }
 
 /** When there is no place for a newcomer, connections that only wait for the next request give up theirs. */

@@ -151,6 +151,9 @@ function butGot(value: unknown, { object, nothing }: IssueWords): string {
   if (value === null) return `, got ${nothing}`;
   if (Array.isArray(value)) return ', got a list';
   if (typeof value === 'object') return `, got ${object}`;
+  // A malformed address may hold a password at any place.
+  if (typeof value === 'string' && value.includes('@'))
+    return '; the value is not shown, it may hold a password';
   const text = JSON.stringify(value);
   return `, got ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }

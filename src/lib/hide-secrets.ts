@@ -13,3 +13,57 @@ export function isSecretName(name: string): boolean {
 export function hideSecrets(text: string, mask = '***'): string {
   return text.replace(CREDENTIALS, `$1:${mask}@`).replace(NAMED, `$1${mask}`);
 }
+
+const ADDRESS = /https?:\/\/[^\s"'<>]+/gi;
+/** Query values that say what is asked for, never who asks. */
+const PLAIN_NAMES = new Set(
+  'map service version request layers layer styles style query_layers format info_format infoformat srs crs bbox width height transparent bgcolor exceptions tiled tilematrixset tilematrix tilerow tilecol x y z i j time elevation'.split(
+    ' ',
+  ),
+);
+/** Long, and no word: what keys in paths look like. */
+const OPAQUE = /^(?=.*\d)[\w~-]{16,}$|^[\w~-]{32,}$/;
+const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions']);
+
+/**
+ * A document as readers other than administrators see it. Which names a map server gives its credentials cannot be known
+ * (`app_code`, `ticket`), so addresses keep only query values of a list, and no long opaque segment of a path.
+ */
+export function hideKeys(document: unknown, mask = '***'): unknown {
+  if (typeof document === 'string') {
+    return document.replace(ADDRESS, (address) => hideKeysIn(address, mask));
+  }
+  if (Array.isArray(document)) return document.map((item) => hideKeys(item, mask));
+  if (document === null || typeof document !== 'object') return document;
+  return Object.fromEntries(
+    Object.entries(document).map(([key, value]) => [
+      key,
+      NAMED_OPTIONS.has(key) ? hideOptions(value, mask) : hideKeys(value, mask),
+    ]),
+  );
+}
+
+function hideOptions(options: unknown, mask: string): unknown {
+  if (options === null || typeof options !== 'object') return options;
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      PLAIN_NAMES.has(name.toLowerCase()) ? value : mask,
+    ]),
+  );
+}
+
+function hideKeysIn(address: string, mask: string): string {
+  const [, host = '', path = '', query = null] =
+    /^(https?:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
+  const isOpaque = (segment: string) => segment.split('.').some((part) => OPAQUE.test(part));
+  const segments = path.split('/').map((segment) => (isOpaque(segment) ? mask : segment));
+  const start = host.replace(/\/\/[^/]*@/, '//') + segments.join('/');
+  if (query === null) return start;
+  const pairs = query.split('&').map((pair) => {
+    const [name = '', value] = pair.split(/=(.*)/s, 2);
+    if (PLAIN_NAMES.has(name.toLowerCase()) || pair === '' || /^\{\w+\}$/.test(value ?? '')) return pair;
+    return value === undefined ? mask : `${name}=${mask}`;
+  });
+  return `${start}?${pairs.join('&')}`;
+}

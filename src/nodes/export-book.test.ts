@@ -19,7 +19,7 @@ async function openBook(dialect: keyof typeof LOCATIONS) {
   const location = await LOCATIONS[dialect]();
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
   whenOver(() => database.close());
-  return createExportBook<{ readonly layer: string }>(database);
+  return createExportBook<{ readonly layer: string; readonly createdBy?: string }>(database);
 }
 
 const DONE = { state: 'done', tiles: 1, expected: 1, bytes: 9, reason: null, endedAt: 'now' } as const;
@@ -70,5 +70,14 @@ describe.each(['sqlite', 'postgres'] as const)('exports in %s', (dialect) => {
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
     expect(await book.list()).toHaveLength(20);
     await expect(book.add('one more', 'default', { layer: 'roads' })).rejects.toThrow('delete one first');
+  });
+
+  it('exports of one limited account are 10 at most, and others have room beside them', async () => {
+    const book = await openBook(dialect);
+    const add = (createdBy: string, n: number) =>
+      book.add(`${createdBy}-${n}`, 'default', { layer: 'roads', createdBy }, { createdBy });
+    for (let n = 0; n < 10; n++) await add('mary', n);
+    await expect(add('mary', 10)).rejects.toThrow('mary has 10 exports already');
+    await expect(add('otto', 0)).resolves.toMatchObject({ id: 'otto-0' });
   });
 });

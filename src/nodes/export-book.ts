@@ -20,6 +20,8 @@ export interface BookedExport<What> extends Pick<RowOf<'exports'>, 'id' | 'run' 
 
 const EXPORTS = 'exports';
 const MOST = 20;
+/** Of one account that is no administrator. */
+const MAX_OF_ONE = 10;
 /** Milliseconds after which whoever performs an export and says nothing is taken to be gone. */
 export const EXPORT_LEASE = 15_000;
 const WAITING: ExportState = {
@@ -45,15 +47,18 @@ export function createExportBook<What>(database: Database) {
       });
     },
 
-    /** One that is not over stays as it is, and is answered. */
-    async add(id: string, store: string, what: What): Promise<BookedExport<What>> {
+    /** One that is not over stays as it is, and is returned. `limited`: whose exports must leave room for others. */
+    async add(
+      id: string,
+      store: string,
+      what: What,
+      limited: { readonly createdBy: string } | null = null,
+    ): Promise<BookedExport<What>> {
       const row = await database.transaction(EXPORTS, async (query) => {
         const rows = await query.selectFrom('exports').selectAll().execute();
         const known = rows.find((row) => row.id === id);
         if (known && known.expires_at !== null) return known;
-        if (!known && rows.length >= MOST) {
-          throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
-        }
+        if (!known) refuseUnlessRoom(rows, limited);
         const [document, progress] = [JSON.stringify(what), JSON.stringify(WAITING)];
         const run = await nextToken(query);
         const made = { id, run, store, document, progress, token: null, expires_at: 0 };
@@ -121,4 +126,19 @@ export function createExportBook<What>(database: Database) {
   function read({ document, progress, ...row }: RowOf<'exports'>): BookedExport<What> {
     return { ...row, what: JSON.parse(document), progress: JSON.parse(progress) };
   }
+}
+
+function refuseUnlessRoom(
+  rows: readonly RowOf<'exports'>[],
+  limited: { readonly createdBy: string } | null,
+): void {
+  if (rows.length >= MOST) {
+    throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
+  }
+  const isOwn = ({ document }: RowOf<'exports'>) => JSON.parse(document).createdBy === limited?.createdBy;
+  if (!limited || rows.filter(isOwn).length < MAX_OF_ONE) return;
+  throw new TilewardenError(
+    'entry-conflict',
+    `${limited.createdBy} has ${MAX_OF_ONE} exports already, as many as one account that is no administrator may; delete one first.`,
+  );
 }

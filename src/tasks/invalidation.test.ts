@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
 import { pageOf } from '../domain/tile-key.ts';
 
@@ -10,7 +11,7 @@ async function seededHouse({
   ...options
 }: TaskHouseOptions & { readonly zoomStop?: number } = {}): Promise<TaskHouse> {
   house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 } }, ...options });
-  const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop }, 'tester');
+  const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop }, author('tester'));
   await house.ended(seeded.id);
   return house;
 }
@@ -59,11 +60,11 @@ describe('telling that the map has changed', () => {
       tasks: { maxUnfinished: 2 },
       usesOf: ({ z }) => (z === 3 ? 9 : 0),
     });
-    const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, 'tester');
+    const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, author('tester'));
     await service.pause(waiting.id);
     expect(await outcome(3, 0, 0)).toBe('HIT');
     const generation = await road.store.generation('roads');
-    const renewal = invalidation.invalidate('roads', {}, { createdBy: 'tester' });
+    const renewal = invalidation.invalidate('roads', {}, author('tester'));
     await expect(renewal).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(3, 0, 0)).toBe('HIT');
     expect(await road.store.generation('roads')).toBe(generation);
@@ -75,7 +76,7 @@ describe('telling that the map has changed', () => {
     await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });
     road.source.version = 2;
     const before = road.source.requests.length;
-    const { tasks } = await invalidation.invalidate('roads', { zoomStart: 3 }, { createdBy: 'tester' });
+    const { tasks } = await invalidation.invalidate('roads', { zoomStart: 3 }, author('tester'));
     expect(tasks).toHaveLength(1);
     const done = await house.ended(tasks[0]?.id ?? 0);
     expect(done).toMatchObject({ state: 'done', tilesTotal: 64n, tilesProcessed: 64n });
@@ -101,7 +102,7 @@ describe('telling that the map has changed', () => {
         usesOf: ({ z, pageX, pageY }) => uses.get(`${z}/${pageX}/${pageY}`) ?? 0,
       });
       const before = road.source.requests.length;
-      const { tasks } = await invalidation.invalidate('roads', {}, { createdBy: 'tester' });
+      const { tasks } = await invalidation.invalidate('roads', {}, author('tester'));
       const done = await Promise.all(tasks.map(({ id }) => house.ended(id)));
       expect(done.map(({ state }) => state)).toEqual(['done', 'done']);
       expect(done[0]?.request.priority).toBeGreaterThan(done[1]?.request.priority ?? 0);
@@ -129,7 +130,7 @@ describe('telling that the map has changed', () => {
     };
     const bounds = [0, extent.minY, extent.maxX, 0];
     const draft = { layer: 'roads', zoomStart: 4, zoomStop: 4, coords: bounds };
-    const done = await house.ended((await service.create(draft, 'tester')).id);
+    const done = await house.ended((await service.create(draft, author('tester'))).id);
     expect(done).toMatchObject({ state: 'done', counters: { made: 64 } });
     expect(road.source.requests.length - before).toBe(64);
   });

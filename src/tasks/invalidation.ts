@@ -19,6 +19,7 @@ import {
 } from './mass-truncation-selection.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { Task } from './task.ts';
+import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
@@ -114,7 +115,7 @@ export function createInvalidation(options: InvalidationOptions) {
   async function invalidate(
     name: string,
     selection: TruncationSelection,
-    renew: { readonly createdBy: string } | null,
+    renew: TaskAuthor | null,
   ): Promise<InvalidationResult> {
     const bound = boundLayer(catalog, name);
     const { layer, store } = bound;
@@ -126,12 +127,12 @@ export function createInvalidation(options: InvalidationOptions) {
       .filter(({ selected }) => selected.tiles > 0)
       .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
     const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
-    await tasks.refuseUnlessRoomFor(renewals.length);
+    if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
     const places = placesToRaise(layer, selection);
     for (const each of storesOf(bound)) await each.raiseGeneration(layer.name, places);
     for (const each of storesOf(bound)) await mark(each, layer, selection);
     pipeline.forgetPlaces(layer.name, places);
-    const started = renew ? await tasks.createAll(renewals, renew.createdBy) : [];
+    const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }
 

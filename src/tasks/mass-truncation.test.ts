@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
 import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fixtures/truncation-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
@@ -65,7 +66,10 @@ describe('truncating a layer', () => {
       }
       return road.source.draw(request);
     };
-    const { id } = await service.create({ layer: 'roads', zoomStart: 4, zoomStop: 4, threadCount: 1 }, 'me');
+    const { id } = await service.create(
+      { layer: 'roads', zoomStart: 4, zoomStop: 4, threadCount: 1 },
+      author('me'),
+    );
     expect(await ended(id)).toMatchObject({ state: 'done', tilesProcessed: 256n });
     let kept = 0;
     for await (const { x, y } of store.tiles(road.tiles.set, 4)) {
@@ -206,7 +210,7 @@ it('truncates an extent as one task over each format and cached combination, als
   const coords = [minX, minY, maxX, maxY];
   const extent = { layer: 'roads', gridSetId: set.gridSet, coords };
   await house.road.read(1, 0, 0);
-  const { id } = await truncation.truncateExtent(extent, 'me');
+  const { id } = await truncation.truncateExtent(extent, author('me'));
   expect(await house.ended(id)).toMatchObject({
     state: 'done',
     request: { format: '*' },
@@ -228,7 +232,7 @@ it('truncates the dense tiles of an extent along with the others', async () => {
   for (const of of [set, dense, unnamed]) await fill(store, of);
   const { minX, minY, maxX, maxY } = subset.extent;
   const extent = { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] };
-  const { id } = await truncation.truncateExtent(extent, 'me');
+  const { id } = await truncation.truncateExtent(extent, author('me'));
   expect(await house.ended(id)).toMatchObject({ state: 'done' });
   expect(await setsOf(store, 'roads')).toEqual([]);
 });

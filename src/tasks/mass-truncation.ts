@@ -27,6 +27,7 @@ import {
   WHOLE_LEVEL,
 } from './mass-truncation-selection.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
+import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
@@ -188,9 +189,9 @@ export function createMassTruncation(options: MassTruncationOptions) {
     /** An area, over all formats and every cached combination of parameter values, as one task. */
     truncateExtent(
       extent: Required<Pick<TaskDraft, 'layer' | 'gridSetId' | 'coords'>>,
-      createdBy: string,
+      author: TaskAuthor,
     ): Promise<Task> {
-      return tasks.create({ ...extent, type: 'truncate', format: EVERY_FORMAT }, createdBy);
+      return tasks.create({ ...extent, type: 'truncate', format: EVERY_FORMAT }, author);
     },
 
     /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import {
   countStored,
@@ -8,6 +9,8 @@ import {
 } from '../../test/fixtures/task-house.ts';
 import { createGate, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { keyForRequest } from './task-author.ts';
+import type { TaskDraft } from './task-draft.ts';
 import type { TaskEvent } from './task-service.ts';
 
 let house: TaskHouse | null = null;
@@ -29,7 +32,10 @@ const sourceDown = () => {
 describe('a seed', () => {
   it('fills the cache with the right tiles and ends with processed = total', async () => {
     const { service, road, ended } = await open();
-    const task = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 4, threadCount: 3 }, 'me');
+    const task = await service.create(
+      { layer: 'roads', zoomStart: 0, zoomStop: 4, threadCount: 3 },
+      author('me'),
+    );
     expect(task).toMatchObject({
       state: 'pending',
       tilesTotal: 341n,
@@ -52,9 +58,9 @@ describe('a seed', () => {
 
   it('leaves what is present alone, and counts it', async () => {
     const { service, road, ended } = await open();
-    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     const before = road.source.requests.length;
-    const again = await ended((await service.create({ layer: 'roads', zoomStop: 3 }, 'me')).id);
+    const again = await ended((await service.create({ layer: 'roads', zoomStop: 3 }, author('me'))).id);
     expect(again.counters).toMatchObject({ made: 64, present: 21 });
     expect(road.source.requests.length - before).toBe(4);
   });
@@ -69,7 +75,7 @@ describe('a seed', () => {
       inFlight--;
       return road.source.draw(request);
     };
-    const { id } = await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, 'me');
+    const { id } = await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, author('me'));
     await until(() => inFlight === 3);
     gate.open();
     await ended(id);
@@ -89,8 +95,12 @@ describe('a seed', () => {
     const ids = [];
     for (let i = 0; i < 3; i++) {
       ids.push(
-        (await service.create({ layer: 'roads', zoomStart: 3 + i, zoomStop: 3 + i, threadCount: 2 }, 'me'))
-          .id,
+        (
+          await service.create(
+            { layer: 'roads', zoomStart: 3 + i, zoomStop: 3 + i, threadCount: 2 },
+            author('me'),
+          )
+        ).id,
       );
     }
     await until(() => inFlight >= 4);
@@ -105,11 +115,11 @@ describe('a seed', () => {
 describe('a reseed', () => {
   it('replaces what is there, and no reader sees the older tile after its end', async () => {
     const { service, road, ended } = await open();
-    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
     road.source.version = 2;
     const done = await ended(
-      (await service.create({ layer: 'roads', type: 'reseed', zoomStop: 2 }, 'me')).id,
+      (await service.create({ layer: 'roads', type: 'reseed', zoomStop: 2 }, author('me'))).id,
     );
     expect(done.counters).toMatchObject({ made: 21, present: 0 });
     expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 2)).toBe(true);
@@ -121,7 +131,7 @@ describe('failures', () => {
     const { service, road, ended } = await open();
     road.source.answer = (request, number) => (number < 2 ? sourceDown() : road.source.draw(request));
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryWaitTime: 10 };
-    const done = await ended((await service.create(draft, 'me')).id);
+    const done = await ended((await service.create(draft, author('me'))).id);
     expect(done).toMatchObject({ state: 'done', reason: null, tilesProcessed: 85n });
     expect(done.counters).toMatchObject({ made: 85, failed: 0 });
     expect(done.errors[0]).toMatchObject({ z: 0, message: 'The map server cannot be reached.' });
@@ -133,7 +143,7 @@ describe('failures', () => {
     road.source.answer = (request) =>
       request.metatile.z === 3 && broken(request.bounds.minX) ? sourceDown() : road.source.draw(request);
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
-    const done = await ended((await service.create(draft, 'me')).id);
+    const done = await ended((await service.create(draft, author('me'))).id);
     expect(done).toMatchObject({
       state: 'aborted',
       reason: '32 of 85 tiles failed; the last: The map server cannot be reached.',
@@ -144,18 +154,18 @@ describe('failures', () => {
     expect(await countStored(house as TaskHouse, 3)).toBe(53);
 
     road.source.answer = (request) => road.source.draw(request);
-    const retry = await service.retryFailed(done.id, 'me');
+    const retry = await service.retryFailed(done.id, author('me'));
     expect(retry).toMatchObject({ tilesTotal: 32n });
     expect(await ended(retry?.id ?? 0)).toMatchObject({ state: 'done', tilesProcessed: 32n, reason: null });
     expect(await countStored(house as TaskHouse, 3)).toBe(85);
-    expect(await service.retryFailed(retry?.id ?? 0, 'me')).toBeNull();
+    expect(await service.retryFailed(retry?.id ?? 0, author('me'))).toBeNull();
   });
 
   it('of every tile never look like success, and every request that left is counted', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
-    const failed = await ended((await service.create(draft, 'me')).id);
+    const failed = await ended((await service.create(draft, author('me'))).id);
     expect(failed).toMatchObject({
       state: 'aborted',
       tilesProcessed: 85n,
@@ -175,7 +185,7 @@ describe('failures', () => {
       totalFailuresBeforeAborting: 5,
       threadCount: 2,
     };
-    const done = await ended((await service.create(draft, 'me')).id);
+    const done = await ended((await service.create(draft, author('me'))).id);
     expect(done.state).toBe('aborted');
     expect(done.reason).toMatch(
       /^[56] failures, as many as totalFailuresBeforeAborting allows; the last: The map server cannot be reached\.$/,
@@ -195,7 +205,7 @@ describe('stopping', () => {
           reject(request.signal.reason);
         });
       });
-    const { id } = await service.create({ layer: 'roads', threadCount: 2, zoomStart: 5 }, 'me');
+    const { id } = await service.create({ layer: 'roads', threadCount: 2, zoomStart: 5 }, author('me'));
     await until(() => road.source.requests.length === 2);
     const stopped = await service.cancel({ states: ['running'] }, 'me');
     expect(stopped).toMatchObject([{ id, state: 'running' }]);
@@ -209,9 +219,9 @@ describe('stopping', () => {
   it('hits only the layer and the states that were named', async () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
     road.source.answer = () => createGate().opened as Promise<never>;
-    const first = await service.create({ layer: 'roads' }, 'me');
+    const first = await service.create({ layer: 'roads' }, author('me'));
     await until(() => road.source.requests.length === 1);
-    const second = await service.create({ layer: 'roads' }, 'me');
+    const second = await service.create({ layer: 'roads' }, author('me'));
     expect(await service.cancel({ layer: 'other', states: ['running', 'pending'] }, 'me')).toEqual([]);
     expect(await service.cancel({ layer: 'roads', states: ['pending'] }, 'me')).toMatchObject([
       { id: second.id },
@@ -230,7 +240,7 @@ describe('pausing', () => {
       if (number === 30) await gate.opened;
       return road.source.draw(request);
     };
-    const { id } = await service.create({ layer: 'roads', zoomStop: 5 }, 'me');
+    const { id } = await service.create({ layer: 'roads', zoomStop: 5 }, author('me'));
     await until(() => road.source.requests.length === 31);
     expect(await service.pause(id)).toMatchObject({ state: 'paused' });
     gate.open();
@@ -253,15 +263,15 @@ describe('a restart', () => {
       if (number >= 8) await Promise.race([gate.opened, abortOf(request.signal)]);
       return road.source.draw(request);
     };
-    const first = await opened.service.create({ layer: 'roads', zoomStop: 4 }, 'me');
-    const second = await opened.service.create({ layer: 'roads', zoomStop: 3, type: 'reseed' }, 'me');
+    const first = await opened.service.create({ layer: 'roads', zoomStop: 4 }, author('me'));
+    const second = await opened.service.create({ layer: 'roads', zoomStop: 3, type: 'reseed' }, author('me'));
     await until(() => road.source.requests.length >= 9);
     await opened.restart();
     expect((await opened.service.active(null)).map((task) => task.id)).toEqual([first.id, second.id]);
     gate.open();
     expect(await ended(first.id)).toMatchObject({ state: 'done', tilesProcessed: 341n });
     expect(await ended(second.id)).toMatchObject({ state: 'done', tilesProcessed: 85n });
-    const third = await opened.service.create({ layer: 'roads', zoomStop: 0 }, 'me');
+    const third = await opened.service.create({ layer: 'roads', zoomStop: 0 }, author('me'));
     expect(third.id).toBeGreaterThan(second.id);
   });
 });
@@ -279,9 +289,9 @@ describe('fair turns', () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       return road.source.draw(request);
     };
-    const long = await service.create({ layer: 'roads', threadCount: 64 }, 'me');
+    const long = await service.create({ layer: 'roads', threadCount: 64 }, author('me'));
     await until(() => road.source.requests.length > 10);
-    const short = await service.create({ layer: 'roads', type: 'reseed', zoomStop: 0 }, 'me');
+    const short = await service.create({ layer: 'roads', type: 'reseed', zoomStop: 0 }, author('me'));
     await ended(short.id);
     expect((await service.get(long.id))?.state).toBe('running');
     await service.cancel({ states: ['running'] }, 'me');
@@ -293,7 +303,7 @@ describe('events', () => {
     const { service, ended } = await open();
     const heard: TaskEvent[] = [];
     const stop = await service.subscribe(null, (event) => heard.push(event));
-    const { id } = await service.create({ layer: 'roads', zoomStop: 3 }, 'me');
+    const { id } = await service.create({ layer: 'roads', zoomStop: 3 }, author('me'));
     await ended(id);
     await until(() => heard.some(({ task }) => task.state === 'done'));
     stop();
@@ -307,18 +317,30 @@ describe('events', () => {
 });
 
 describe('what is asked of the service', () => {
-  it('a draft with a key that was used before answers with the first task', async () => {
+  it('a repeated request with its key returns the first task, whatever the order of its fields', async () => {
     const { service } = await open();
-    const draft = { layer: 'roads', zoomStop: 1, idempotencyKey: 'nightly' };
-    const first = await service.create(draft, 'me');
-    expect((await service.create({ ...draft, zoomStop: 9 }, 'me')).id).toBe(first.id);
+    const draft = { layer: 'roads', zoomStop: 1, parameters: new Map() };
+    const { layer, ...rest } = draft;
+    const first = await service.create({ ...draft, key: keyForRequest('nightly', draft) }, author('me'));
+    const again = { ...draft, key: keyForRequest('nightly', { ...rest, layer }) };
+    expect((await service.create(again, author('me'))).id).toBe(first.id);
+  });
+
+  it('a different request with a used key is refused', async () => {
+    const { service } = await open();
+    const keyed = (draft: TaskDraft) => ({ ...draft, key: keyForRequest('deploy', draft) });
+    await service.create(keyed({ layer: 'roads', zoomStop: 1 }), author('me'));
+    const other = service.create(keyed({ layer: 'roads', zoomStop: 1, type: 'truncate' }), author('me'));
+    await expect(other).rejects.toMatchObject({ code: 'key-reused' });
   });
 
   it('refuses a task when too many are waiting', async () => {
     const { service, road } = await open({ tasks: { maxUnfinished: 1 } });
     road.source.answer = (request) => abortOf(request.signal);
-    await service.create({ layer: 'roads' }, 'me');
-    await expect(service.create({ layer: 'roads' }, 'me')).rejects.toMatchObject({ code: 'too-many-tasks' });
+    await service.create({ layer: 'roads' }, author('me'));
+    await expect(service.create({ layer: 'roads' }, author('me'))).rejects.toMatchObject({
+      code: 'too-many-tasks',
+    });
   });
 
   it('estimates tiles, metatiles, bytes and time from what is known', async () => {
@@ -331,7 +353,7 @@ describe('what is asked of the service', () => {
       bytes: null,
       seconds: null,
     });
-    await ended((await service.create(draft, 'me')).id);
+    await ended((await service.create(draft, author('me'))).id);
     const known = await service.estimate({ layer: 'roads', zoomStop: 9 });
     expect(known.bytes).toBeGreaterThan(0n);
     expect(known.seconds).toBeGreaterThan(0);
@@ -340,7 +362,7 @@ describe('what is asked of the service', () => {
 
   it('tells the pace of what runs', async () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
-    const big = await service.create({ layer: 'roads' }, 'me');
+    const big = await service.create({ layer: 'roads' }, author('me'));
     await until(() => road.source.requests.length > 50);
     const task = await eventually(
       'the pace is known',

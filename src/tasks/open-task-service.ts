@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
-import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
@@ -16,8 +15,9 @@ import type { TilesChange } from './lease-run.ts';
 import { estimateTask, planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
-import { createTaskStore, type TaskStore, UNFINISHED } from './store/task-store.ts';
+import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState } from './task.ts';
+import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
@@ -96,35 +96,21 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
-  const tooMany = () =>
-    new TilewardenError(
-      'too-many-tasks',
-      `At most ${settings.maxUnfinished} tasks wait or run at once; wait for some to end, or stop them.`,
-    );
+  const record = (tasks: readonly NewTask[]) => store.createAll(tasks, clock.now(), settings.maxUnfinished);
 
-  async function record(tasks: Parameters<TaskStore['createAll']>[0]): Promise<readonly Task[]> {
-    const created = await store.createAll(tasks, clock.now(), settings.maxUnfinished);
-    if (created) return created;
-    throw tooMany();
-  }
-
-  async function newTask(draft: TaskDraft, createdBy: string) {
+  async function newTask(draft: TaskDraft, author: TaskAuthor): Promise<NewTask> {
     const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
     if (request.type !== 'truncate') await options.parameterSets?.require(tiles.set, tiles.bound.store);
-    return { request, plan: cut, tilesTotal, createdBy, idempotencyKey: draft.idempotencyKey ?? null };
+    return { request, plan: cut, tilesTotal, author, key: draft.key ?? null };
   }
 
   return {
-    async create(draft, createdBy) {
-      return onlyOne(await record([await newTask(draft, createdBy)]));
+    async create(draft, author) {
+      return onlyOne(await record([await newTask(draft, author)]));
     },
-    createAll: async (drafts, createdBy) =>
-      record(await Promise.all(drafts.map((draft) => newTask(draft, createdBy)))),
-    async refuseUnlessRoomFor(count) {
-      const counts = await store.countByState();
-      const unfinished = UNFINISHED.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
-      if (unfinished + count > settings.maxUnfinished) throw tooMany();
-    },
+    createAll: async (drafts, author) =>
+      record(await Promise.all(drafts.map((draft) => newTask(draft, author)))),
+    refuseUnlessRoomFor: (count, author) => store.refuseUnlessRoom(author, count, settings.maxUnfinished),
     async estimate(draft) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
@@ -145,9 +131,9 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return paused;
     },
     resume: (id) => store.resume(id),
-    async retryFailed(id, createdBy) {
+    async retryFailed(id, author) {
       const retry = await planRetry(store, id);
-      return retry && onlyOne(await record([{ ...retry, createdBy, idempotencyKey: null }]));
+      return retry && onlyOne(await record([{ ...retry, author, key: null }]));
     },
     async figures() {
       const counts = await store.countByState();

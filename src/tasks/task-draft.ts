@@ -1,5 +1,6 @@
 import type { Polygon } from '../domain/bounds.ts';
 import type { PagePlace } from './cut-plan.ts';
+import type { TaskKey } from './task-author.ts';
 
 /**
  * A request as a client made it, before defaults and names are looked at. XML, JSON, a form and the command
@@ -25,6 +26,6 @@ export interface TaskDraft {
   /** Only these pages, in this order. */
   readonly pages?: readonly PagePlace[];
   readonly priority?: number;
-  /** A second draft with the same key answers with the first one's task. */
-  readonly idempotencyKey?: string;
+  /** A second draft of the same author with the same key returns the first one's task. */
+  readonly key?: TaskKey;
 }

@@ -77,7 +77,7 @@ function command(name: string, act: (model: Model, real: Real) => Promise<void>)
 const submit = (side: number, layer: string, retries: number, limit: number) =>
   command(`submit(${side}, ${layer})`, async (model, real) => {
     const more = { layer, tileFailureRetryCount: retries, totalFailuresBeforeAborting: limit };
-    const task = await real.tasks.create(newTask(side, more), real.now, 1000);
+    const [task] = await real.tasks.createAll([newTask(side, more)], real.now, 1000);
     if (!task) throw new Error('refused');
     for (const id of model.tasks.keys()) expect(task.id).toBeGreaterThan(id);
     model.tasks.set(task.id, { state: 'pending', processed: 0n, total: BigInt(side * side), layer });

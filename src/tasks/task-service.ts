@@ -1,4 +1,5 @@
 import type { Task, TaskState, TaskType } from './task.ts';
+import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 export interface TaskFilter {
@@ -46,12 +47,12 @@ export interface TaskEvent {
 
 /** Tasks as the HTTP interface and the command line see them. Every promise of a change resolves when it is durable. */
 export interface TaskService {
-  /** Throws `layer-unknown`, `request-invalid`, `parameter-refused` or `too-many-tasks`, and then has changed nothing. */
-  create(draft: TaskDraft, createdBy: string): Promise<Task>;
+  /** Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. */
+  create(draft: TaskDraft, author: TaskAuthor): Promise<Task>;
   /** All of them or none. */
-  createAll(drafts: readonly TaskDraft[], createdBy: string): Promise<readonly Task[]>;
+  createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]>;
   /** Throws `too-many-tasks`: for those who have something to do first that they would not undo. */
-  refuseUnlessRoomFor(count: number): Promise<void>;
+  refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
   list(filter: TaskFilter): Promise<readonly Task[]>;
@@ -62,7 +63,7 @@ export interface TaskService {
   pause(id: number): Promise<Task | null>;
   resume(id: number): Promise<Task | null>;
   /** A new task over what failed in a finished one. */
-  retryFailed(id: number, createdBy: string): Promise<Task | null>;
+  retryFailed(id: number, author: TaskAuthor): Promise<Task | null>;
   figures(): Promise<TaskFigures>;
   /** Calls back with every change after `afterEventId` (null: from now on); returns what ends it. */
   subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;

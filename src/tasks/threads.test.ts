@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
 import { createGate, until } from '../../test/fixtures/tile-road.ts';
 
@@ -26,7 +27,10 @@ it('asks the upstream again while the tiles of earlier answers are being stored,
     atOnce--;
     return road.source.draw(request);
   };
-  const task = await service.create({ layer: 'roads', type: 'reseed', zoomStart: 5, zoomStop: 5 }, 'me');
+  const task = await service.create(
+    { layer: 'roads', type: 'reseed', zoomStart: 5, zoomStop: 5 },
+    author('me'),
+  );
   await until(() => road.source.requests.length === 4);
   // With nothing stored there is no room for a fifth; by now it would have been asked.
   await until(() => road.pipeline.status().flights === 4);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import {
   countStored,
   openTaskHouse,
@@ -26,10 +27,10 @@ async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
 describe('a truncate', () => {
   it('removes what lies in its range and nothing else, and counts the whole range', async () => {
     const { service, road, ended } = await open();
-    await ended((await service.create({ layer: 'roads', zoomStop: 3 }, 'me')).id);
+    await ended((await service.create({ layer: 'roads', zoomStop: 3 }, author('me'))).id);
     await road.read(3, 7, 7);
     const half = { layer: 'roads', type: 'truncate', coords: [-20037508, -20037508, -1, 20037508] };
-    const done = await ended((await service.create({ ...half, zoomStop: 9 }, 'me')).id);
+    const done = await ended((await service.create({ ...half, zoomStop: 9 }, author('me'))).id);
     expect(done).toMatchObject({ state: 'done', tilesProcessed: done.tilesTotal });
     expect(done.counters.removed).toBe(1 + 2 + 8 + 32);
     expect(await countStored(house as TaskHouse, 9)).toBe(2 + 8 + 32);
@@ -50,13 +51,13 @@ describe('a truncate', () => {
     expect((await readDense()).outcome).toBe('HIT');
     const { minX, minY, maxY } = subset.extent;
     const half = { layer: 'roads', type: 'truncate', coords: [minX, minY, -1, maxY], gridSetId: set.gridSet };
-    const done = await ended((await service.create(half, 'me')).id);
+    const done = await ended((await service.create(half, author('me'))).id);
     expect(done).toMatchObject({ state: 'done', tilesProcessed: done.tilesTotal, counters: { removed: 2 } });
     expect(await left(set)).toEqual([7]);
     expect(await left(dense)).toEqual([7]);
     expect((await readDense()).outcome).toBe('MISS');
     const named = { layer: 'roads', type: 'truncate', gridSetId: dense.gridSet };
-    await ended((await service.create(named, 'me')).id);
+    await ended((await service.create(named, author('me'))).id);
     expect(await left(set)).toEqual([7]);
     expect(await left(dense)).toEqual([]);
   });
@@ -64,7 +65,7 @@ describe('a truncate', () => {
   it('may come twice', async () => {
     const { service, ended } = await open();
     for (let i = 0; i < 2; i++) {
-      const done = await ended((await service.create({ layer: 'roads', type: 'truncate' }, 'me')).id);
+      const done = await ended((await service.create({ layer: 'roads', type: 'truncate' }, author('me'))).id);
       expect(done.state).toBe('done');
     }
   });
@@ -77,10 +78,10 @@ describe('a truncate', () => {
       await gate.opened;
       return answer;
     };
-    const seed = await service.create({ layer: 'roads', zoomStop: 0 }, 'me');
+    const seed = await service.create({ layer: 'roads', zoomStop: 0 }, author('me'));
     await until(() => road.source.requests.length === 1);
     road.source.version = 2;
-    await ended((await service.create({ layer: 'roads', type: 'truncate' }, 'me')).id);
+    await ended((await service.create({ layer: 'roads', type: 'truncate' }, author('me'))).id);
     gate.open();
     expect((await ended(seed.id)).state).toBe('done');
     const tile = await road.store.get(road.tiles.set, { z: 0, x: 0, y: 0 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
 import { until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
@@ -32,7 +33,7 @@ describe('a task whose host is left alone', () => {
   it('says whom it waits for, and holds no thread that others could use', async () => {
     const moment = Date.now() + 3_600_000;
     const { service, ended } = await open(moment);
-    const resting = await service.create({ layer: 'roads', zoomStart: 3, zoomStop: 4 }, 'me');
+    const resting = await service.create({ layer: 'roads', zoomStart: 3, zoomStop: 4 }, author('me'));
     let waitingFor: unknown = null;
     await until(() => {
       void service.get(resting.id).then((task) => {
@@ -41,7 +42,7 @@ describe('a task whose host is left alone', () => {
       return waitingFor !== null;
     });
     expect(waitingFor).toMatchObject({ host: 'maps.example.org:443', reason: 'quiet-hours', until: moment });
-    const other = await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    const other = await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     expect(other).toMatchObject({ state: 'done', tilesProcessed: 21n, waitingFor: null });
     const still = await service.get(resting.id);
     expect(still).toMatchObject({ state: 'running', tilesProcessed: 0n });
@@ -50,7 +51,7 @@ describe('a task whose host is left alone', () => {
 
   it('goes on when the wait is over, and has lost and failed nothing', async () => {
     const { service, ended } = await open(Date.now() + 700, { maxThreads: 3 });
-    const { id } = await service.create({ layer: 'roads', zoomStop: 4, threadCount: 3 }, 'me');
+    const { id } = await service.create({ layer: 'roads', zoomStop: 4, threadCount: 3 }, author('me'));
     const done = await ended(id);
     expect(done).toMatchObject({ state: 'done', tilesProcessed: 341n, reason: null, waitingFor: null });
     expect(done.counters).toMatchObject({ made: 341, failed: 0 });
@@ -59,7 +60,7 @@ describe('a task whose host is left alone', () => {
 
   it('is taken up again after a longer wait, from where it was', async () => {
     const { service, ended } = await open(Date.now() + 6500, { maxThreads: 2 });
-    const { id } = await service.create({ layer: 'roads', zoomStop: 3, threadCount: 2 }, 'me');
+    const { id } = await service.create({ layer: 'roads', zoomStop: 3, threadCount: 2 }, author('me'));
     const done = await ended(id);
     expect(done).toMatchObject({ state: 'done', tilesProcessed: 85n, reason: null });
     expect(done.counters).toMatchObject({ made: 85, failed: 0 });

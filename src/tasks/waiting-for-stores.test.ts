@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -20,7 +21,7 @@ it('a task that waits for room on the disk says which disk, and how little is fr
   });
   house = await openTaskHouse({ store });
   const { service } = house;
-  const { id } = await service.create({ layer: 'roads', zoomStop: 2 }, 'me');
+  const { id } = await service.create({ layer: 'roads', zoomStop: 2 }, author('me'));
   await expect.poll(async () => (await service.get(id))?.reason).not.toBeNull();
   const task = await service.get(id);
   expect(task).toMatchObject({ state: 'running', tilesProcessed: 0n, waitingFor: { reason: 'store-full' } });
@@ -48,7 +49,7 @@ it.each(['seed', 'truncate'])(
     };
     house = await openTaskHouse({ store });
     const { service } = house;
-    const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, 'me');
+    const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
     const refusedAtOnce = refusals;

@@ -6,12 +6,14 @@ import { type Lease, NO_COUNTS, type Report } from '../../src/tasks/store/lease.
 import { createLeaseStore, type LeaseStore } from '../../src/tasks/store/lease-store.ts';
 import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
 import type { Task, TaskRequest } from '../../src/tasks/task.ts';
+import { scheduleAuthor, type TaskKey } from '../../src/tasks/task-author.ts';
 import { stepsOf } from '../../src/tasks/task-plan.ts';
+import { author } from '../fixtures/author.ts';
 
 export const WIDE = { owner: 'a', freeThreads: 100, workers: 1 } as const;
 
 /** A task over one zoom of `side` × `side` tiles, cut into metatiles of one tile. */
-export function newTask(side: number, more: Partial<TaskRequest> = {}, key: string | null = null): NewTask {
+export function newTask(side: number, more: Partial<TaskRequest> = {}, key: TaskKey | null = null): NewTask {
   const request: TaskRequest = {
     layer: 'roads',
     type: 'seed',
@@ -37,8 +39,8 @@ export function newTask(side: number, more: Partial<TaskRequest> = {}, key: stri
     request,
     plan: cutSeedPlan(levels, { columns: 1, rows: 1 }, request.threadCount, null),
     tilesTotal: BigInt(side * side),
-    createdBy: 'tester',
-    idempotencyKey: key,
+    author: author('tester'),
+    key,
   };
 }
 
@@ -82,7 +84,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   afterAll(() => database.close());
 
   const create = async (task: NewTask): Promise<Task> => {
-    const created = await tasks.create(task, now, 1000);
+    const [created] = await tasks.createAll([task], now, 1000);
     if (!created) throw new Error('refused');
     return created;
   };
@@ -135,14 +137,37 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await tasks.active('rivers')).map((task) => task.id)).toEqual([b, d]);
     });
 
-    it('with the same key are one', async () => {
-      const first = await create(newTask(1, {}, 'key'));
-      expect((await create(newTask(9, {}, 'key'))).id).toBe(first.id);
+    const keyed = (digest: string | null) => newTask(1, {}, { text: 'key', digest });
+
+    it('tasks of one author with the same key and request are one', async () => {
+      const first = await create(keyed('a'));
+      expect((await create(keyed('a'))).id).toBe(first.id);
     });
 
-    it('are refused when too many are unfinished', async () => {
+    it('a key that its author used for another request is refused, and no task of the batch is made', async () => {
+      await create(keyed('a'));
+      const refused = tasks.createAll([newTask(1), keyed('b')], now, 1000);
+      await expect(refused).rejects.toMatchObject({ code: 'key-reused' });
+      expect(await tasks.list({ limit: 10 })).toHaveLength(1);
+    });
+
+    it('the same key of another author is another key', async () => {
+      const first = await create(keyed('a'));
+      const second = await create({ ...keyed('b'), author: scheduleAuthor('nightly') });
+      expect(second.id).not.toBe(first.id);
+    });
+
+    it('a task is refused when too many of all authors are unfinished', async () => {
       await create(newTask(1));
-      expect(await tasks.create(newTask(1), now, 1)).toBeNull();
+      await expect(tasks.createAll([newTask(1)], now, 1)).rejects.toMatchObject({ code: 'too-many-tasks' });
+    });
+
+    it('one author has half of the unfinished tasks at most, unless it is unlimited', async () => {
+      const limited = { ...newTask(1), author: { ...author('rosa'), unlimited: false } };
+      await tasks.createAll([limited, limited], now, 4);
+      await expect(tasks.createAll([limited], now, 4)).rejects.toThrow(/At most 2 tasks of one account/);
+      const other = { ...limited, author: { ...limited.author, account: 'token:7' } };
+      expect(await tasks.createAll([other, newTask(1)], now, 4)).toHaveLength(2);
     });
 
     it('tell their latest changes in order, each task once', async () => {

@@ -331,7 +331,11 @@ describe('/rest/gridsets', () => {
     const renamed = (name: string) => gridSet(4326).replace('testGridset', name);
     expect((await call('PUT', '/rest/gridsets/EPSG:4326.xml', renamed('EPSG:4326'))).status).toBe(409);
     expect((await call('DELETE', '/rest/gridsets/EPSG:2163')).status).toBe(409);
-    expect((await call('PUT', '/rest/gridsets/other.xml', gridSet(4326))).status).toBe(400);
+    const guide = renamed('guide:2163');
+    expect((await call('PUT', '/rest/gridsets/gridSet1.xml', guide)).status).toBe(201);
+    expect((await call('PUT', '/rest/gridsets/gridSet1.xml', guide)).status).toBe(200);
+    expect((await call('GET', '/rest/gridsets/gridSet1.xml')).status).toBe(404);
+    expect((await call('DELETE', '/rest/gridsets/guide:2163.xml')).status).toBe(200);
   });
 });
 
@@ -557,4 +561,23 @@ describe('/rest/reload', () => {
     for (const method of ['GET', 'PUT', 'DELETE'])
       expect((await call(method, '/rest/reload')).status).toBe(405);
   });
+});
+
+it.each([
+  ['/rest', 'layers'],
+  ['/geowebcache/rest/', 'gridsets'],
+])('%s is a page, as in GeoWebCache', async (path, text) => {
+  const answer = await call('GET', path);
+  expect([answer.status, answer.type]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(answer.text).toContain(text);
+});
+
+it.each(['gmaps', 'mgmaps', 've'])('/service/%s is the same with a slash at its end', async (service) => {
+  const query = '?layers=none&zoom=0&x=0&y=0&quadkey=0';
+  const [plain, slash] = [
+    await call('GET', `/service/${service}${query}`),
+    await call('GET', `/service/${service}/${query}`),
+  ];
+  expect([slash.status, slash.text]).toEqual([plain.status, plain.text]);
+  expect(slash.text).toContain('none');
 });

@@ -10,6 +10,7 @@ import { createMemoryBudgetBook, openUpstreamDesk } from '../../src/sources/upst
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
 import { taskSettingsFor } from '../../src/tasks/task-service.ts';
+import { author } from '../fixtures/author.ts';
 import { openTileRoad, type TileRoad } from '../fixtures/tile-road.ts';
 import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
 import type { Scenario } from './scenario.ts';
@@ -227,7 +228,7 @@ class Stage {
       ...(retries !== undefined && { tileFailureRetryCount: retries }),
       ...(totalFailures !== undefined && { totalFailuresBeforeAborting: totalFailures }),
     };
-    this.#task = (await this.#tasks?.create(draft, 'scenario'))?.id ?? null;
+    this.#task = (await this.#tasks?.create(draft, author('scenario')))?.id ?? null;
   }
 
   async #look(at: number): Promise<void> {

@@ -145,6 +145,19 @@ describe('a session over HTTP', () => {
     expect((await get('/api/v1/me', { ...planted, ...secure })).status).toBe(401);
   });
 
+  it.each([
+    ['203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['198.51.100.1, 203.0.113.9:4711', '203.0.113.9'],
+  ])('a failed login behind a proxy that says X-Forwarded-For: %s counts for %s', async (header, source) => {
+    const { get, accounts } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } });
+    const wrong = { authorization: basic('anna', 'wrong'), 'x-forwarded-for': header };
+    expect((await get('/api/v1/me', wrong)).status).toBe(401);
+    expect(JSON.stringify(await accounts.audit.read({ limit: 10 }))).toContain(`"source":"${source}"`);
+  });
+
   it('is another one after each login, and over after logging out', async () => {
     const { logIn, get, send } = await openAccountApp();
     const first = await logIn();

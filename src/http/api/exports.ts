@@ -1,14 +1,18 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { mayWorkOn } from '../../access/caller.ts';
+import { type Caller, mayWorkOn } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { TaskAuthor } from '../../tasks/task-author.ts';
 import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, createdAnswer, type Exchange } from '../exchange.ts';
+import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
+import { authorIn, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
 import { AREA_FIELDS, bounds, count, name, parameters, time, zoom } from '../wire/values.ts';
 
@@ -48,13 +52,13 @@ export interface Exports {
     read(start: number, end: number): Promise<Readable | null>;
   } | null>;
   /** What was exported before is made anew. Throws `request-invalid` and the like. */
-  start(order: z.output<typeof exportBody>, createdBy: string): Promise<ExportDocument>;
+  start(order: z.output<typeof exportBody>, author: TaskAuthor): Promise<ExportDocument>;
   /** Stops it and removes its file. */
   remove(id: string): Promise<void>;
 }
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes({ exports }: { readonly exports: Exports }): readonly Route[] {
+export function exportRoutes({ exports, catalog }: Pick<RouteDeps, 'exports' | 'catalog'>): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
@@ -66,14 +70,15 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
   ];
 
   async function list({ caller }: Exchange): Promise<Answer> {
-    const seen = (await exports.list()).filter(({ layer }) => !caller || mayWorkOn(caller, layer));
+    const seen = (await exports.list()).filter(({ layer }) => !caller || maySee(caller, layer));
     return jsonAnswer({ exports: seen });
   }
 
   async function start(exchange: Exchange): Promise<Answer> {
     const order = readBody(exchange, exportBody);
     refuseForeignLayer(exchange.caller, order.layer);
-    const started = await exports.start(order, callerName(exchange));
+    await refuseOthers(exchange, boundLayer(catalog, order.layer).layer);
+    const started = await exports.start(order, authorIn(exchange));
     exchange.change = { target: `layer:${order.layer}`, after: { export: started.id, type: order.type } };
     return createdAnswer(exchange, `${path}/${started.id}`, started);
   }
@@ -115,8 +120,14 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
   async function own({ caller, params }: Exchange) {
     const found = await exports.find(params.id ?? '');
     if (!found) throw unknown('There is no such export.');
-    refuseForeignLayer(caller, found.document.layer);
-    return found;
+    if (!caller || maySee(caller, found.document.layer)) return found;
+    throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+  }
+
+  /** As the layer itself. For whom a removed layer was is not known any more: administrators delete what is left of it. */
+  function maySee(caller: Caller, name: string): boolean {
+    const bound = catalog.layer(name);
+    return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
   }
 }
 

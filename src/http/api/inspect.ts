@@ -16,7 +16,7 @@ import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Task } from '../../tasks/task.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { type Exchange, shownTo } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -93,7 +93,7 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
       bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
       stored: await storedDocument(tiles, tile, tasks, clock.now()),
       page: pageDocument(tiles, tile, quota),
-      ...sourceDocument(tiles, tile),
+      ...shownTo(exchange, sourceDocument(tiles, tile)),
     });
   }
 }

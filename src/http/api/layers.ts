@@ -10,7 +10,7 @@ import { inTurns } from '../../lib/in-turns.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import { type Exchange, shownTo } from '../exchange.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -147,7 +147,7 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
     const bound = boundLayer(catalog, exchange.param('layer'));
     await refuseOthers(exchange, bound.layer);
     const { name } = bound.layer;
-    return declared('layer', name, layerDocument(bound, layerState(name)));
+    return declared(exchange, 'layer', name, layerDocument(bound, layerState(name)));
   }
 
   async function listClients(exchange: Exchange): Promise<Answer> {
@@ -158,14 +158,14 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   async function showGridSet(exchange: Exchange): Promise<Answer> {
     const gridSet = catalog.gridSets.find(exchange.param('gridSet'));
     if (!gridSet) throw new TilewardenError('entry-unknown', 'There is no such grid set.');
-    return declared('grid-set', gridSet.name, gridSetDocument(gridSet));
+    return declared(exchange, 'grid-set', gridSet.name, gridSetDocument(gridSet));
   }
 
-  async function declared(kind: EntryKind, name: string, shown: object): Promise<Answer> {
+  async function declared(exchange: Exchange, kind: EntryKind, name: string, shown: object): Promise<Answer> {
     const entry = await editor.show(kind, name);
     const { origin = 'file', version = null, document = null } = entry ?? {};
     const tag = version === null ? [] : ['ETag', entityTag(version)];
-    return jsonAnswer({ ...shown, origin, version, document }, tag);
+    return jsonAnswer({ ...shownTo(exchange, { ...shown, document }), origin, version }, tag);
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {

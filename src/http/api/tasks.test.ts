@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { author } from '../../../test/fixtures/author.ts';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
 import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
@@ -200,7 +201,7 @@ describe('creating a task', () => {
       authenticate: async () => caller,
       stillHolds: async () => true,
     });
-    await app.tasks.create({ layer: 'world' }, 'admin');
+    await app.tasks.create({ layer: 'world' }, author('admin'));
     expect((await post(app, '/api/v1/tasks', { layer: 'world' })).status).toBe(403);
     expect((await post(app, '/api/v1/tasks/1/cancel')).status).toBe(403);
     expect((await post(app, '/api/v1/tasks', { layer: 'roads' })).status).toBe(201);
@@ -215,7 +216,8 @@ describe('looking at tasks', () => {
 
   it('filters and pages them, newest first', async () => {
     const app = createTaskApp();
-    for (const layer of ['world', 'roads', 'world', 'roads']) await app.tasks.create({ layer }, 'rosa');
+    for (const layer of ['world', 'roads', 'world', 'roads'])
+      await app.tasks.create({ layer }, author('rosa'));
     app.tasks.set(2, { state: 'done' });
     app.tasks.set(3, { state: 'running' });
     expect(await idsOf(app, '')).toEqual([[4, 3, 2, 1], null]);
@@ -241,7 +243,7 @@ describe('looking at tasks', () => {
 describe('changing a task', () => {
   it('pauses, resumes and cancels it while that is possible', async () => {
     const app = createTaskApp();
-    await app.tasks.create({ layer: 'world' }, 'rosa');
+    await app.tasks.create({ layer: 'world' }, author('rosa'));
     const stateAfter = async (action: string) => {
       const answer = await post(app, `/api/v1/tasks/1/${action}`);
       return answer.status === 200 ? JSON.parse(answer.text).state : answer.status;
@@ -257,7 +259,7 @@ describe('changing a task', () => {
 
   it('retries what failed in a task of its own', async () => {
     const app = createTaskApp();
-    const { counters } = await app.tasks.create({ layer: 'world' }, 'rosa');
+    const { counters } = await app.tasks.create({ layer: 'world' }, author('rosa'));
     app.tasks.set(1, { state: 'done', counters: { ...counters, failed: 3 } });
     const answer = await post(app, '/api/v1/tasks/1/retry');
     expect(answer).toMatchObject({ status: 201, headers: { location: 'http://localhost/api/v1/tasks/2' } });
@@ -285,12 +287,12 @@ describe('the events', () => {
   it('tell of every change from now on', async () => {
     const app = createTaskApp();
     const url = await listening(app);
-    await app.tasks.create({ layer: 'roads' }, 'rosa');
+    await app.tasks.create({ layer: 'roads' }, author('rosa'));
     const response = await fetch(`${url}/api/v1/events`);
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     const [seen] = await Promise.all([
       readUntil(response, 'id: 2\n'),
-      app.tasks.create({ layer: 'world' }, 'rosa'),
+      app.tasks.create({ layer: 'world' }, author('rosa')),
     ]);
     expect(seen).toContain('event: task\ndata: {"id":2,"layer":"world","type":"seed","state":"pending"');
     expect(seen).not.toContain('roads');
@@ -299,7 +301,7 @@ describe('the events', () => {
   it('go on after the last one seen', async () => {
     const app = createTaskApp();
     const url = await listening(app);
-    for (const layer of ['world', 'roads', 'world']) await app.tasks.create({ layer }, 'rosa');
+    for (const layer of ['world', 'roads', 'world']) await app.tasks.create({ layer }, author('rosa'));
     const response = await fetch(`${url}/api/v1/events`, { headers: { 'last-event-id': '1' } });
     const seen = await readUntil(response, 'id: 3\n');
     expect(seen.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);

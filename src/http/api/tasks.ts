@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
+import { keyForRequest } from '../../tasks/task-author.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import { authorIn, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -46,12 +47,13 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   }
 
   async function create(exchange: Exchange): Promise<Answer> {
-    const { layer, type, dryRun, ...body } = readBody(exchange, taskBody);
+    const { layer, type, dryRun, idempotencyKey, ...body } = readBody(exchange, taskBody);
     const draft = { layer, type, ...taskDraftOf(body) };
     refuseUnknownNames(catalog, draft);
     refuseForeignLayer(exchange.caller, draft.layer);
     if (dryRun) return jsonAnswer(await tasks.estimate(draft));
-    return created(exchange, await tasks.create(draft, callerName(exchange)));
+    const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
+    return created(exchange, await tasks.create({ ...draft, ...key }, authorIn(exchange)));
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
@@ -76,7 +78,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   async function retry(exchange: Exchange): Promise<Answer> {
     const { id } = await ownTask(exchange);
-    const retried = await tasks.retryFailed(id, callerName(exchange));
+    const retried = await tasks.retryFailed(id, authorIn(exchange));
     if (retried) return created(exchange, retried);
     const why = `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`;
     throw new HttpProblem('conflict', why);

@@ -4,7 +4,7 @@ import { tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { authorIn, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { checkBody, isDryRun, readBody, readQuery } from '../wire/read-body.ts';
@@ -46,7 +46,7 @@ export function truncateRoutes({ catalog, massTruncation, invalidation }: RouteD
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const body = readInvalidation(exchange);
     const selection = selectionOf(body, layer, 'offered');
-    const by = body.renew ? { createdBy: callerName(exchange) } : null;
+    const by = body.renew ? authorIn(exchange) : null;
     const { marked, tasks } = body.dryRun
       ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
       : await invalidation.invalidate(layer.name, selection, by);

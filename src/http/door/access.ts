@@ -9,7 +9,6 @@ export interface Credentials {
   /** Of the caller; behind a trusted proxy, of the one the proxy speaks for. */
   readonly address: string;
   readonly host: string;
-  readonly viaTrustedProxy: boolean;
   readonly secure: boolean;
 }
 
@@ -41,10 +40,9 @@ export function createLoopbackAccess(): Access {
   const local: Caller = { name: 'local', role: 'admin', layers: ['*'], via: 'machine' };
   return {
     loopbackOnly: true,
-    async authenticate({ address, host, viaTrustedProxy }) {
+    async authenticate({ address, host }) {
       // A page whose name was made to resolve to 127.0.0.1 comes from this machine too, but under its own name.
-      const named = viaTrustedProxy || isLoopbackHost(host);
-      return named && (viaTrustedProxy || isLoopbackAddress(address)) ? local : null;
+      return isLoopbackHost(host) && isLoopbackAddress(address) ? local : null;
     },
     stillHolds: async () => true,
   };

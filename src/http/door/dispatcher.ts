@@ -128,6 +128,7 @@ export function createDispatcher(options: DispatcherOptions) {
   ): Promise<void> {
     response.once('finish', () => lingerOver(request));
     try {
+      refuseMalformed(request, exchange);
       await way.forward(request, response);
     } catch (error) {
       answerProblem(response, error, exchange, match);
@@ -190,7 +191,7 @@ export function createDispatcher(options: DispatcherOptions) {
     refuseExcess(request, limits);
     routeOf(match);
     if (!isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
-    refuseUnsafe(request, trusts);
+    refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
   }
 
   function refuseMalformed(request: IncomingMessage, exchange: Exchange): void {

@@ -83,10 +83,10 @@ function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
-/** What holds for every method that may change something, whoever calls. */
-export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy): void {
+/** `changes`: false for what only reads though it is a POST, as the forms of map services: other sites may send them, as they may GET. */
+export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, changes: boolean): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
-  refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
+  if (changes) refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
   refuseEncodedBody(request);
 }
 
@@ -109,7 +109,6 @@ export function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Cr
     cookie: request.headers.cookie ?? null,
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    viaTrustedProxy: trusts(peerOf(request).address),
     secure: cameBySecureWay(request, trusts),
   };
 }
@@ -124,12 +123,18 @@ export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): st
   return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
 }
 
+/** Some proxies write `203.0.113.9:4711` and `[2001:db8::1]:443`. */
+function withoutPort(hop: string): string {
+  const [, bracketed, plain] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(hop) ?? [];
+  return bracketed ?? plain ?? hop;
+}
+
 /** Each proxy appends whom it heard from; the last one that is not itself a trusted proxy is the caller. */
 function callerBehindProxies(request: IncomingMessage, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
-    .map((hop) => withoutMapping(hop.trim()));
+    .map((hop) => withoutMapping(withoutPort(hop.trim())));
   const caller = hops.findLast((hop) => hop !== '' && !trusts(hop));
   return caller !== undefined && isIP(caller) !== 0 ? caller : peer;
 }

@@ -12,8 +12,8 @@ import { type Handler, recovering } from '../route.ts';
  * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
  */
 export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
-  if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
   await refuseOthers(exchange, layer);
+  if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
 /** For administration, which disabled layers are open to as well. */
@@ -76,7 +76,7 @@ export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): 
   return all.filter((layer) => isPublic(layer) || mayLookAt(caller, layer));
 }
 
-function mayLookAt(caller: Caller, layer: Layer): boolean {
+export function mayLookAt(caller: Caller, layer: Layer): boolean {
   const { access, name } = layer;
   const needed = access === 'public' || access === 'authenticated' ? 'viewer' : access;
   return roleSuffices(caller.role, needed) && mayWorkOn(caller, name);

@@ -23,10 +23,15 @@ export function trustPeersOf(server: Server): void {
 }
 
 export function peerOf({ socket, headers }: IncomingMessage): Peer {
-  const told = fromOurProcesses.has(socket) ? headers[PEER_HEADER] : undefined;
-  if (typeof told === 'string') return JSON.parse(told);
+  if (fromOurProcesses.has(socket)) return toldPeer(headers[PEER_HEADER]);
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
+}
+
+/** Without it the request would count for no address, and no limit of guesses would hold. */
+function toldPeer(header: string | string[] | undefined): Peer {
+  if (typeof header === 'string') return JSON.parse(header);
+  throw new Error('A process has forwarded a request without saying whose it is.');
 }
 
 export function cameByTls(request: IncomingMessage): boolean {

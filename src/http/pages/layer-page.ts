@@ -48,7 +48,7 @@ function tilesShown({ query }: Exchange, bound: BoundLayer): ResolvedTileSet {
   });
 }
 
-/** Where GeoWebCache has its front page, its list of layers and the page of each. */
+/** Where GeoWebCache has the page of a layer. */
 export function demoRoutes(): readonly Route[] {
   const to = (place: (exchange: Exchange) => string): Route['handler'] => {
     return (exchange) => ({
@@ -57,10 +57,7 @@ export function demoRoutes(): readonly Route[] {
       body: null,
     });
   };
-  const front = to(() => '');
   return [
-    { method: 'GET', path: '/home', role: 'public', handler: front },
-    { method: 'GET', path: '/demo', role: 'public', handler: front },
     {
       method: 'GET',
       path: '/demo/{layer}',

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('the page', () => {
-  it.each(['/', '/geowebcache/', '/geoserver/gwc/'])(
+  it.each(['/', '/geowebcache/', '/geoserver/gwc/', '/home', '/geowebcache/demo'])(
     'is shown at %s and runs only its own scripts',
     async (url) => {
       const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });

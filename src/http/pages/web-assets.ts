@@ -67,13 +67,20 @@ function createWebAsset(path: string, bytes: Buffer) {
   };
 }
 
+/** Where the front page is; the last two are where GeoWebCache has its own. */
+const FRONT = ['/', '/home', '/demo'];
+
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
-  return assets.map((asset) => ({
-    method: 'GET',
-    path: asset.path === INDEX ? '/' : `/${asset.path}`,
-    role: 'public',
-    handler: (exchange) => assetAnswer(exchange, asset),
-  }));
+  return assets.flatMap((asset) =>
+    (asset.path === INDEX ? FRONT : [`/${asset.path}`]).map(
+      (path): Route => ({
+        method: 'GET',
+        path,
+        role: 'public',
+        handler: (exchange) => assetAnswer(exchange, asset),
+      }),
+    ),
+  );
 }
 
 async function pack(bytes: Buffer): Promise<Buffer | null> {

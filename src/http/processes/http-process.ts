@@ -194,10 +194,10 @@ function relay(answer: IncomingMessage, response: ServerResponse): void {
 
 function headersToPrimary(request: IncomingMessage): readonly string[] {
   const peer = peerOf(request);
-  const headers = withoutNeighbours(request.rawHeaders, []);
-  if (request.headers.host === undefined) headers.push('Host', `${peer.localAddress}:${peer.localPort}`);
-  headers.push(PEER_HEADER, JSON.stringify(peer), 'Connection', 'keep-alive');
-  return headers;
+  const host = request.headers.host === undefined ? ['Host', `${peer.localAddress}:${peer.localPort}`] : [];
+  const own = [PEER_HEADER, JSON.stringify(peer), ...host, 'Connection', 'keep-alive'];
+  // First: `node:http` passes on a limited number of headers.
+  return [...own, ...withoutNeighbours(request.rawHeaders, [])];
 }
 
 function withoutNeighbours(raw: readonly string[], also: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
+import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Answer, textAnswer } from '../answer.ts';
@@ -35,13 +35,9 @@ export function restGridSetRoutes({ catalog, editor }: RouteDeps): readonly Rout
     return documentAnswer(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
   }
 
+  /** Stored under the name in the body, as in GeoWebCache, whose user guide puts `EPSG:2163` to `gridSet1.xml`. */
   async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     const { document, kept, warnings } = readGwcGridSet(readRoot(exchange, format));
-    if (document.name !== exchange.param('gridSet')) {
-      throw invalid(
-        `name is ${shortened(String(document.name))}, and the address says ${shortened(exchange.param('gridSet'))}.`,
-      );
-    }
     const options = { by: callerName(exchange), dryRun: false, aside: kept };
     const { name, created } = await editor.put('grid-set', document, options);
     exchange.change = { target: `grid-set:${name}`, after: { document } };

@@ -18,7 +18,7 @@ import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { callerName, type Exchange, shownTo } from '../exchange.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Method, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -49,7 +49,8 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
     if (!bound) throw unknownLayer(exchange);
     await refuseOthers(exchange, bound.layer);
     const entry = await editor.show('layer', bound.layer.name);
-    return documentAnswer(writeGwcLayer(entry?.document, keptIn(entry)), format);
+    const { document, kept } = shownTo(exchange, { document: entry?.document, kept: keptIn(entry) });
+    return documentAnswer(writeGwcLayer(document, kept), format);
   }
 
   async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {

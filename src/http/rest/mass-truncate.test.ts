@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { author } from '../../../test/fixtures/author.ts';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { Task } from '../../tasks/task.ts';
@@ -93,7 +94,7 @@ describe('POST /masstruncate', () => {
     expect(app.calls).toEqual([
       { what: 'parameters', with: ['world', new Map([['STYLES', 'dark']])] },
       { what: 'orphans', with: ['world'] },
-      { what: 'extent', with: [expect.objectContaining(extent), 'local'] },
+      { what: 'extent', with: [expect.objectContaining(extent), author('local')] },
       { what: 'all', with: [] },
     ]);
   });

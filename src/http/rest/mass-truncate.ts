@@ -11,11 +11,12 @@ import {
 } from '../../geowebcache/wire-element.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import type { TaskAuthor } from '../../tasks/task-author.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { textAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { authorIn, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -45,7 +46,7 @@ function createMassTruncateHandler({ catalog, massTruncation }: RouteDeps): Hand
     if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
       throw invalid(`Could not find layer ${request.layer}`);
     }
-    const emptied = await carryOut(massTruncation, request, callerName(exchange));
+    const emptied = await carryOut(massTruncation, request, authorIn(exchange));
     return emptied && mediaType === FORM ? allPage(emptied) : textAnswer(200, '');
   };
 }
@@ -78,7 +79,7 @@ function allPage(layers: readonly string[]) {
 async function carryOut(
   truncation: MassTruncation,
   request: MassTruncateRequest,
-  by: string,
+  by: TaskAuthor,
 ): Promise<readonly string[] | null> {
   if (request.type === 'truncateAll') return truncation.truncateAll();
   if (request.type === 'truncateLayer') await truncation.truncateLayer(request.layer);

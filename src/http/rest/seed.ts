@@ -10,7 +10,7 @@ import type { CancelSelector } from '../../tasks/task-service.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { authorIn, callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
@@ -54,7 +54,7 @@ export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
     if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
       refuseUnknownParameters(layer.parameters, draft.parameters);
     }
-    return tasks.create(draft, callerName(exchange));
+    return tasks.create(draft, authorIn(exchange));
   }
 
   /** `kill_all` for every layer the caller may work on. */

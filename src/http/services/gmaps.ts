@@ -15,15 +15,17 @@ const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
 /** Tiles of web mercator, rows from the top. */
 export function mercatorRoutes(deps: Services): readonly Route[] {
-  const route = (name: string, placeOf: (asked: Kvp) => TileIndex) =>
-    openRoute(`/service/${name}`, createMercatorService(deps, placeOf));
+  const route = (name: string, placeOf: (asked: Kvp) => TileIndex) => {
+    const handler = createMercatorService(deps, placeOf);
+    return [openRoute(`/service/${name}`, handler), openRoute(`/service/${name}/`, handler)];
+  };
   const place = (asked: Kvp, z: number) => ({ z, x: numberAsked(asked, 'X'), y: numberAsked(asked, 'Y') });
   return [
-    route('gmaps', (asked) => place(asked, numberAsked(asked, 'ZOOM'))),
+    ...route('gmaps', (asked) => place(asked, numberAsked(asked, 'ZOOM'))),
     // As Mobile GMaps counts: zoom 17 is the whole world.
-    route('mgmaps', (asked) => place(asked, MGMAPS_WORLD - numberAsked(asked, 'ZOOM'))),
+    ...route('mgmaps', (asked) => place(asked, MGMAPS_WORLD - numberAsked(asked, 'ZOOM'))),
     // As Bing Maps names its tiles.
-    route('ve', (asked) => tileOfQuadkey(required(asked, 'QUADKEY'))),
+    ...route('ve', (asked) => tileOfQuadkey(required(asked, 'QUADKEY'))),
   ];
 }
 

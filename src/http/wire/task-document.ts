@@ -42,7 +42,9 @@ export const taskBody = z.strictObject({
   totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
   idempotencyKey: name
     .exactOptional()
-    .describe('A second request with the same key is answered with the first task'),
+    .describe(
+      'A repeated request with the same key of the same account is answered with the first task; a different request is 409',
+    ),
   dryRun: flag.describe('Only answers what the task would be'),
 });
 
@@ -124,7 +126,7 @@ export const estimateAnswer = z.object({
 });
 
 export function taskDraftOf(
-  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer'>,
+  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer' | 'idempotencyKey'>,
 ): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, ...plain } = body;
   const area = areaOf(body);

@@ -265,6 +265,23 @@ describe('the upstream client', () => {
     });
   });
 
+  it('a private host that the configuration names or no longer names is reached, or not, from the next request on', async () => {
+    await client.close();
+    const { port } = new URL(wms.origin);
+    // By name: only the lookup of a new connection sees the address.
+    const url = new URL(`http://localhost:${port}/${QUERY}`);
+    const configuredHosts = new Set<string>();
+    const options = { userAgent: 'x', upstreams: {}, clock: systemClock, log: silentLogger };
+    client = openUpstreamClient({ ...options, configuredHosts });
+    expect((await failure({ url })).reason).toBe('address-refused');
+    configuredHosts.add(url.host);
+    expect((await client.get(request({ url }))).mediaType).toBe('image/png');
+    configuredHosts.delete(url.host);
+    expect((await failure({ url })).reason).toBe('address-refused');
+    configuredHosts.add(url.host);
+    expect((await client.get(request({ url }))).mediaType).toBe('image/png');
+  });
+
   it('never speaks to link-local addresses', async () => {
     await client.close();
     const upstreams = { '169.254.169.254': upstreamOptions.parse({ allowPrivate: true }) };

@@ -75,6 +75,8 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 interface Host {
   readonly name: string;
+  /** What the connections of its pool were checked for. */
+  readonly allowPrivate: boolean;
   readonly pool: Pool;
 }
 
@@ -94,15 +96,20 @@ export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
+  /** Pools that finish their requests and take no more. */
+  const retired = new Set<Pool>();
   const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
 
+  /** `allowPrivate` is asked for each request: a reload of the configuration file changes it. */
   function hostOf(url: URL): Host {
-    const known = hosts.get(url.origin);
-    if (known) return known;
     const name = hostAndPort(url);
     const settings = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
+    const known = hosts.get(url.origin);
+    if (known?.allowPrivate === allowPrivate) return known;
+    hosts.delete(url.origin);
+    if (known) retire(known.pool);
     const guard = createAddressGuard({ allowPrivate });
     const refusal = guard.refuses(url.hostname);
     if (refusal) throw unavailable(refusal);
@@ -112,9 +119,14 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
       headersTimeout: limits.firstByteMs,
       bodyTimeout: limits.totalMs,
     });
-    const host = { name, pool };
+    const host = { name, allowPrivate, pool };
     hosts.set(url.origin, host);
     return host;
+  }
+
+  function retire(pool: Pool): void {
+    retired.add(pool);
+    void pool.close().finally(() => retired.delete(pool));
   }
 
   async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
@@ -196,7 +208,8 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
       life.during(request.signal, (signal) => enterAndAsk(request, signal)),
     async close(): Promise<void> {
       life.end();
-      await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
+      const pools = [...retired, ...Array.from(hosts.values(), ({ pool }) => pool)];
+      await Promise.all(pools.map((pool) => pool.destroy()));
     },
   };
 }

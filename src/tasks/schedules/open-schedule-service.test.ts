@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
+import { author } from '../../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { keyForRequest } from '../task-author.ts';
 import { createScheduleRunner, openScheduleService, type ScheduleService } from './open-schedule-service.ts';
 import type { Schedule, ScheduleDeclaration } from './schedule.ts';
 import { createScheduleStore } from './schedule-store.ts';
@@ -88,6 +90,19 @@ describe('a schedule', () => {
 
     await runner.lookAtAll();
     expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
+  });
+
+  it('starts its task though a caller has used the key of its run', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    const schedule = await added(schedules);
+    const dueAt = clock.now() + 22 * HOUR;
+    const taken = { layer: 'roads', zoomStop: 0, key: keyForRequest(`schedule-${schedule.id}-${dueAt}`, {}) };
+    const { id } = await house.service.create(taken, author('mary'));
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    const [run] = await schedules.runs(schedule.id, 10);
+    expect(run).toMatchObject({ state: 'started' });
+    expect(run?.taskId).not.toBe(id);
   });
 
   it('is looked at only when it is due or its run is under way, however many others there are', async () => {
@@ -205,7 +220,10 @@ describe('a schedule', () => {
 
   it('marks tiles as stale, if that is its work', async () => {
     const { house, clock, runner, schedules } = await openDesk();
-    const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 2 }, 'tester');
+    const seeded = await house.service.create(
+      { layer: 'roads', zoomStart: 0, zoomStop: 2 },
+      author('tester'),
+    );
     await house.ended(seeded.id);
     const schedule = await added(schedules, { work: 'invalidate', draft: { zoomStart: 1, zoomStop: 2 } });
     clock.advance(22 * HOUR);

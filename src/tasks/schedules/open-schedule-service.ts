@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
+import { scheduleAuthor } from '../task-author.ts';
 import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
 import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
@@ -197,10 +198,10 @@ export function createScheduleRunner({ store, tasks, invalidation, clock, log }:
   /** The key makes one task of a run, however often it is begun. */
   async function start(schedule: Schedule, dueAt: number): Promise<ScheduleRun> {
     const { id, layer, name, work, draft } = schedule;
-    const idempotencyKey = `schedule-${id}-${dueAt}`;
+    const key = { text: `schedule-${id}-${dueAt}`, digest: null };
     try {
       if (work === 'invalidate') return await invalidate({ ...draft, layer }, dueAt);
-      const task = await tasks.create({ ...draft, layer, type: work, idempotencyKey }, `schedule ${name}`);
+      const task = await tasks.create({ ...draft, layer, type: work, key }, scheduleAuthor(name));
       return { dueAt, at: clock.now(), state: 'started', taskId: task.id, detail: null };
     } catch (error) {
       if (!isTilewardenError(error)) throw error;

@@ -23,7 +23,7 @@ export interface ScheduleDeclaration {
   readonly enabled: boolean;
   readonly work: ScheduledWork;
   /** What is to be done; `layer` and `type` come from above. */
-  readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'idempotencyKey'>;
+  readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'key'>;
 }
 
 /**

@@ -22,7 +22,7 @@ async function openHouse(location?: string) {
   const tasks = createTaskStore(database);
   const leases = createLeaseStore({ database, clock: systemClock, random: () => 0.5 });
   const create = async (task: NewTask) => {
-    const created = await tasks.create(task, systemClock.now(), 1000);
+    const [created] = await tasks.createAll([task], systemClock.now(), 1000);
     if (!created) throw new Error('refused');
     return created;
   };

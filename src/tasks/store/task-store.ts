@@ -1,5 +1,6 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { changeHorizon, changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import {
   stateAfter,
   statesBefore,
@@ -8,6 +9,7 @@ import {
   type TaskRequest,
   type TaskState,
 } from '../task.ts';
+import { shareOf, type TaskAuthor, type TaskKey } from '../task-author.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { CancelSelector, TaskFilter } from '../task-service.ts';
 import type { FailedStep } from './lease.ts';
@@ -18,7 +20,6 @@ import {
   planOf,
   TASKS_CHANGED,
   TASKS_WAITING,
-  type TaskRow,
   taskOf,
 } from './task-rows.ts';
 
@@ -26,8 +27,8 @@ export interface NewTask {
   readonly request: TaskRequest;
   readonly plan: TaskPlan;
   readonly tilesTotal: bigint;
-  readonly createdBy: string;
-  readonly idempotencyKey: string | null;
+  readonly author: TaskAuthor;
+  readonly key: TaskKey | null;
 }
 
 /** A place in the order of latest changes. */
@@ -44,7 +45,7 @@ interface Retention {
 
 /** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
 const EXPRESS_TILES = 256n;
-export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
+const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
 const LONGEST_LIST = 1000;
 /** New tasks come one after the other: they are counted, and a key stands for one. */
@@ -59,28 +60,23 @@ export function createTaskStore(database: Database) {
   const { query } = database;
 
   async function createAll(tasks: readonly NewTask[], now: number, maxUnfinished: number) {
-    const refused = new Error('too many tasks');
     const create = async (inside: Statements) => {
       const created: Task[] = [];
-      for (const task of tasks) {
-        const made = await createTask(inside, task, now, maxUnfinished);
-        if (!made) throw refused;
-        created.push(made);
-      }
+      for (const task of tasks) created.push(await createTask(inside, task, now, maxUnfinished));
       return created;
     };
-    return changeTasks(database, WORK, create, CREATION).catch((error: unknown) => {
-      if (error === refused) return null;
-      throw error;
-    });
+    return changeTasks(database, WORK, create, CREATION);
   }
 
   return {
-    /** The task, or the one that was made before under the same idempotency key. Null when too many are unfinished. */
-    create: async (task: NewTask, now: number, maxUnfinished: number): Promise<Task | null> =>
-      (await createAll([task], now, maxUnfinished))?.[0] ?? null,
-    /** The same for several: all of them, or null and none. */
+    /**
+     * The tasks, in place of each the one that its author made before with the same key. Throws `too-many-tasks` or
+     * `key-reused`, and then has made none.
+     */
     createAll,
+    /** Throws `too-many-tasks`. */
+    refuseUnlessRoom: (author: TaskAuthor, count: number, maxUnfinished: number): Promise<void> =>
+      refuseUnlessRoom(query, author, count, maxUnfinished),
 
     async get(id: number): Promise<Task | null> {
       const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
@@ -205,11 +201,11 @@ async function createTask(
   task: NewTask,
   now: number,
   maxUnfinished: number,
-): Promise<Task | null> {
-  const earlier = task.idempotencyKey !== null ? await byKey(query, task.idempotencyKey) : undefined;
-  if (earlier) return taskOf(earlier);
-  if ((await countUnfinished(query)) >= maxUnfinished) return null;
-  const { request, plan } = task;
+): Promise<Task> {
+  const { request, plan, author, key } = task;
+  const earlier = key && (await byKey(query, author, key));
+  if (earlier) return earlier;
+  await refuseUnlessRoom(query, author, 1, maxUnfinished);
   const row = await query
     .insertInto('tasks')
     .values({
@@ -228,11 +224,13 @@ async function createTask(
       next_piece: 0,
       tiles_total: task.tilesTotal,
       ...NOTHING_DONE,
-      created_by: task.createdBy,
+      created_by: author.name,
+      account: author.account,
       created_at: now,
       started_at: null,
       ended_at: null,
-      idempotency_key: task.idempotencyKey,
+      idempotency_key: key?.text ?? null,
+      key_digest: key?.digest ?? null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -252,16 +250,47 @@ const NOTHING_DONE = {
   error_samples: '[]',
 };
 
-async function byKey(query: Statements, key: string): Promise<TaskRow | undefined> {
-  return query.selectFrom('tasks').selectAll().where('idempotency_key', '=', key).executeTakeFirst();
-}
-
-async function countUnfinished(query: Statements): Promise<number> {
+async function byKey(query: Statements, { account }: TaskAuthor, key: TaskKey): Promise<Task | null> {
   const row = await query
     .selectFrom('tasks')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('state', 'in', UNFINISHED)
-    .executeTakeFirstOrThrow();
+    .selectAll()
+    .where('account', '=', account)
+    .where('idempotency_key', '=', key.text)
+    .executeTakeFirst();
+  if (!row) return null;
+  const isSame = row.key_digest === null || row.key_digest === key.digest;
+  if (isSame) return taskOf(row);
+  throw new TilewardenError(
+    'key-reused',
+    `The idempotency key was used before, for a different request (task ${row.id}); nothing was started. Use a new key, or repeat that request unchanged.`,
+  );
+}
+
+async function refuseUnlessRoom(
+  query: Statements,
+  author: TaskAuthor,
+  count: number,
+  maxUnfinished: number,
+): Promise<void> {
+  const remedy = 'wait for some to end, or stop them.';
+  if ((await countUnfinished(query, null)) + count > maxUnfinished) {
+    throw new TilewardenError(
+      'too-many-tasks',
+      `At most ${maxUnfinished} tasks wait or run at once; ${remedy}`,
+    );
+  }
+  const share = shareOf(author, maxUnfinished);
+  if (share === maxUnfinished || (await countUnfinished(query, author)) + count <= share) return;
+  throw new TilewardenError(
+    'too-many-tasks',
+    `At most ${share} tasks of one account that is no administrator wait or run at once; ${remedy}`,
+  );
+}
+
+async function countUnfinished(query: Statements, author: TaskAuthor | null): Promise<number> {
+  let found = query.selectFrom('tasks').where('state', 'in', UNFINISHED);
+  if (author) found = found.where('account', '=', author.account);
+  const row = await found.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
   return Number(row.count);
 }
 

@@ -33,8 +33,8 @@ function describeLayer(catalog: Services['catalog']): Handler {
   return async (exchange) => {
     const { bound, extension, kind } = documentNamed(catalog, exchange.param('document'));
     await refuseStrangers(exchange, bound.layer);
-    const tiles = tileSetOf(exchange, bound, extension);
-    const text = rootDocument(kmlLayer(exchange, tiles, extension));
+    const shown = extension ?? pictureExtension(bound.layer);
+    const text = rootDocument(kmlLayer(exchange, tileSetOf(exchange, bound, shown), shown));
     return kmlAnswer(exchange, text, kind, bound.layer);
   };
 }
@@ -84,12 +84,12 @@ const DEGREES = 4326;
 const KINDS = /^(?<rest>.+)\.(?<kind>kml|kmz)$/i;
 const TILE = /^x(0|[1-9]\d{0,9})y(0|[1-9]\d{0,9})z(0|[1-9]\d?)\.(.+)$/;
 
-/** `states.kml`, `states.png.kml`, `states.jpeg.kmz`: a layer, in its own format or a named one. */
+/** `states.kml`, `states.png.kml`, `states.jpeg.kmz`: a layer, in its own format (null) or a named one. */
 function documentNamed(catalog: Pick<Catalog, 'layer'>, text: string) {
   const { rest, kind } = splitKind(text);
   if (kind === null) throw invalid(`${shortened(text)} must end in .kml or .kmz.`);
   const whole = catalog.layer(rest);
-  if (whole) return { bound: whole, extension: pictureExtension(whole.layer), kind };
+  if (whole) return { bound: whole, extension: null, kind };
   const dot = rest.lastIndexOf('.');
   const extension = dot > 0 ? rest.slice(dot + 1) : '';
   const name = formatOfExtension(extension) ? rest.slice(0, dot) : rest;

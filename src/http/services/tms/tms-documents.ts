@@ -112,21 +112,30 @@ interface TileMap {
 /** `layer@gridSet@extension`; names may hold an `@`, so it is read from its end. */
 const FULL_NAME = /^(?<layer>.+)@(?<gridSet>[^@]+)@(?<extension>[^@]+)$/;
 
-/**
- * A bare layer name means the layer's first grid set; without an extension of a tile, its first format.
- * Throws `layer-unknown`, `grid-set-unknown` or `format-unknown`.
- */
-export function tileMapNamed(
-  catalog: Pick<Catalog, 'layer'>,
-  name: string,
-  extension: string | null,
-): TileMap {
+/** A layer, and the rest of a tile map's name, which is not looked at before the caller is known to be allowed to see the layer. */
+export interface TileMapName {
+  readonly bound: BoundLayer;
+  /** Null: the bare name of a layer. */
+  readonly rest: { readonly gridSet: string; readonly extension: string } | null;
+}
+
+/** Throws `layer-unknown`. */
+export function readTileMapName(catalog: Pick<Catalog, 'layer'>, name: string): TileMapName {
   const parts = FULL_NAME.exec(name)?.groups;
   const short = catalog.layer(name);
-  if (short || !parts) return tileMapOf(short ?? boundLayer(catalog, name), null, extension);
-  const { layer = '', gridSet = '', extension: named = '' } = parts;
-  const map = tileMapOf(boundLayer(catalog, layer), gridSet, named);
-  if (extension !== null) checkExtension(map, named, extension);
+  if (short || !parts) return { bound: short ?? boundLayer(catalog, name), rest: null };
+  const { layer = '', gridSet = '', extension = '' } = parts;
+  return { bound: boundLayer(catalog, layer), rest: { gridSet, extension } };
+}
+
+/**
+ * A bare layer name means the layer's first grid set; without an extension of a tile, its first format.
+ * Throws `grid-set-unknown` or `format-unknown`.
+ */
+export function tileMapNamed({ bound, rest }: TileMapName, extension: string | null): TileMap {
+  if (!rest) return tileMapOf(bound, null, extension);
+  const map = tileMapOf(bound, rest.gridSet, rest.extension);
+  if (extension !== null) checkExtension(map, rest.extension, extension);
   return map;
 }
 

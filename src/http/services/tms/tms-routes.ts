@@ -15,6 +15,7 @@ import type { Services } from '../open-services.ts';
 import { indexOf, splitRow } from '../tiles.ts';
 import {
   hasOneOrigin,
+  readTileMapName,
   servicesDocument,
   serviceWriter,
   tileMapDocument,
@@ -54,9 +55,10 @@ function describeService(documentOf: Services['documentOf']): Handler {
 function describeTileMap(catalog: Services['catalog']): Handler {
   return async (exchange) => {
     checkVersion(exchange);
-    const map = tileMapNamed(catalog, exchange.param('map'), null);
-    const { layer } = map.bound;
+    const name = readTileMapName(catalog, exchange.param('map'));
+    const { layer } = name.bound;
     await refuseStrangers(exchange, layer);
+    const map = tileMapNamed(name, null);
     if (hasOneOrigin(map.subset)) {
       return xmlAnswer(exchange, tileMapDocument(folderOf(exchange), map), [layer]);
     }
@@ -71,8 +73,10 @@ function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'doc
   return remembering(async (exchange) => {
     checkVersion(exchange);
     const { row, extension } = splitRow(exchange.param('tile'));
-    const { bound, subset, format } = tileMapNamed(catalog, exchange.param('map'), extension);
+    const name = readTileMapName(catalog, exchange.param('map'));
+    const { bound } = name;
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    const { subset, format } = tileMapNamed(name, extension);
     const tiles = resolveTileSet(bound, {
       gridSet: subset.gridSet.name,
       format: format.mediaType,

@@ -1,0 +1,123 @@
+import { expect, it } from 'vitest';
+import { createAccountAccess } from '../../src/http/door/access.ts';
+import { openTestAccounts } from '../fixtures/accounts.ts';
+import { catalogOf, createTestApp, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
+import { everyRoute } from './every-route.ts';
+
+/** All names have the same length: an answer may repeat the name, and nothing else tells them apart. */
+const CLOSED = { access: 'authenticated' } as const;
+const LAYERS = [
+  layerNamed('world'),
+  layerNamed('closed', CLOSED),
+  layerNamed('absent', { ...CLOSED, enabled: false }),
+  layerNamed('vector', { ...CLOSED, formats: [format('application/vnd.mapbox-vector-tile')] }),
+  layerNamed('square', { ...CLOSED, gridSubsets: [subset('EPSG:900913', 3)], parameters: [] }),
+];
+const UNKNOWN = 'nobody';
+const HIDDEN = LAYERS.slice(1).map(({ name }) => name);
+
+/** What may stand in the path, right and wrong; `LAYER` is the layer's name. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  layer: ['LAYER'],
+  version: ['1.0.0', '2'],
+  map: [
+    'LAYER',
+    'LAYER@EPSG:900913@png',
+    'LAYER@EPSG:4326@pbf',
+    'LAYER@X@png',
+    'LAYER@EPSG:900913@x',
+    'LAYER@png',
+  ],
+  document: ['LAYER.kml', 'LAYER.png.kml', 'LAYER.pbf.kmz', 'LAYER.x.kml', 'LAYER'],
+  tile: ['0.png', '0.pbf', '0.x', '0', '9.png', '-1.png', 'x0y0z0.png', 'x9y9z9.pbf.kml', 'x'],
+  gridSet: ['EPSG:900913', 'EPSG:4326', 'WebMercatorQuad', 'X'],
+  style: ['light', 'default', 'X'],
+  matrix: ['0', 'EPSG:900913:0', 'X'],
+  row: ['0', '9', 'X'],
+  column: ['0', '9', 'X'],
+  extension: ['png', 'pbf', 'X'],
+};
+const USUAL = ['0', '99', 'X'];
+
+const WMTS =
+  'SERVICE=WMTS&VERSION=1.0.0&LAYER=LAYER&STYLE=&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:0&TILEROW=0&TILECOL=0';
+const WMS =
+  'SERVICE=WMS&VERSION=1.1.1&LAYERS=LAYER&QUERY_LAYERS=LAYER&STYLES=&SRS=EPSG:900913&BBOX=-20037508.34,-20037508.34,20037508.34,20037508.34&WIDTH=256&HEIGHT=256&FORMAT=image/png';
+const GMAPS = 'LAYERS=LAYER&ZOOM=0&X=0&Y=0&QUADKEY=0&FORMAT=image/png';
+const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  '/service/wmts': ['GetTile', 'GetFeatureInfo', 'GetTileJson', 'GetCapabilities', 'X'].flatMap((name) =>
+    spoilt(`${WMTS}&REQUEST=${name}&INFOFORMAT=text/plain&I=0&J=0`),
+  ),
+  '/service/wms': ['GetMap', 'GetFeatureInfo', 'GetLegendGraphic', 'GetCapabilities', 'X'].flatMap((name) =>
+    spoilt(`${WMS}&REQUEST=${name}&INFO_FORMAT=text/plain&X=0&Y=0&TILED=true`),
+  ),
+  '/service/gmaps': spoilt(GMAPS),
+  '/service/mgmaps': spoilt(GMAPS),
+  '/service/ve': spoilt(GMAPS),
+};
+const ANY_QUERY = ['', 'STYLES=X&gridSet=X', 'format=image/png&f=json', 'format=X&f=X'];
+
+/** The query, and it with each value in turn wrong, and missing. */
+function spoilt(query: string): readonly string[] {
+  const pairs = query.split('&');
+  const without = (at: number, instead: readonly string[]) =>
+    [...pairs.slice(0, at), ...instead, ...pairs.slice(at + 1)].join('&');
+  const others = pairs.flatMap((pair, at) =>
+    pair.includes('LAYER=') || pair.includes('LAYERS=LAYER')
+      ? []
+      : [without(at, []), without(at, [pair.replace(/=.*/, '=X')])],
+  );
+  return [query, ...others];
+}
+
+function addresses(path: string): readonly string[] {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+  if (name === undefined) return (QUERIES[path.replace(/\/$/, '')] ?? []).map((query) => `${path}?${query}`);
+  return fill(path).flatMap((address) => ANY_QUERY.map((query) => (query ? `${address}?${query}` : address)));
+}
+
+/** The address, and it with each part in turn wrong. */
+function fill(path: string): readonly string[] {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
+  const valuesOf = (name: string) => VALUES[name] ?? USUAL;
+  const written = (given: Readonly<Record<string, string>>) =>
+    path.replace(/\{(\w+)\}/g, (_, name: string) => given[name] ?? valuesOf(name)[0] ?? '');
+  return [
+    written({}),
+    ...names.flatMap((name) =>
+      valuesOf(name)
+        .slice(1)
+        .map((value) => written({ [name]: value })),
+    ),
+  ];
+}
+
+it('to a stranger every closed layer, disabled or not, is like one that does not exist, however it is asked for', async () => {
+  const accounts = await openTestAccounts();
+  const { request } = createTestApp({
+    deps: { accounts, pipeline: { read: async () => tileAnswer() }, catalog: catalogOf(LAYERS) },
+    access: createAccountAccess(accounts.authenticator),
+  });
+  async function look(address: string, layer: string): Promise<string> {
+    const { status, headers, text } = await request('GET', address.replaceAll('LAYER', layer));
+    const { date: _, 'x-request-id': __, ...rest } = headers;
+    return JSON.stringify({ status, rest, text: text.replace(/request \S+\./, '') }).replaceAll(
+      layer,
+      'LAYER',
+    );
+  }
+  const asked = everyRoute()
+    .filter(({ method, role, path }) => method === 'GET' && role === 'public' && path !== '/readyz')
+    .flatMap(({ path }) => addresses(path));
+  const told: string[] = [];
+  for (const address of asked) {
+    const unknown = await look(address, UNKNOWN);
+    for (const layer of HIDDEN) {
+      const hidden = await look(address, layer);
+      if (hidden !== unknown) told.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
+    }
+  }
+  process.stdout.write(`${asked.length} addresses of ${HIDDEN.length} layers, ${told.length} told\n`);
+  expect(asked.length).toBeGreaterThan(500);
+  expect(told.slice(0, 20)).toEqual([]);
+});
