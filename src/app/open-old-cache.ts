@@ -3,8 +3,9 @@ import { gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
-import { openMbtiles } from '../sources/archive/mbtiles.ts';
+import { openMbtilesFile } from '../sources/archive/mbtiles.ts';
 import type { Adoption } from '../storage/adopted/adopt-options.ts';
+import { isCalled, tileFrom } from '../storage/adopted/old-tile-paths.ts';
 import { openOldFolder, refuseElsewhere } from '../storage/adopted/open-old-folder.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 
@@ -35,16 +36,16 @@ export function openOldCache(adopter: Adopter, clock: Clock): OldCache {
 const NEVER = new AbortController().signal;
 
 function openOldFile(
-  { file, within }: Extract<Adoption, { layout: 'mbtiles' }>,
+  { file, within, origin }: Extract<Adoption, { layout: 'mbtiles' }>,
   gridSetName: string,
   clock: Clock,
 ): OldCache {
-  const archive = openMbtiles(file, clock);
+  const archive = openMbtilesFile(file, clock);
   let changedAt: number | null = null;
   return {
-    async read({ gridSet, parameters, tile: { z, x, y } }) {
-      const isIts = gridSet.name === gridSetName || gridSet.aliases.includes(gridSetName);
-      if (!isIts || parameters) return null;
+    async read(asked) {
+      if (asked.parameters || !isCalled(asked.gridSet, gridSetName)) return null;
+      const { z, x, y } = tileFrom(origin, asked);
       try {
         changedAt ??= await whenChanged(file, within);
         const found = await archive.tile(z, x, y, { priority: 'interactive', signal: NEVER });

@@ -23,8 +23,15 @@ interface OpenFile {
   lookedAt: number;
 }
 
-/** A file in the format MBTiles. It is opened when first needed, and again after it has been replaced. */
+/** A file in the format MBTiles. */
 export function openMbtiles(path: string, clock: Clock): Archive {
+  const file = openMbtilesFile(path, clock);
+  // MBTiles 1.3: rows count from the bottom, as in TMS.
+  return { ...file, tile: (z, x, y, access) => file.tile(z, x, 2 ** z - 1 - y, access) };
+}
+
+/** Its rows are those of the file. It is opened when first needed, and again after it has been replaced. */
+export function openMbtilesFile(path: string, clock: Clock): Archive {
   let open: OpenFile | null = null;
 
   function file(): OpenFile {
@@ -49,11 +56,10 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   }
 
   return {
-    tile: (z, x, y, { signal }) =>
+    tile: (z, x, row, { signal }) =>
       attempt(signal, () => {
         const { find, metadata } = file();
-        // MBTiles 1.3: rows count from the bottom, as in TMS.
-        const bytes = find.get(z, x, 2 ** z - 1 - y);
+        const bytes = find.get(z, x, row);
         return bytes ? { bytes, mediaType: MEDIA_TYPES[metadata.format ?? ''] ?? null } : null;
       }),
     metadata: ({ signal }) => attempt(signal, () => withJson(file().metadata)),

@@ -9,6 +9,11 @@ const gridSets = z
   .default({})
   .describe('Grid sets that have another name there, by their name here');
 
+const origin = z
+  .enum(['sw', 'nw'])
+  .default('sw')
+  .describe('Origin of its grid: rows count from the bottom (sw) or from the top (nw)');
+
 /** The cache of another program, whose tiles are served and copied but never changed. */
 export const adoptOptions = z.discriminatedUnion('layout', [
   z.strictObject({
@@ -21,16 +26,20 @@ export const adoptOptions = z.discriminatedUnion('layout', [
       .default('default')
       .describe('pathGeneratorType of its file blob store'),
   }),
-  z.strictObject({ layout: z.literal('mapcache'), folder, name, gridSets }),
+  z.strictObject({
+    layout: z.literal('mapcache'),
+    folder,
+    name,
+    gridSets,
+    gridSet: text.optional().describe("The only grid set to look for; all of the layer's when absent"),
+    origin,
+  }),
   z.strictObject({
     layout: z.literal('mapproxy'),
     folder,
     gridSet,
     paths: z.enum(['tc', 'mp', 'tms']).default('tc').describe('directory_layout of its file cache'),
-    origin: z
-      .enum(['sw', 'nw'])
-      .default('sw')
-      .describe('Origin of its grid: rows count from the bottom (sw) or from the top (nw)'),
+    origin,
   }),
   z.strictObject({ layout: z.literal('tms'), folder, gridSet }),
   z.strictObject({ layout: z.literal('xyz'), folder, gridSet }),
@@ -38,10 +47,12 @@ export const adoptOptions = z.discriminatedUnion('layout', [
     layout: z.literal('mbtiles'),
     file: text.describe('The .mbtiles file; relative to the configuration file'),
     gridSet,
+    origin,
   }),
 ]);
 
 type AdoptOptions = z.output<typeof adoptOptions>;
+export type GridOrigin = z.output<typeof origin>;
 export type FolderAdoptOptions = Extract<AdoptOptions, { readonly folder: string }>;
 
 /** What a layer adopts, its paths absolute. */

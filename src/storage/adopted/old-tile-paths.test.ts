@@ -115,6 +115,12 @@ describe('other folders', () => {
     expect(first).toBe('osm/g/03/000/000/002/000/000/001.jpg');
   });
 
+  it('of MapCache count rows from the top where the origin of its grid is there, and may hold one grid set', () => {
+    const options = { layout: 'mapcache', name: 'osm', gridSet: 'EPSG:900913', origin: 'nw' };
+    expect(pathsOf(options, 3, 2, 1)).toEqual(['osm/EPSG:900913/03/000/000/002/000/000/001.png']);
+    expect(pathsOf(options, 3, 2, 1, { gridSet: 'EPSG:4326' })).toEqual([]);
+  });
+
   it('are plain ones with rows from below or from above', () => {
     expect(pathsOf({ layout: 'tms' }, 3, 2, 1)).toEqual(['3/2/6.png']);
     expect(pathsOf({ layout: 'xyz' }, 3, 2, 1, { format: 'image/jpeg' })).toEqual([

@@ -1,8 +1,9 @@
 import type { Format } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { OldTileAsked } from '../old-cache.ts';
-import type { FolderAdoptOptions } from './adopt-options.ts';
+import type { FolderAdoptOptions, GridOrigin } from './adopt-options.ts';
 
 /** The names of folders and file, from the adopted folder down. */
 type Path = readonly string[];
@@ -31,23 +32,36 @@ function pathsOf(
   const { tile, format, gridSet } = asked;
   if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
   if (asked.parameters) return [];
-  const below = fromBelow(asked);
-  if (layout === 'mapcache') {
-    const folders = [options.name ?? layer, options.gridSets[gridSet.name] ?? gridSet.name];
-    return withExtensions([...folders, ...inThousands(below)], mapCacheExtensions(format));
-  }
-  const wanted = options.gridSet ?? firstGridSet;
-  if (gridSet.name !== wanted && !gridSet.aliases.includes(wanted)) return [];
-  if (layout === 'tms') return withExtensions(plainly(below), usualExtensions(format));
+  const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
+  if (!isCalled(gridSet, wanted)) return [];
+  if (layout === 'tms') return withExtensions(plainly(fromBelow(asked)), usualExtensions(format));
   if (layout === 'xyz') return withExtensions(plainly(tile), usualExtensions(format));
-  const counted = options.origin === 'sw' ? below : tile;
+  const counted = tileFrom(options.origin, asked);
+  if (layout === 'mapcache') {
+    const folders = [options.name ?? layer, nameThere(options, gridSet)];
+    return withExtensions([...folders, ...inThousands(counted)], mapCacheExtensions(format));
+  }
   return withExtensions(MAPPROXY_PATHS[options.paths](counted), mapProxyExtensions(format));
 }
 
 const MAPPROXY_PATHS = { tc: inThousands, mp: inTenThousands, tms: plainly } as const;
 
-/** Rows of the old programs count from the bottom of the grid, where they do not say otherwise. */
-function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
+export function isCalled({ name, aliases }: GridSet, wanted: string): boolean {
+  return name === wanted || aliases.includes(wanted);
+}
+
+/** The settings may name a grid set by any of its names. */
+function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
+  const named = Object.entries(gridSets).find(([here]) => isCalled(gridSet, here));
+  return named?.[1] ?? gridSet.name;
+}
+
+/** The tile as a program counts it whose rows begin at the origin of its grid. */
+export function tileFrom(origin: GridOrigin, asked: Pick<OldTileAsked, 'gridSet' | 'tile'>): TileIndex {
+  return origin === 'sw' ? fromBelow(asked) : asked.tile;
+}
+
+function fromBelow({ gridSet, tile }: Pick<OldTileAsked, 'gridSet' | 'tile'>): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
 
@@ -57,7 +71,7 @@ function geoWebCachePaths(
   layer: string,
 ): readonly Path[] {
   const { gridSet, format, tile, parameters } = asked;
-  const gridSetFolder = geoWebCacheFolder(options.gridSets[gridSet.name] ?? gridSet.name);
+  const gridSetFolder = geoWebCacheFolder(nameThere(options, gridSet));
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
   const below = fromBelow(asked);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
