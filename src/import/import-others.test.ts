@@ -12,7 +12,7 @@ const told = ({ report }: Imported) =>
 
 describe('mapproxy.yaml', () => {
   const read = (yaml: string, isThere: (path: string) => boolean = () => false) =>
-    importMapProxy(load(yaml), { folder: '/mp', resolve, isThere });
+    importMapProxy(load(yaml), { folder: '/mp', resolve, isThere, readText: () => null });
 
   const WHOLE = `
 services: { demo: , wmts: }
