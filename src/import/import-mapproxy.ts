@@ -6,6 +6,7 @@ import {
   type Imported,
   type ImportedDocument,
   ImportReport,
+  reportUnused,
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
@@ -97,14 +98,12 @@ class MapProxyReader {
   /** Names what has not been used. */
   finish(): void {
     this.#globals.report(REASONS);
-    const unused = (kind: string, name: string) =>
-      this.#report.about(`${kind} ${name}`).leftOut('all of it', 'no imported layer uses it');
     for (const kind of ['cache', 'source'] as const) {
       const names = Object.keys(tableIn(this.#tree, `${kind}s`));
-      for (const name of names) if (!this.#used[kind].has(name)) unused(kind, name);
+      reportUnused(this.#report, kind, names, (name) => this.#used[kind].has(name));
     }
     const grids = Object.keys(tableIn(this.#tree, 'grids'));
-    for (const name of grids) if (!this.#grids.isUsed(name)) unused('grid', name);
+    reportUnused(this.#report, 'grid', grids, (name) => this.#grids.isUsed(name));
   }
 
   layer(table: Table): ImportedDocument | null {
@@ -181,7 +180,7 @@ class MapProxyReader {
       allGrids: this.#grids,
       grids,
       requestFormat,
-      extension: (requestFormat ?? format).replace(/^.*\//, ''),
+      format,
       readText: (file) => readText(resolve(folder, file)),
       leaveOutGrid: (why) => void about.leftOut('cache.grids', why),
     });

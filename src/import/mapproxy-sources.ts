@@ -29,7 +29,8 @@ export interface SourceContext {
   readonly grids: readonly MapProxyGrid[];
   /** Of the cache: in what the source is asked, e.g. `png`; undefined: as tiles are stored. */
   readonly requestFormat: string | undefined;
-  readonly extension: string;
+  /** In what tiles are stored, e.g. `image/png`. */
+  readonly format: string;
   readonly readText: (file: string) => string | null;
   readonly leaveOutGrid: (why: string) => void;
 }
@@ -70,7 +71,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   if (!address) return 'has no address in req.url';
   if (layers === undefined) return 'has no layers in req.layers';
   if (options.flag('map') === false) return 'draws no maps: wms_opts.map is false';
-  const requestFormat = request.text('format') ?? context.requestFormat;
+  const requestFormat = mediaTypeOf(request.text('format') ?? context.requestFormat ?? context.format);
   const queryable = options.flag('featureinfo') === true;
   const legend = options.flag('legendgraphic') === true;
   const imported = withoutAbsent({
@@ -80,7 +81,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     styles: request.text('styles'),
     version: versionIn(options),
     transparent: request.flag('transparent') === true ? true : undefined,
-    requestFormat: requestFormat && mediaTypeOf(requestFormat),
+    requestFormat: requestFormat === context.format ? undefined : requestFormat,
     concurrency: concurrencyIn(source),
     ...httpFields(source, context),
     ...credentialsOf(address),
@@ -134,10 +135,11 @@ function httpFields(source: TrackedTable, { http }: SourceContext): object {
 }
 
 function tileSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
-  const places = { ...PLACES, format: context.extension };
+  const extension = (context.requestFormat ?? context.format).replace(/^.*\//, '');
+  const places: Readonly<Record<string, string>> = { ...PLACES, format: extension };
   const template = (source.text('url') ?? '').replaceAll(
     /%\((\w+)\)[sd]/g,
-    (whole, word: string) => places[word as keyof typeof places] ?? whole,
+    (whole, word: string) => places[word] ?? whole,
   );
   const unknown = /%\(\w+\)/.exec(template)?.[0];
   if (unknown !== undefined) return `has ${unknown} in its address, which has no counterpart`;

@@ -1,6 +1,9 @@
 import { isRecord } from '../lib/value-path.ts';
 import type { SubjectReport } from './import-report.ts';
 
+/** The key of the text of an element that has attributes too. */
+export const TEXT = '#text';
+
 export type Table = Readonly<Record<string, unknown>>;
 
 /** Why fields are left out, by name; others have no counterpart. */
@@ -69,14 +72,16 @@ export class TrackedTable {
     return this.take(key, (value) => listOf(value).map(String), 'a list') ?? [];
   }
 
-  /** The tables in a field, one alone or in a list; each reports its own fields. */
+  /** The tables in a field, one alone or in a list; each reports its own fields. Other values are texts of tables. */
   tables(key: string): readonly TrackedTable[] {
     const known = this.#inner.get(key);
     if (known) return known;
     const given = this.has(key) ? listOf(this.#table[key]) : [];
-    if (given.length === 0 || !given.every(isRecord)) return [];
+    if (given.length === 0) return [];
     const path = this.#elementOf(key);
-    const made = given.map((table) => new TrackedTable(table, this.#about, path));
+    const made = given.map(
+      (value) => new TrackedTable(isRecord(value) ? value : { [TEXT]: value }, this.#about, path),
+    );
     this.#inner.set(key, made);
     return made;
   }
@@ -107,6 +112,7 @@ export class TrackedTable {
   }
 
   #elementOf(key: string): string {
+    if (key === TEXT) return this.#path;
     return this.#path === '' ? key : `${this.#path}.${key}`;
   }
 }

@@ -1,4 +1,4 @@
-import type { Format } from '../../domain/format.ts';
+import { type Format, isMixed } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -134,11 +134,13 @@ function usualExtensions({ extensions, contentType }: Format): readonly string[]
   return contentType === 'image/png' ? [...new Set([...extensions, 'png'])] : extensions;
 }
 
-function mapProxyExtensions({ contentType, extensions, kind }: Format): readonly string[] {
+function mapProxyExtensions({ mediaType, contentType, extensions, kind }: Format): readonly string[] {
+  if (isMixed(mediaType)) return ['mixed'];
   return kind === 'raster' ? [contentType.replace('image/', '')] : extensions;
 }
 
 function mapCacheExtensions(format: Format): readonly string[] {
+  if (isMixed(format.mediaType)) return ['xxx'];
   return format.contentType === 'image/jpeg' ? ['jpg', 'jpeg'] : mapProxyExtensions(format);
 }
 
