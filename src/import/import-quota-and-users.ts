@@ -64,11 +64,18 @@ export interface ImportedUser {
 
 /** `users.properties`: `name=password,ROLE_…,enabled` on each line. Passwords are not taken over. */
 export function importUsers(text: string, report: ImportReport): readonly ImportedUser[] {
-  return text.split(/\r?\n/).flatMap((line) => importUser(line.trim(), report) ?? []);
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*[#!]/.test(line));
+  // A backslash at the end of a line joins the next one to it.
+  const joined = lines
+    .join('\n')
+    .replaceAll(/\\\n[ \t]*/g, '')
+    .split('\n');
+  return joined.flatMap((line) => importUser(line.trim(), report) ?? []);
 }
 
 function importUser(line: string, report: ImportReport): ImportedUser | null {
-  const [, name = '', rest = ''] = /^([^#!=:\s][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+  const [, key = '', rest = ''] = /^((?:\\.|[^\\=:\s])+)\s*[=:\s]\s*(.*)$/.exec(line) ?? [];
+  const name = unescaped(key);
   if (name === '') return null;
   const about = report.about(`user ${name}`);
   const words = rest
@@ -80,4 +87,13 @@ function importUser(line: string, report: ImportReport): ImportedUser | null {
   const role = isAdministrator ? 'admin' : 'viewer';
   about.changed('password', `gets a new one; the role is ${role}`);
   return { name, role };
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
+
+/** As `java.util.Properties` reads a key. */
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code: string | undefined, letter: string) =>
+    code === undefined ? (ESCAPES[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
