@@ -41,10 +41,21 @@ function pathsOf(
   if (layout === 'tms') return withExtensions(plainly(below), usualExtensions(format));
   if (layout === 'xyz') return withExtensions(plainly(tile), usualExtensions(format));
   const counted = options.origin === 'sw' ? below : tile;
-  return withExtensions(MAPPROXY_PATHS[options.paths](counted), mapProxyExtensions(format));
+  const level = { ...counted, z: tile.z - options.zoomOffset };
+  if (level.z < 0 || (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, level.z))) return [];
+  // Also those that ArcGIS itself has written, with its own endings.
+  const extensions = options.paths === 'arcgis' ? usualExtensions(format) : mapProxyExtensions(format);
+  return withExtensions(MAPPROXY_PATHS[options.paths](level), extensions);
 }
 
-const MAPPROXY_PATHS = { tc: inThousands, mp: inTenThousands, tms: plainly } as const;
+const MAPPROXY_PATHS = {
+  tc: inThousands,
+  mp: inTenThousands,
+  tms: plainly,
+  reverse_tms: (tile: TileIndex) => plainly(tile).toReversed(),
+  quadkey: byQuadkey,
+  arcgis: inHexadecimal,
+} as const;
 
 /** Rows of the old programs count from the bottom of the grid, where they do not say otherwise. */
 function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
@@ -104,6 +115,24 @@ function inThousands({ z, x, y }: TileIndex): Path {
 
 function inTenThousands({ z, x, y }: TileIndex): Path {
   return [digits(z, 2), ...[x, y].flatMap((n) => [n / 1e4, n % 1e4].map((n) => digits(n, 4)))];
+}
+
+/** `11` for 2/3/0, all in one folder; the only tile of zoom 0 has nothing but its ending. */
+function byQuadkey({ z, x, y }: TileIndex): Path {
+  const digit = (bit: number) => (Math.floor(x / bit) % 2) + 2 * (Math.floor(y / bit) % 2);
+  return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
+}
+
+/** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
+function hasQuadkeys({ levels }: OldTileAsked['gridSet'], zoom: number, digits: number): boolean {
+  const { columns = 0, rows = 0 } = levels[zoom] ?? {};
+  return Math.max(columns, rows) <= 2 ** digits;
+}
+
+/** `L09/R05397fb1/C0012d687`. */
+function inHexadecimal({ z, x, y }: TileIndex): Path {
+  const hexadecimal = (n: number) => n.toString(16).padStart(8, '0');
+  return [`L${digits(z, 2)}`, `R${hexadecimal(y)}`, `C${hexadecimal(x)}`];
 }
 
 function digits(number: number, width: number): string {
