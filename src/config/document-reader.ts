@@ -4,7 +4,7 @@ import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
-import { placeOfAdoption } from '../storage/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import { type LayerContext, resolveLayer } from './check-settings.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';

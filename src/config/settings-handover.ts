@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { type Adoption, placeOfAdoption } from '../storage/adopted/adopt-options.ts';
+import type { Adoption } from '../storage/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';

@@ -24,7 +24,7 @@ const mapProxy = requirePackage('mapproxy', 'mapproxy-seed', "caches in MapProxy
 const UTM = createGridSet({
   name: 'utm',
   srs: 25832,
-  extent: { minX: 280000, minY: 5235000, maxX: 280000 + 4 * 256000, maxY: 5235000 + 3 * 256000 },
+  extent: { minX: 280000, minY: 5235000, maxX: 280000 + 2 * 256000, maxY: 5235000 + 3 * 256000 },
   resolutions: [1000, 500],
 });
 const MERCATOR = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
@@ -33,8 +33,8 @@ const GRID_SETS: readonly GridSet[] = MERCATOR ? [MERCATOR, UTM] : [];
 const GRIDS = `
   mercator_nw: { base: GLOBAL_WEBMERCATOR, num_levels: 12 }
   mercator_sw: { base: GLOBAL_MERCATOR, srs: 'EPSG:3857', num_levels: 12 }
-  utm_nw: { srs: 'EPSG:25832', bbox: [280000, 5235000, 1304000, 6003000], res: [1000, 500], origin: nw }
-  utm_sw: { srs: 'EPSG:25832', bbox: [280000, 5235000, 1304000, 6003000], res: [1000, 500], origin: sw }
+  utm_nw: { srs: 'EPSG:25832', bbox: [280000, 5235000, 792000, 6003000], res: [1000, 500], origin: nw }
+  utm_sw: { srs: 'EPSG:25832', bbox: [280000, 5235000, 792000, 6003000], res: [1000, 500], origin: sw }
 `;
 
 /** What a cache is in mapproxy.yaml, and how its folder or file is adopted. */

@@ -80,7 +80,7 @@ export const adoptOptions = z.discriminatedUnion('layout', [
   }),
 ]);
 
-type AdoptOptions = z.output<typeof adoptOptions>;
+export type AdoptOptions = z.output<typeof adoptOptions>;
 /** Those that have a file for each tile. */
 export type FolderAdoptOptions = Extract<
   AdoptOptions,
@@ -92,9 +92,3 @@ export type Adoption = AdoptOptions & {
   /** It must lie in one of these folders, links followed; null: wherever it likes. */
   readonly within: readonly string[] | null;
 };
-
-/** The key that says where it is, and the path. */
-export function placeOfAdoption(options: AdoptOptions): readonly [key: 'file' | 'folder', path: string] {
-  const { file, folder } = { file: undefined, folder: undefined, ...options };
-  return file === undefined ? ['folder', folder ?? ''] : ['file', file];
-}
