@@ -23,8 +23,15 @@ interface Cache {
 /** What `adopt` of the layer says, or why it says nothing. */
 type Adopted = readonly object[] | string;
 
-const PATHS = ['tc', 'mp', 'tms'];
-const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = { file: folders, mbtiles: mbtilesFile };
+const PATHS = ['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'];
+const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = {
+  file: folders,
+  mbtiles: mbtilesFile,
+  sqlite: levelFiles,
+  geopackage: geopackages,
+  compact: bundles,
+};
+const MIXED_FILE = 'one file has the tiles of several grids, which cannot be told apart';
 
 /** Where MapProxy has its tiles, as config/loader.py has it. */
 export function adoptedCaches(
@@ -60,11 +67,70 @@ function folders({ name, how, base, grids, places }: Cache): Adopted {
   });
 }
 
-function mbtilesFile({ name, how, base, grids, places }: Cache): Adopted {
-  const { folder, resolve, isThere } = places;
-  const filename = how.text('filename') ?? `${name}.mbtiles`;
-  const file = resolve(filename.startsWith('./') ? folder : base, filename);
-  const [grid, ...others] = grids;
-  if (others.length > 0) return 'one file has the tiles of several grids, which cannot be told apart';
-  return grid && isThere(file) ? [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }] : [];
+function mbtilesFile(cache: Cache): Adopted {
+  const file = fileOf(cache, 'mbtiles');
+  const [grid, ...others] = cache.grids;
+  if (others.length > 0) return MIXED_FILE;
+  return grid && cache.places.isThere(file)
+    ? [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }]
+    : [];
+}
+
+/** Relative to the configuration where it begins with `./`, to the folder of caches otherwise. */
+function fileOf({ name, how, base, places: { folder, resolve } }: Cache, extension: string): string {
+  const filename = how.text('filename') ?? `${name}.${extension}`;
+  return resolve(filename.startsWith('./') ? folder : base, filename);
+}
+
+/** The folder of each grid, in the cache's own or below that of all caches. */
+function gridFolder({ name, how, base, places: { folder, resolve } }: Cache, grid: MapProxyGrid): string {
+  const directory = how.text('directory');
+  return directory === undefined
+    ? resolve(base, `${name}/${grid.nameThere}`)
+    : resolve(resolve(folder, directory), grid.nameThere);
+}
+
+function levelFiles(cache: Cache): Adopted {
+  return cache.grids.flatMap((grid) => {
+    const folder = gridFolder(cache, grid);
+    return cache.places.isThere(folder)
+      ? [{ layout: 'mapproxy-sqlite', folder, gridSet: grid.name, origin: grid.origin }]
+      : [];
+  });
+}
+
+/** Each grid has a table of its own, unless the cache names one. */
+function geopackages(cache: Cache): Adopted {
+  const table = cache.how.text('table_name');
+  if (table !== undefined && cache.grids.length > 1) return MIXED_FILE;
+  const levels = cache.how.flag('levels') === true;
+  return cache.grids.flatMap((grid) => {
+    const place = levels ? gridFolder(cache, grid) : fileOf(cache, 'gpkg');
+    if (!cache.places.isThere(place)) return [];
+    return [
+      {
+        layout: 'geopackage',
+        [levels ? 'folder' : 'file']: place,
+        table: table ?? `${cache.name}_${grid.nameThere}`,
+        gridSet: grid.name,
+        origin: grid.origin,
+      },
+    ];
+  });
+}
+
+/** ArcGIS compact caches; the version shows in the files. */
+function bundles(cache: Cache): Adopted {
+  const { folder, resolve, isThere } = cache.places;
+  const directory = cache.how.text('directory');
+  cache.how.number('version');
+  return cache.grids.flatMap((grid) => {
+    const place =
+      directory === undefined
+        ? resolve(cache.base, `${cache.name}/${grid.nameThere}`)
+        : resolve(folder, directory);
+    return isThere(place)
+      ? [{ layout: 'arcgis-compact', folder: place, gridSet: grid.name, origin: grid.origin }]
+      : [];
+  });
 }

@@ -132,7 +132,7 @@ describe.skipIf(!MAPPROXY_SEED)('a cache that MapProxy has seeded', () => {
     Record<string, { readonly text: string; readonly grid: Grid; readonly extension?: string }>
   > = {
     ...Object.fromEntries(
-      ['tc', 'mp', 'tms'].flatMap((paths) =>
+      ['tc', 'mp', 'tms', 'reverse_tms', 'arcgis'].flatMap((paths) =>
         (['nw', 'sw'] as const).map((origin) => [
           `${paths}_${origin}`,
           {
@@ -146,6 +146,28 @@ describe.skipIf(!MAPPROXY_SEED)('a cache that MapProxy has seeded', () => {
     mbtiles_sw: {
       text: 'grids: [wide_sw], cache: { type: mbtiles, filename: ./x.mbtiles }',
       grid: wideGrid('wide_sw', 'sw'),
+    },
+    sqlite_nw: { text: 'grids: [wide_nw], cache: { type: sqlite }', grid: wideGrid('wide_nw', 'nw') },
+    sqlite_sw: {
+      text: 'grids: [wide_sw], cache: { type: sqlite, directory: here }',
+      grid: wideGrid('wide_sw', 'sw'),
+    },
+    geopackage_nw: { text: 'grids: [wide_nw], cache: { type: geopackage }', grid: wideGrid('wide_nw', 'nw') },
+    geopackage_levels: {
+      text: 'grids: [wide_nw], cache: { type: geopackage, levels: true }',
+      grid: wideGrid('wide_nw', 'nw'),
+    },
+    compact_nw: {
+      text: 'grids: [wide_nw], cache: { type: compact, version: 2 }',
+      grid: wideGrid('wide_nw', 'nw'),
+    },
+    compact_sw: {
+      text: 'grids: [wide_sw], cache: { type: compact, version: 1 }',
+      grid: wideGrid('wide_sw', 'sw'),
+    },
+    quadkey: {
+      text: 'grids: [GLOBAL_WEBMERCATOR], cache: { type: file, directory_layout: quadkey }',
+      grid: MERCATOR,
     },
     web: { text: 'grids: [GLOBAL_WEBMERCATOR], cache: { type: mbtiles }', grid: MERCATOR },
     usual: { text: 'format: image/png', grid: MERCATOR },

@@ -3,7 +3,8 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { OldTileAsked } from '../old-cache.ts';
-import type { FolderAdoptOptions, GridOrigin } from './adopt-options.ts';
+import type { FolderAdoptOptions } from './adopt-options.ts';
+import { isCalled, tileThere } from './tile-there.ts';
 
 /** The names of folders and file, from the adopted folder down. */
 type Path = readonly string[];
@@ -33,22 +34,28 @@ function pathsOf(
   if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
   if (asked.parameters) return [];
   const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
-  if (!isCalled(gridSet, wanted)) return [];
-  if (layout === 'tms') return withExtensions(plainly(fromBelow(asked)), usualExtensions(format));
-  if (layout === 'xyz') return withExtensions(plainly(tile), usualExtensions(format));
-  const counted = tileFrom(options.origin, asked);
+  const usual = { origin: layout === 'xyz' ? 'nw' : 'sw', zoomOffset: 0 } as const;
+  const there = tileThere(asked, { ...usual, ...options, gridSet: wanted });
+  if (!there) return [];
+  if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
     const folders = [options.name ?? layer, nameThere(options, gridSet)];
-    return withExtensions([...folders, ...inThousands(counted)], mapCacheExtensions(format));
+    return withExtensions([...folders, ...inThousands(there)], mapCacheExtensions(format));
   }
-  return withExtensions(MAPPROXY_PATHS[options.paths](counted), mapProxyExtensions(format));
+  if (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, there.z)) return [];
+  // Also those that ArcGIS itself has written, with its own endings.
+  const extensions = options.paths === 'arcgis' ? usualExtensions(format) : mapProxyExtensions(format);
+  return withExtensions(MAPPROXY_PATHS[options.paths](there), extensions);
 }
 
-const MAPPROXY_PATHS = { tc: inThousands, mp: inTenThousands, tms: plainly } as const;
-
-export function isCalled({ name, aliases }: GridSet, wanted: string): boolean {
-  return name === wanted || aliases.includes(wanted);
-}
+const MAPPROXY_PATHS = {
+  tc: inThousands,
+  mp: inTenThousands,
+  tms: plainly,
+  reverse_tms: (tile: TileIndex) => plainly(tile).toReversed(),
+  quadkey: byQuadkey,
+  arcgis: inHexadecimal,
+} as const;
 
 /** The settings may name a grid set by any of its names. */
 function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
@@ -56,12 +63,8 @@ function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> },
   return named?.[1] ?? gridSet.name;
 }
 
-/** The tile as a program counts it whose rows begin at the origin of its grid. */
-export function tileFrom(origin: GridOrigin, asked: Pick<OldTileAsked, 'gridSet' | 'tile'>): TileIndex {
-  return origin === 'sw' ? fromBelow(asked) : asked.tile;
-}
-
-function fromBelow({ gridSet, tile }: Pick<OldTileAsked, 'gridSet' | 'tile'>): TileIndex {
+/** GeoWebCache counts rows from the bottom of the grid. */
+function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
 
@@ -118,6 +121,24 @@ function inThousands({ z, x, y }: TileIndex): Path {
 
 function inTenThousands({ z, x, y }: TileIndex): Path {
   return [digits(z, 2), ...[x, y].flatMap((n) => [n / 1e4, n % 1e4].map((n) => digits(n, 4)))];
+}
+
+/** `11` for 2/3/0, all in one folder; the only tile of zoom 0 has nothing but its ending. */
+function byQuadkey({ z, x, y }: TileIndex): Path {
+  const digit = (bit: number) => (Math.floor(x / bit) % 2) + 2 * (Math.floor(y / bit) % 2);
+  return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
+}
+
+/** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
+function hasQuadkeys({ levels }: OldTileAsked['gridSet'], zoom: number, digits: number): boolean {
+  const { columns = 0, rows = 0 } = levels[zoom] ?? {};
+  return Math.max(columns, rows) <= 2 ** digits;
+}
+
+/** `L09/R05397fb1/C0012d687`. */
+function inHexadecimal({ z, x, y }: TileIndex): Path {
+  const hexadecimal = (n: number) => n.toString(16).padStart(8, '0');
+  return [`L${digits(z, 2)}`, `R${hexadecimal(y)}`, `C${hexadecimal(x)}`];
 }
 
 function digits(number: number, width: number): string {
