@@ -22,6 +22,7 @@ import {
   withoutTwins,
 } from './import-report.ts';
 import { type GridSetDocument, matchGrid } from './matching-grid.ts';
+import { recorded } from './recorded-element.ts';
 
 export interface GeoWebCacheImport {
   /** Where the configuration lies, absolute; its cache may lie there too. */
@@ -109,7 +110,7 @@ function importGridSets(root: WireElement, known: readonly GridSet[], report: Im
   }
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
     const about = report.about(nameIn(element, 'grid set'));
-    const read = attempted(about, () => readGwcGridSet(element));
+    const read = attempted(element, about, readGwcGridSet);
     if (!read) continue;
     const document = read.document as GridSetDocument;
     tell(about, element, read);
@@ -135,7 +136,7 @@ interface LayerContext {
 function importLayer(element: WireElement, context: LayerContext): ImportedDocument | null {
   const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
-  const read = attempted(about, () => readGwcLayer(element));
+  const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, ...document } = read.document as LayerDocument;
   const subsets = knownSubsets(gridSets, context, about);
@@ -249,9 +250,17 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-function attempted(about: SubjectReport, read: () => ReadDocument): ReadDocument | null {
+/** Null: it cannot be read. The report names what its reader did not look at. */
+function attempted(
+  given: WireElement,
+  about: SubjectReport,
+  read: (element: WireElement) => ReadDocument,
+): ReadDocument | null {
+  const { element, unread } = recorded(given);
   try {
-    return read();
+    const document = read(element);
+    for (const path of unread()) about.leftOut(path, 'is not known here');
+    return document;
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
     return about.leftOut('all of it', error.message);

@@ -12,6 +12,7 @@ import {
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import type { ImportReport } from './import-report.ts';
+import { recorded } from './recorded-element.ts';
 
 const NOT_HERE: Readonly<Record<string, string>> = {
   quotaStore: 'usage is counted in the tile stores',
@@ -20,18 +21,12 @@ const NOT_HERE: Readonly<Record<string, string>> = {
 
 /** `geowebcache-diskquota.xml` as the body of `PUT /api/v1/quota`. Throws `request-invalid`. */
 export function importQuota(xml: XmlElement, report: ImportReport): object {
-  const root = wireElementOf(xml);
+  const { element: root, unread } = recorded(wireElementOf(xml));
   if (root.name !== 'gwcQuotaConfiguration') {
     throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
   }
-  const about = report.about('disk quota');
-  for (const { name } of root.children) {
-    const why = NOT_HERE[name];
-    if (why) about.leftOut(name, why);
-    else about.taken(name);
-  }
   const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
-  return withoutAbsent({
+  const quota = withoutAbsent({
     enabled: booleanField(root, 'enabled'),
     cacheCleanUpFrequency: integerField(root, 'cacheCleanUpFrequency'),
     cacheCleanUpUnits: textField(root, 'cacheCleanUpUnits'),
@@ -40,6 +35,11 @@ export function importQuota(xml: XmlElement, report: ImportReport): object {
     globalQuota: quotaIn(root, 'globalQuota'),
     layerQuotas: layerQuotas.length > 0 ? layerQuotas.map(layerQuota) : undefined,
   });
+  const about = report.about('disk quota');
+  const left = unread();
+  about.taken(...root.children.map(({ name }) => name).filter((name) => !left.includes(name)));
+  for (const path of left) about.leftOut(path, NOT_HERE[path] ?? 'is not known here');
+  return quota;
 }
 
 function layerQuota(entry: WireElement): object {
