@@ -86,7 +86,10 @@ export interface ArchiveContent {
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
-  /** Batch by batch in the order of `PageList`; one that an earlier attempt has written in part comes whole again. What a process that dies had written last may be missing; what is there is whole. */
+  /**
+   * Batch by batch in the order of `PageList`; a batch that an earlier attempt has written in part comes whole again. A process
+   * that dies may lose what it has written last; what is there is whole.
+   */
   put(tiles: readonly ExportedTile[]): void;
   /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): number;

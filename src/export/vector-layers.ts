@@ -41,7 +41,9 @@ export async function packVectorTile(
   bytes: Buffer,
 ): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
   if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: layersIn(bytes) };
-  return { bytes, layers: layersIn(await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES })) };
+  // One that cannot be unpacked is copied as it is and names no layers.
+  const unpacked = await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES }).catch(() => null);
+  return { bytes, layers: unpacked ? layersIn(unpacked) : [] };
 }
 
 function layersIn(tile: Buffer): readonly TileLayer[] {
@@ -84,7 +86,7 @@ function fieldsOf(
 function tagsOf(feature: Buffer): readonly (readonly [key: number, value: number])[] {
   const numbers: number[] = [];
   readFields(feature, (field, content) => {
-    if (field === TAGS && content) numbers.push(...readPacked(content));
+    if (field === TAGS && content) for (const number of readPacked(content)) numbers.push(number);
     return true;
   });
   return numbers.flatMap((key, index) => (index % 2 === 0 ? [[key, numbers[index + 1] ?? -1]] : []));

@@ -13,6 +13,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 const LOOK_AGAIN_MS = 1000;
+/** For which everything stands still while another program writes to the file. */
+const LOCK_TIMEOUT_MS = 50;
 
 interface OpenFile {
   readonly db: Database.Database;
@@ -71,12 +73,15 @@ export function openMbtilesFile(path: string, clock: Clock): Archive {
 }
 
 function stampOf(path: string): string {
-  const { ino, size, mtimeMs } = statSync(path);
+  const status = statSync(path);
+  // The library would wait for the other end of a pipe.
+  if (!status.isFile()) throw new Error(`${path} is not a file`);
+  const { ino, size, mtimeMs } = status;
   return `${ino} ${size} ${mtimeMs}`;
 }
 
 function openFile(path: string, stamp: string, lookedAt: number): OpenFile {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_TIMEOUT_MS });
   try {
     const find = db
       .prepare<[number, number, number], Buffer>(

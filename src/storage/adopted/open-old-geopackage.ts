@@ -30,13 +30,13 @@ export function openOldGeopackage(options: GeoPackageOptions, owner: OldCacheOwn
       return (await files.ofLevel(tile.z))?.read(tile, asked.gridSet) ?? null;
     },
     async close() {
-      files.close();
+      await files.close();
     },
   };
 }
 
 function openOneFile(path: string, within: Adoption['within'], open: (path: string) => SqliteTiles) {
-  let tiles: SqliteTiles | null = null;
+  let opening: Promise<SqliteTiles> | null = null;
 
   async function opened(): Promise<SqliteTiles> {
     try {
@@ -50,11 +50,16 @@ function openOneFile(path: string, within: Adoption['within'], open: (path: stri
   }
 
   return {
-    async ofLevel() {
-      tiles ??= await opened();
-      return tiles;
+    ofLevel(): Promise<SqliteTiles> {
+      opening ??= opened().catch((error: unknown) => {
+        opening = null;
+        throw error;
+      });
+      return opening;
     },
-    close: () => tiles?.close(),
+    async close() {
+      (await opening?.catch(() => null))?.close();
+    },
   };
 }
 

@@ -10,7 +10,7 @@ const realPathOf = promisify(realpath.native);
 const openFile = promisify(open);
 const statusOf = promisify(stat);
 
-/** A pipe with nobody at its other end must not hold us up; nor is a link followed that came after the look. */
+/** A pipe without a writer must not block; nor is a link followed that was made after the check. */
 const PLAINLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 /** Nothing of that name, or something else than a path or file is needed to be. */
 const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EISDIR']);
@@ -26,7 +26,7 @@ export interface OpenedFile {
 
 /** A folder of another program: what lies elsewhere, links followed, is not looked at. */
 export interface RootedFolder {
-  /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when that cannot be told. */
+  /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when the folder cannot be read. */
   read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
   /** Where a plain file really is; null and failures as above. */
   locate(path: string): Promise<string | null>;
