@@ -72,6 +72,8 @@ describe('the caches of mapcache.xml', () => {
     expect(read({ cache }).layer?.adopt).toEqual([
       { layout: 'mbtiles', file: '/old/a.mbtiles', gridSet: 'EPSG:900913', origin: 'sw' },
     ]);
+    const tileset = '<grid>g</grid><grid>unknown</grid><format>PNG</format>';
+    expect(read({ cache, tileset }).layer?.adopt).toBeUndefined();
     const { layer, told } = read({ cache: '<cache name="c" type="sqlite3"><dbfile>/a</dbfile></cache>' });
     expect(layer?.adopt).toBeUndefined();
     expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*sqlite3/));

@@ -218,7 +218,7 @@ class MapCacheReader {
   #adoptions(name: string, cache: TrackedTable, grids: readonly MapCacheGrid[]): readonly object[] | string {
     const type = cache.text('@type') ?? '';
     const layout = cache.text('@layout') ?? 'tilecache';
-    if (type === 'mbtiles') return this.#mbtiles(cache.text('dbfile') ?? '', grids);
+    if (type === 'mbtiles') return this.#mbtiles(cache, grids);
     if (type !== 'disk') return `caches of type ${type} cannot be adopted`;
     if (layout !== 'tilecache') return `the layout ${layout} cannot be adopted`;
     const base = cache.text('base') ?? '';
@@ -233,10 +233,14 @@ class MapCacheReader {
     }));
   }
 
-  #mbtiles(file: string, [grid, ...others]: readonly MapCacheGrid[]): readonly object[] | string {
+  #mbtiles(cache: TrackedTable, [grid]: readonly MapCacheGrid[]): readonly object[] | string {
+    const file = cache.text('dbfile') ?? '';
+    const users = [...(this.#elements.get('tileset')?.values() ?? [])].filter(
+      (tileset) => textIn(tileset, 'cache') === cache.text('@name'),
+    );
+    const sets = users.flatMap((tileset) => childrenOf(tileset, 'grid'));
     if (!file.startsWith('/') || file.includes('{')) return 'its dbfile is not the absolute path of one file';
-    if (!grid || others.length > 0)
-      return 'one file has the tiles of several grids, which cannot be told apart';
+    if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
     if (!this.#isThere(file)) return `there is no file ${file}`;
     return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
   }

@@ -158,6 +158,20 @@ describe('the caches of mapproxy.yaml', () => {
     expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: .*one file/));
   });
 
+  it('with a grid that is not imported in the same MBTiles file or folder are not adopted', () => {
+    const source = `${TILES}, grid: square_sw`;
+    const file = read({ source, cache: 'grids: [square_sw, utm_sw], cache: { type: mbtiles }', more: UTM });
+    const folder = read({ source, cache: 'grids: [square_sw, utm_sw]', more: UTM });
+    const named = read({
+      source,
+      cache: 'grids: [square_sw, utm_sw], cache: { use_grid_names: true }',
+      more: UTM,
+    });
+    expect([file.layer?.adopt, folder.layer?.adopt]).toEqual([undefined, undefined]);
+    expect(named.layer?.adopt).toMatchObject([{ folder: '/mp/cache_data/c/square_sw' }]);
+    expect(folder.told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
+  });
+
   it('say how long tiles are kept, and in what they are stored and requested', () => {
     const { layer } = read({
       cache:

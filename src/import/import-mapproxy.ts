@@ -167,8 +167,7 @@ class MapProxyReader {
   }
 
   #source(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
-    const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
-    const grids = names.flatMap((grid) => this.#grids.of(grid) ?? []);
+    const grids = this.#gridsOf(cache).filter((grid) => grid !== null);
     if (grids.length === 0) return 'none of its grids can be used';
     const [name, ...more] = cache.texts('sources');
     if (name === undefined || more.length > 0) return 'its cache does not have exactly one source';
@@ -188,6 +187,11 @@ class MapProxyReader {
     this.#used.source.add(name);
     source.report(REASONS);
     return imported;
+  }
+
+  #gridsOf(cache: TrackedTable) {
+    const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
+    return names.map((name) => this.#grids.of(name));
   }
 
   #gridSets({ grids, coverage }: ImportedSource, about: SubjectReport): readonly (object | string)[] {
@@ -226,7 +230,7 @@ class MapProxyReader {
     const adopted = adoptedCaches(
       name,
       cache,
-      grids.map(({ grid }) => grid),
+      { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) },
       { ...this.#options, base },
     );
     if (typeof adopted === 'string') {

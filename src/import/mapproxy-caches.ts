@@ -17,6 +17,8 @@ interface Cache {
   /** `cache_dir` of the cache, or that of all. */
   readonly base: string;
   readonly grids: readonly MapProxyGrid[];
+  /** All that it has tiles in, those that are not imported too; null: it cannot be read. */
+  readonly declared: readonly (MapProxyGrid | null)[];
   readonly places: CachePlaces;
 }
 
@@ -37,7 +39,7 @@ const MIXED_FILE = 'one file has the tiles of several grids, which cannot be tol
 export function adoptedCaches(
   name: string,
   cache: TrackedTable,
-  grids: readonly MapProxyGrid[],
+  { grids, declared }: Pick<Cache, 'grids' | 'declared'>,
   places: CachePlaces,
 ): Adopted {
   const { folder, resolve } = places;
@@ -47,17 +49,20 @@ export function adoptedCaches(
   const base = own === undefined ? places.base : resolve(folder, own);
   const read = READERS[type];
   if (!read) return `caches of type ${type} cannot be adopted`;
-  const adopted = read({ name, how, base, grids, places });
+  const adopted = read({ name, how, base, grids, declared, places });
   if (typeof adopted === 'string' || adopted.length > 0) return adopted;
   return 'there are no tiles where it keeps them';
 }
 
-function folders({ name, how, base, grids, places }: Cache): Adopted {
+function folders({ name, how, base, grids, declared, places }: Cache): Adopted {
   const { folder, resolve, isThere } = places;
   const paths = how.text('directory_layout') ?? 'tc';
   const directory = how.text('directory');
   const byGrid = how.flag('use_grid_names') === true;
   if (!PATHS.includes(paths)) return `the directory_layout ${paths} cannot be adopted`;
+  const srsTwice = declared.some((one, at) => declared.some((other, i) => i < at && !differ(one, other)));
+  if (!byGrid && directory === undefined && srsTwice)
+    return 'one folder has the tiles of several grids in one SRS, which cannot be told apart';
   return grids.flatMap((grid) => {
     const own = byGrid ? `${name}/${grid.nameThere}` : `${name}_${grid.srsThere}`;
     const place = directory === undefined ? resolve(base, own) : resolve(folder, directory);
@@ -67,10 +72,15 @@ function folders({ name, how, base, grids, places }: Cache): Adopted {
   });
 }
 
+/** Whether their folders have different names. */
+function differ(a: MapProxyGrid | null, b: MapProxyGrid | null): boolean {
+  return a !== null && b !== null && a.srsThere !== b.srsThere;
+}
+
 function mbtilesFile(cache: Cache): Adopted {
   const file = fileOf(cache, 'mbtiles');
-  const [grid, ...others] = cache.grids;
-  if (others.length > 0) return MIXED_FILE;
+  const [grid] = cache.grids;
+  if (cache.declared.length > 1) return MIXED_FILE;
   return grid && cache.places.isThere(file)
     ? [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }]
     : [];
@@ -102,7 +112,7 @@ function levelFiles(cache: Cache): Adopted {
 /** Each grid has a table of its own, unless the cache names one. */
 function geopackages(cache: Cache): Adopted {
   const table = cache.how.text('table_name');
-  if (table !== undefined && cache.grids.length > 1) return MIXED_FILE;
+  if (table !== undefined && cache.declared.length > 1) return MIXED_FILE;
   const levels = cache.how.flag('levels') === true;
   return cache.grids.flatMap((grid) => {
     const place = levels ? gridFolder(cache, grid) : fileOf(cache, 'gpkg');

@@ -203,7 +203,7 @@ ${entries
   .join('\n')}
 `,
     );
-    const args = ['-f', 'mapproxy.yaml', '-s', 'seed.yaml', '-c', '2', '--quiet'];
+    const args = ['-f', 'mapproxy.yaml', '-s', 'seed.yaml', '-c', '1', '--quiet'];
     await run(MAPPROXY_SEED ?? '', args, folder);
     moved = await move(join(folder, 'mapproxy.yaml'), wms);
   });
