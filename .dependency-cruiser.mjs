@@ -43,7 +43,7 @@ const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
   { library: 'kysely', home: '^src/(db|storage/s3)/' },
-  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive|export)/' },
+  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|storage/adopted|sources/archive|export)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },

@@ -2,6 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { boundLayer, type Catalog, tileSetIn } from '../catalog/catalog.ts';
+import { vectorLayersOf } from '../catalog/vector-layers.ts';
 import type { Settings } from '../config/settings.ts';
 import { intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
@@ -35,7 +36,7 @@ export function exportedLayer(catalog: Pick<Catalog, 'layer'>, order: AreaOrder)
   const set = tileSetIn(bound, names);
   if (!set)
     throw new TilewardenError('entry-changed', `Layer ${order.layer} is being changed; repeat the request.`);
-  const stored = { store: bound.store, storeName: bound.declared?.store ?? '' };
+  const stored = { bound, store: bound.store, storeName: bound.declared?.store ?? '' };
   const polygons = areaIn(content.subset.gridSet, areaOf(order));
   if (!polygons) return { ...stored, set, content, area: null };
   const bounds = intersectBounds(boundsOfArea(polygons), content.bounds);
@@ -86,7 +87,10 @@ async function exportFrom(
   work: ExportWork & Watched,
 ): Promise<ExportResult> {
   try {
-    return await exportTiles({ ...work, ...exportedLayer(catalog, work) });
+    const { bound, ...part } = exportedLayer(catalog, work);
+    const isVector = part.content.format.kind === 'opaque';
+    const vectorLayers = isVector ? await vectorLayersOf(bound, work.signal) : [];
+    return await exportTiles({ ...work, ...part, vectorLayers });
   } catch (cause) {
     if (!isNoRoom(cause)) throw cause;
     const full = `The disk of ${dirname(work.target)} is full: there is not enough space for the file.`;

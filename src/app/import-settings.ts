@@ -33,6 +33,11 @@ const QUOTA_FILE = 'geowebcache-diskquota.xml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
 
+const FILES = {
+  isThere: existsSync,
+  readText: (file: string) => (existsSync(file) ? readBytes(file).toString('utf8') : null),
+};
+
 /** The operator's own machine asks: any host will do. */
 export async function importFromAddress(
   address: string,
@@ -76,7 +81,7 @@ export async function readCapabilities(
 export async function importFromFile(path: string, users: string | null): Promise<ImportedSettings> {
   const file = configurationAt(path);
   if (/\.ya?ml$/i.test(file))
-    return checked(importMapProxy(readYaml(file), { folder: dirname(file), resolve, isThere: existsSync }));
+    return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }));
   const root = await readXmlFile(file);
   if (root.name === 'mapcache') return checked(importMapCache(root, { isThere: existsSync }));
   return importGeoWebCacheFolder(root, dirname(file), users);

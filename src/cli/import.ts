@@ -1,11 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import type { ImportedSettings } from '../app/import-settings.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { revealSecrets } from '../config/secrets.ts';
 import { writeSettingsFile } from '../config/yaml-file.ts';
 import type { ImportFate, ReportEntry } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
-import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, type Terminal } from './command.ts';
+import { printPath } from '../lib/value-path.ts';
+import {
+  CLIENT_FLAGS,
+  type Command,
+  CommandFailure,
+  type FlagValues,
+  flag,
+  misuse,
+  type Terminal,
+} from './command.ts';
 import { amountOf } from './plain-words.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
@@ -108,7 +119,7 @@ async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Te
       await send();
       return true;
     } catch (error) {
-      if (!(error instanceof ServerRefusal)) throw error;
+      if (!(error instanceof ServerRefusal || error instanceof MissingValue)) throw error;
       refused++;
       terminal.err(`${what} was refused: ${error.message}\n`);
       return false;
@@ -119,7 +130,7 @@ async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Te
     ['Layer', '/api/v1/layers', imported.layers],
   ] as const) {
     for (const document of documents) {
-      await attempt(`${kind} ${document.name}`, () => declare(client, path, document, replace));
+      await attempt(`${kind} ${document.name}`, () => declare(client, path, revealed(document), replace));
     }
   }
   if (imported.quota) await attempt('The disk quota', () => client.put('/api/v1/quota', imported.quota));
@@ -135,6 +146,16 @@ async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Te
   return refused === 0 ? 0 : 1;
 }
 
+class MissingValue extends CommandFailure {}
+
+/** A running server takes values, not the names of variables; they are read where this command runs. */
+function revealed(document: { readonly name: string }): { readonly name: string } {
+  const { tree, problems } = revealSecrets(document, readEnvironment(), '');
+  const [problem] = problems;
+  if (problem) throw new MissingValue(`${printPath(problem.path)} ${problem.message}.`);
+  return tree as { readonly name: string };
+}
+
 function declare(
   client: ServerClient,
   path: string,
@@ -145,9 +166,6 @@ function declare(
     ? client.put(`${path}/${encodeURIComponent(document.name)}`, document)
     : client.post(path, document);
 }
-
-/** Subjects that are named; of more the number is told. */
-const NAMED = 3;
 
 /** What became of what, the same of several subjects on one line. */
 function reportText(entries: readonly ReportEntry[], quiet: boolean): string {
@@ -167,7 +185,5 @@ function linesOf(entries: readonly ReportEntry[]): readonly string[] {
 }
 
 function lineOf({ fate, element, what }: ReportEntry, subjects: readonly string[]): string {
-  const more = subjects.length - NAMED;
-  const named = subjects.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${amountOf(more, 'other')}` : '');
-  return `${fate.padEnd(8)}  ${element} of ${named}${what === '' ? '' : `: ${what}`}\n`;
+  return `${fate.padEnd(8)}  ${element} of ${subjects.join(', ')}${what === '' ? '' : `: ${what}`}\n`;
 }

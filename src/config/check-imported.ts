@@ -3,6 +3,7 @@ import { printPath } from '../lib/value-path.ts';
 import { checkSettings } from './check-settings.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
+import { revealSecrets } from './secrets.ts';
 import { settingsSchema } from './settings-schema.ts';
 
 interface Named {
@@ -44,7 +45,9 @@ export function checkImported<Document extends Named>(given: Documents<Document>
 }
 
 function problemsOf(tree: object): readonly Explanation[] {
-  const result = settingsSchema.safeParse(tree);
-  if (!result.success) return explainIssues(result.error.issues, tree, createSettingsSchema, WORDS);
+  // The environment of the server that will read the file is not known.
+  const revealed = revealSecrets(tree, {}, '').tree;
+  const result = settingsSchema.safeParse(revealed);
+  if (!result.success) return explainIssues(result.error.issues, revealed, createSettingsSchema, WORDS);
   return checkSettings(result.data).problems;
 }

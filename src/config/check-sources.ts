@@ -149,8 +149,11 @@ export function adoptionProblems(
 }
 
 function namedIn(adopted: AdoptSettings): readonly (readonly [key: string, name: string])[] {
-  if ('gridSets' in adopted) return Object.keys(adopted.gridSets).map((name) => ['gridSets', name]);
-  return adopted.gridSet === undefined ? [] : [['gridSet', adopted.gridSet]];
+  const { gridSet, gridSets } = { gridSet: undefined, gridSets: {}, ...adopted };
+  return [
+    ...Object.keys(gridSets).map((name) => ['gridSets', name] as const),
+    ...(gridSet === undefined ? [] : [['gridSet', gridSet] as const]),
+  ];
 }
 
 type GivenLayer = SettingsDocument['layers'][number];

@@ -4,7 +4,7 @@ import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
-import { placeOfAdoption } from '../storage/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import { type LayerContext, resolveLayer } from './check-settings.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';
@@ -112,10 +112,10 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
 
 /** By the path alone; where its links lead is looked at when it is read. */
 function placeProblems(adopted: AdoptSettings, allowed: readonly string[]): readonly Explanation[] {
-  const place = placeOfAdoption(adopted);
+  const [key, place] = placeOfAdoption(adopted);
   const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
   if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];
-  const path = ['adopt', adopted.layout === 'mbtiles' ? 'file' : 'folder'];
+  const path = ['adopt', key];
   if (allowed.length === 0) {
     return [{ path, message: 'may name a folder only in the configuration file, or below its adoptFolders' }];
   }

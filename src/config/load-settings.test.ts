@@ -354,12 +354,26 @@ layers:
   });
 
   it.each([
+    ['{ layout: geopackage, file: a.gpkg }', { file: 'a.gpkg' }],
+    ['{ layout: geopackage, folder: a }', { folder: 'a' }],
+    ['{ layout: arcgis-compact, folder: a }', { folder: 'a' }],
+    ['{ layout: mapproxy-sqlite, folder: a }', { folder: 'a' }],
+  ])('are found relative to the file: %s', (adopt, place) => {
+    const [adopted] = load(adopting(adopt)).settings.layers[0]?.adopt ?? [];
+    const absolute = Object.entries(place).map(([key, path]) => [key, join(folder, path)]);
+    expect(adopted).toMatchObject(Object.fromEntries(absolute));
+  });
+
+  it.each([
     [
       '{ layout: geowebcach, folder: a }',
-      /adopt.layout must be one of geowebcache, mapcache, mapproxy, tms, xyz/,
+      /adopt.layout must be one of geowebcache, mapcache, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
     ],
     ['{ layout: geowebcache }', /adopt.folder is missing/],
-    ['{ layout: mapproxy, folder: a, paths: quadkey }', /adopt.paths must be one of tc, mp, tms/],
+    ['{ layout: mapproxy, folder: a, paths: hash }', /adopt.paths must be one of tc, mp, tms, reverse_tms/],
+    ['{ layout: geopackage, gridSet: EPSG:900913 }', /adopt needs either file or folder/],
+    ['{ layout: geopackage, file: a.gpkg, folder: a }', /adopt needs either file or folder/],
+    ['{ layout: arcgis-compact, folder: a, zoomOffset: 1.5 }', /adopt.zoomOffset/],
     ['{ layout: tms, folder: a, paths: tc }', /adopt.paths is not a setting/],
     [
       '{ layout: tms, folder: a, gridSet: EPSG:4326 }',

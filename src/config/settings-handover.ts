@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Adoption } from '../storage/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
@@ -47,6 +48,6 @@ function absoluteSource(source: SourceSettings, folder: string): SourceSettings 
 }
 
 function absoluteAdoption(adopted: Adoption, folder: string): Adoption {
-  if (adopted.layout === 'mbtiles') return { ...adopted, file: resolve(folder, adopted.file) };
-  return { ...adopted, folder: resolve(folder, adopted.folder) };
+  const [key, path] = placeOfAdoption(adopted);
+  return { ...adopted, [key]: resolve(folder, path) };
 }

@@ -41,6 +41,7 @@ export function builtInGridSets(): readonly GridSet[] {
 function geodetic(density: 1 | 2): GridSet {
   return wellKnownGridSet({
     name: density === 1 ? 'EPSG:4326' : 'EPSG:4326x2',
+    aliases: density === 1 ? ['GlobalCRS84Geometric'] : ['GlobalCRS84Geometricx2'],
     description: `Longitude and latitude, two tiles of ${256 * density} pixels at level 0`,
     srs: 4326,
     extent: WORLD_DEGREES,

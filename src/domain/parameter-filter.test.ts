@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from './errors.ts';
-import { createParameterFilter, parametersIdOf, selectParameters } from './parameter-filter.ts';
+import {
+  createParameterFilter,
+  geoWebCacheIdOf,
+  parametersIdOf,
+  selectParameters,
+} from './parameter-filter.ts';
 
 const styles = createParameterFilter({
   name: 'styles',
@@ -130,20 +135,48 @@ describe('a filter of numbers', () => {
     expect(() => filter.apply('6')).toThrow('violates filter');
   });
 
-  it('prints floats with a decimal point', () => {
-    const filter = createParameterFilter({ name: 'E', floats: [5, 2.5], threshold: 0.1, defaultValue: '5' });
-    expect(filter.apply('5')).toBe('5.0');
-    expect(filter.apply('4.95')).toBe('5.0');
+  it('prints floats as GeoWebCache does, and keeps its default as it is written', () => {
+    const filter = createParameterFilter({
+      name: 'E',
+      floats: [5, 2.5, 7],
+      threshold: 0.1,
+      defaultValue: '5',
+    });
+    expect(filter.apply('5')).toBe('5');
+    expect(filter.apply('4.95')).toBe('5');
     expect(filter.apply('2.5')).toBe('2.5');
-    expect(filter.defaultValue).toBe('5.0');
+    expect(filter.apply('7')).toBe('7.0');
+    expect([filter.defaultValue, filter.values]).toEqual(['5', ['5', '2.5', '7.0']]);
     expect(selectParameters([filter], new Map([['E', '5.00']])).id).toBeNull();
-    expect(() => filter.apply('2.4')).toThrow('allowed: 5.0, 2.5');
+    expect(() => filter.apply('2.4')).toThrow('allowed: 5, 2.5, 7.0');
+  });
+
+  it('has the id that GeoWebCache gives other values beside a float whose default has no point', () => {
+    const style = createParameterFilter({ name: 'STYLES', defaultValue: 'a', values: ['a', 'pophatch'] });
+    const elevation = createParameterFilter({ name: 'ELEVATION', defaultValue: '0', floats: [0, 100] });
+    const { id } = selectParameters([style, elevation], new Map([['STYLES', 'pophatch']]));
+    expect(id).toBe(
+      geoWebCacheIdOf(
+        new Map([
+          ['ELEVATION', '0'],
+          ['STYLES', 'pophatch'],
+        ]),
+      ),
+    );
+  });
+
+  it('keeps the default of integers as it is written', () => {
+    const filter = createParameterFilter({ name: 'E', integers: [5, 6], defaultValue: '+5' });
+    expect(['5', '005', '6', ''].map(filter.apply)).toEqual(['+5', '+5', '6', '+5']);
   });
 
   it('accepts any number when none is listed, and one spelling of each', () => {
     const float = createParameterFilter({ name: 'E', floats: [] });
     expect(['1', '1.00', '+1', '1e0', '.1e1'].map(float.apply)).toEqual(Array(5).fill('1.0'));
-    expect(float.apply('1e-7')).toBe('1.0e-7');
+    expect(float.apply('1e-7')).toBe('1.0E-7');
+    expect(float.apply('33.3333333')).toBe('33.333332');
+    expect(float.apply('12345678')).toBe('1.2345678E7');
+    expect(() => float.apply('1e39')).toThrow('violates filter');
     expect(float.apply('-0')).toBe('0.0');
     expect(() => float.apply('1e999')).toThrow('violates filter');
     expect(() => float.apply('Infinity')).toThrow('violates filter');

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
 import { hintFor, someOf } from '../lib/closest-name.ts';
+import { javaFloat } from '../lib/java-number.ts';
 import { invalid, misconfigured, shortened, TilewardenError } from './errors.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
@@ -167,7 +168,7 @@ interface NumberKind {
 }
 
 const INTEGERS: NumberKind = { pattern: INTEGER, threshold: DEFAULT_INTEGER_THRESHOLD, print: String };
-const FLOATS: NumberKind = { pattern: FLOAT, threshold: DEFAULT_FLOAT_THRESHOLD, print: printFloat };
+const FLOATS: NumberKind = { pattern: FLOAT, threshold: DEFAULT_FLOAT_THRESHOLD, print: javaFloat };
 
 function createNumberFilter(
   options: FilterOptions,
@@ -175,28 +176,29 @@ function createNumberFilter(
   { pattern, print, ...kind }: NumberKind,
 ): ParameterFilter {
   const { threshold = kind.threshold } = options;
-  const read = (text: string) => (pattern.test(text) ? Number(text) : Number.NaN);
-  const canonical = (text: string) => {
+  /** Null for what is no number, or too large for a float. */
+  const read = (text: string) =>
+    pattern.test(text) && Number.isFinite(Math.fround(Number(text))) ? Number(text) : null;
+  const printed = (text: string) => {
     const number = read(text);
-    return Number.isFinite(number) ? print(number) : text;
+    return number === null ? text : print(number);
   };
-  return createFilter(options, values.length > 0 ? values.map(print) : null, canonical, (text) => {
+  // GeoWebCache keeps a default as it is written, in requests to the source and in the names of folders.
+  const defaultText = options.defaultValue ?? '';
+  const asWritten = (text: string) => (text === printed(defaultText) ? defaultText : text);
+  const listed = values.length > 0 ? values.map((value) => asWritten(print(value))) : null;
+  const normalize = (text: string) => asWritten(printed(text));
+  return createFilter(options, listed, normalize, (text) => {
     const number = read(text);
-    if (!Number.isFinite(number)) return null;
+    if (number === null) return null;
     if (values.length === 0) return print(number);
     const best = nearest(values, number);
-    return best === number || Math.abs(best - number) < threshold ? print(best) : null;
+    return best === number || Math.abs(best - number) < threshold ? asWritten(print(best)) : null;
   });
 }
 
 function nearest(values: readonly number[], wanted: number): number {
   return values.reduce((best, value) => (Math.abs(value - wanted) < Math.abs(best - wanted) ? value : best));
-}
-
-/** Always with a decimal point, e.g. `5.0` and `1.0e-7`. */
-function printFloat(value: number): string {
-  const text = String(value === 0 ? 0 : value);
-  return text.includes('.') ? text : text.replace(/^-?\d+/, '$&.0');
 }
 
 function caseNormalizer(letterCase: 'none' | 'upper' | 'lower'): (value: string) => string {

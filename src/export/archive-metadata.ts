@@ -6,6 +6,7 @@ import type { Layer } from '../domain/layer.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { isWebMercator } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { TileLayer } from './vector-layers.ts';
 
 /** As MBTiles 1.3 names them; PMTiles takes over the same. */
 const FORMATS: Readonly<Record<string, string>> = {
@@ -64,6 +65,8 @@ export function degreesOf({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'b
 
 export interface ExportedTile extends TileIndex {
   readonly bytes: Buffer;
+  /** Of a vector tile. */
+  readonly layers: readonly TileLayer[];
 }
 
 /** What an archive says about the tiles in it. */
@@ -83,10 +86,13 @@ export interface ArchiveContent {
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
-  /** What a process that dies had written last may be missing; what is there is whole. */
+  /**
+   * Batch by batch in the order of `PageList`; a batch that an earlier attempt has written in part comes whole again. A process
+   * that dies may lose what it has written last; what is there is whole.
+   */
   put(tiles: readonly ExportedTile[]): void;
-  /** The file is whole and has its name. Answers its size in bytes. */
-  finish(): number;
+  /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
+  finish(described: readonly unknown[]): number;
   /** Leaves what was written for another attempt. */
   close(): void;
 }

@@ -1,16 +1,17 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { PMTiles, type RangeResponse, type Source } from 'pmtiles';
+import { findTile, PMTiles, zxyToTileId } from 'pmtiles';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileSource } from '../../test/fixtures/archives.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
 import type { Layer } from '../domain/layer.ts';
+import { rectOfTile } from '../domain/tile-rect.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type ExportOrder, exportedPart } from './export-order.ts';
-import { exportTiles } from './export-tiles.ts';
+import { type ExportProgress, exportTiles } from './export-tiles.ts';
 
 const ZOOM = 7;
 const SIDE = 2 ** ZOOM;
@@ -41,6 +42,7 @@ async function exportTo(
   name: string,
   order: Partial<ExportOrder> = {},
   signal = new AbortController().signal,
+  watch: (progress: ExportProgress) => void = () => {},
 ) {
   const target = join(folder, name);
   const part = exportedPart(layer, { layer: 'world', zoomStart: 2, ...order });
@@ -52,22 +54,35 @@ async function exportTo(
     signal,
     onProgress: (progress) => {
       expected = progress.expected;
+      watch(progress);
     },
   });
   return { target, ...result };
 }
 
-/** Reads as a browser would, part by part. */
-function fileSource(path: string): Source {
-  return {
-    getKey: () => path,
-    async getBytes(offset, length): Promise<RangeResponse> {
-      const file = await open(path);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-      await file.close();
-      return { data: new Uint8Array(buffer.subarray(0, bytesRead)).buffer };
-    },
-  };
+/** PMTiles 3, 3.1: tiles by their ids one behind the other, but for those whose content came before. */
+async function isClustered(path: string): Promise<boolean> {
+  const archive = new PMTiles(fileSource(path));
+  const header = await archive.getHeader();
+  let end = 0;
+  let ordered = true;
+  for (let id = zxyToTileId(ZOOM, 0, 0); id < zxyToTileId(ZOOM + 1, 0, 0); id++) {
+    const entry = await entryOf(archive, id);
+    ordered &&= entry.offset <= end;
+    end = Math.max(end, entry.offset + entry.length);
+  }
+  return header.clustered && ordered && end === header.tileDataLength;
+}
+
+async function entryOf({ source, cache }: PMTiles, id: number) {
+  const header = await cache.getHeader(source);
+  let [offset, length] = [header.rootDirectoryOffset, header.rootDirectoryLength];
+  for (;;) {
+    const entry = findTile(await cache.getDirectory(source, offset, length, header), id);
+    if (!entry) throw new Error(`tile ${id} is missing`);
+    if (entry.runLength > 0) return entry;
+    [offset, length] = [header.leafDirectoryOffset + entry.offset, entry.length];
+  }
 }
 
 describe('an export', () => {
@@ -102,6 +117,7 @@ describe('an export', () => {
       maxZoom: ZOOM,
       tileType: 2,
       numAddressedTiles: SIDE * SIDE,
+      clustered: true,
     });
     expect(header.leafDirectoryLength).toBeGreaterThan(0);
     for (const [x, y] of [
@@ -115,6 +131,37 @@ describe('an export', () => {
     }
     expect(await archive.getZxy(3, 0, 0)).toBeUndefined();
     expect(existsSync(`${target}.partial`)).toBe(false);
+  });
+
+  it('to PMTiles has its tiles in the order of the Hilbert curve, equal ones at the first place', async () => {
+    const { target } = await exportTo('a.pmtiles');
+    expect(await isClustered(target)).toBe(true);
+  });
+
+  it('to PMTiles stays in order when tiles were added between an interruption and the next attempt', async () => {
+    const late = { z: ZOOM, x: 5, y: 9 };
+    const { set } = exportedPart(layer, { layer: 'world' });
+    await store.deleteRange(set, ZOOM, rectOfTile(late));
+    const interruption = new AbortController();
+    const half = (SIDE * SIDE) / 2;
+    const first = exportTo('a.pmtiles', {}, interruption.signal, ({ tiles }) => {
+      if (tiles > half) interruption.abort();
+    });
+    await expect(first).rejects.toThrow();
+    const tile = { ...late, bytes: Buffer.from('late'), createdAt: 1 };
+    await store.putMany(set, ZOOM, [tile], await store.generation('world'));
+    const { target, tiles } = await exportTo('a.pmtiles');
+    expect(tiles).toBe(SIDE * SIDE);
+    expect(await isClustered(target)).toBe(true);
+    const archive = new PMTiles(fileSource(target));
+    for (const [x, y, expected] of [
+      [5, 9, 'late'],
+      [6, 9, 'tile 6 9'],
+      [100, 100, 'tile 100 100'],
+    ] as const) {
+      const found = await archive.getZxy(ZOOM, x, y);
+      expect(Buffer.from(found?.data ?? new ArrayBuffer(0)).toString()).toBe(expected);
+    }
   });
 
   it('to a GeoPackage counts rows from the top', async () => {

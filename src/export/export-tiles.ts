@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import type { Format } from '../domain/format.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import { blockAt, intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
@@ -15,7 +16,9 @@ import {
 } from './archive-metadata.ts';
 import { openGeopackageWriter } from './geopackage-writer.ts';
 import { openMbtilesWriter } from './mbtiles-writer.ts';
+import { openPageList, type PageList } from './page-list.ts';
 import { openPmtilesWriter } from './pmtiles-writer.ts';
+import { packVectorTile } from './vector-layers.ts';
 
 type OpenWriter = (target: string, content: ArchiveContent, purpose: string) => ArchiveWriter;
 
@@ -52,37 +55,48 @@ export interface ExportOptions {
   readonly area: ExportArea | null;
   /** Its ending says what kind of archive it is. */
   readonly target: string;
+  /** As in TileJSON, what is known of the layers of vector tiles; empty: what the tiles say. */
+  readonly vectorLayers?: readonly unknown[];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
 }
 
 /** Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again. */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
-  const { store, set, content, area, target, signal, onProgress } = options;
+  const { content, target } = options;
   const open = writerFor(target, content);
+  const pages = openPageList(`${target}.partial-pages`, content.subset.gridSet);
+  try {
+    return await exportPages(options, pages, open);
+  } finally {
+    pages.close();
+  }
+}
+
+async function exportPages(options: ExportOptions, pages: PageList, open: OpenWriter): Promise<ExportResult> {
+  const { store, set, content, area, target, signal, onProgress } = options;
   const { subset, zoomStart, zoomStop, bounds } = content;
   const rects = new Map(
     tileRangeOf(subset, zoomStart, zoomStop, bounds).levels.map(({ z, rect }) => [z, rect]),
   );
   const wanted = createSelection(rects, area);
-  const { expected, zooms } = await lookAtPages(store, set, wanted);
+  const { expected, zooms } = await lookAtPages(store, set, wanted, pages);
   if (zooms.length === 0)
     throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
   const writer = open(target, cached, JSON.stringify([set, zoomStart, zoomStop, bounds, area?.polygons]));
   let [tiles, present] = [0, 0];
   try {
-    for (const z of rects.keys()) {
-      for await (const batch of batchesOf(store, set, z, wanted)) {
-        signal.throwIfAborted();
-        const missing = batch.filter((tile) => !writer.has(tile));
-        writer.put(await readAll(store, set, missing));
-        tiles += batch.length;
-        present += batch.length - missing.length;
-        onProgress({ tiles, expected });
-      }
+    for await (const batch of batchesOf(store, set, pages, wanted)) {
+      signal.throwIfAborted();
+      const known = batch.filter((tile) => writer.has(tile)).length;
+      // All or nothing: a writer that keeps an order takes up a batch from its beginning.
+      if (known < batch.length) writer.put(await readAll(store, set, batch, content.format));
+      tiles += batch.length;
+      present += known;
+      onProgress({ tiles, expected });
     }
-    return { tiles, present, bytes: writer.finish() };
+    return { tiles, present, bytes: writer.finish(options.vectorLayers ?? []) };
   } catch (error) {
     writer.close();
     throw error;
@@ -132,6 +146,7 @@ async function lookAtPages(
   store: TileStore,
   set: TileSetKey,
   wanted: Selection,
+  pages: PageList,
 ): Promise<{ readonly expected: number; readonly zooms: readonly number[] }> {
   const zooms = new Set<number>();
   let expected = 0;
@@ -143,26 +158,30 @@ async function lookAtPages(
     const found = isWhole
       ? tiles
       : (await store.present(set, z, page, 0)).filter(({ x, y }) => isIn(rects, x, y)).length;
-    if (found > 0) zooms.add(z);
+    if (found === 0) continue;
+    zooms.add(z);
+    pages.add({ z, pageX, pageY });
     expected += found;
   }
   return { expected, zooms: [...zooms] };
 }
 
-/** One transaction holds as many tiles. */
+/** One transaction holds as many tiles, and the rest of a page. */
 const BATCH = 1024;
 
+/** Whole pages in their order. */
 async function* batchesOf(
   store: TileStore,
   set: TileSetKey,
-  z: number,
+  pages: PageList,
   wanted: Selection,
 ): AsyncGenerator<readonly TileIndex[]> {
   let batch: TileIndex[] = [];
-  for await (const { x, y } of store.tiles(set, z)) {
-    const place = { z, x, y };
-    if (!isIn(wanted(place), x, y)) continue;
-    batch.push(place);
+  for (const { z, pageX, pageY } of pages.inOrder()) {
+    const page = blockAt(pageX, pageY, PAGE_SIZE);
+    const rects = wanted({ z, x: page.minX, y: page.minY });
+    const there = await store.present(set, z, page, 0);
+    batch.push(...there.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];
@@ -175,18 +194,24 @@ async function readAll(
   store: TileStore,
   set: TileSetKey,
   places: readonly TileIndex[],
+  format: Format,
 ): Promise<readonly ExportedTile[]> {
   const found: ExportedTile[] = [];
-  let page = { name: '', tiles: new Map<string, ExportedTile>() };
+  let page = { name: '', tiles: new Map<string, { readonly bytes: Buffer }>() };
   for (const place of places) {
     const { z, x, y } = place;
-    const name = `${Math.floor(x / PAGE_SIZE)}/${Math.floor(y / PAGE_SIZE)}`;
+    const name = `${z}/${Math.floor(x / PAGE_SIZE)}/${Math.floor(y / PAGE_SIZE)}`;
     if (store.pageWith && page.name !== name) {
       const tiles = await store.pageWith(set, place);
       page = { name, tiles: new Map(tiles.map((tile) => [`${tile.x}/${tile.y}`, tile])) };
     }
     const tile = store.pageWith ? page.tiles.get(`${x}/${y}`) : await store.get(set, place);
-    if (tile) found.push({ z, x, y, bytes: tile.bytes });
+    if (tile) found.push({ z, x, y, ...(await archived(tile.bytes, format)) });
   }
   return found;
+}
+
+/** As an archive has them. */
+async function archived(bytes: Buffer, { kind }: Format): Promise<Pick<ExportedTile, 'bytes' | 'layers'>> {
+  return kind === 'opaque' ? await packVectorTile(bytes) : { bytes, layers: [] };
 }

@@ -3,10 +3,12 @@ import type Database from 'better-sqlite3';
 import {
   type ArchiveContent,
   type ArchiveWriter,
+  archiveFormat,
   archiveMetadata,
   type ExportedTile,
 } from './archive-metadata.ts';
 import { openStaging, publishStaging } from './staging.ts';
+import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
 /** Each time, all pages of the hashes are written again. */
 const SAVED_BYTES = 32 * 2 ** 20;
@@ -33,6 +35,7 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
     return lastInsertRowid;
   }
 
+  const layers = createLayerNotes(db);
   let unsaved = 0;
   function save(): void {
     if (db.inTransaction) db.exec('COMMIT');
@@ -45,14 +48,16 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
       place.run(z, x, rowFromBelow(z, y), idOf(bytes));
       unsaved += bytes.length;
     }
+    layers.add(tiles);
     if (unsaved >= SAVED_BYTES) save();
   }
 
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, rowFromBelow(z, y)) !== undefined,
     put,
-    finish() {
+    finish(described) {
       save();
+      if (archiveFormat(content) === 'pbf') tellLayers(db, describedLayers(described, layers));
       db.exec('DROP TABLE hashes');
       return publishStaging(staging, target);
     },
@@ -83,4 +88,10 @@ function prepare(db: Database.Database, content: ArchiveContent): void {
   `);
   const tell = db.prepare('INSERT INTO metadata VALUES (?, ?)');
   for (const [name, value] of Object.entries(archiveMetadata(content))) tell.run(name, String(value));
+}
+
+/** MBTiles 1.3: for vector tiles the row `json` must be there. */
+function tellLayers(db: Database.Database, layers: readonly object[]): void {
+  db.exec("DELETE FROM metadata WHERE name = 'json'");
+  db.prepare("INSERT INTO metadata VALUES ('json', ?)").run(JSON.stringify({ vector_layers: layers }));
 }

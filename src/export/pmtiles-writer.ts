@@ -11,6 +11,7 @@ import {
   type ExportedTile,
 } from './archive-metadata.ts';
 import { openStaging, removeStaging } from './staging.ts';
+import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
 /** PMTiles 3: header and root directory lie in the first 16 KiB; tiles come behind. */
 const TILES_AT = 16_384;
@@ -18,11 +19,15 @@ const HEADER_BYTES = 127;
 /** So many entries of any kind fit into what the header leaves of it. */
 const MOST_IN_ROOT = 1500;
 const SMALLEST_LEAF = 4096;
+const CLUSTERED = 1;
 const GZIP = 2;
 const PLAIN = 1;
 const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, webp: 4 };
 
-/** PMTiles 3, equal tiles once. The tiles' places wait in a database beside the file until all are known. */
+/**
+ * PMTiles 3, equal tiles once, the file clustered: tiles by their ids, as they come. The tiles' places wait in a database
+ * beside the file until all are known.
+ */
 export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
   const type = TILE_TYPES[archiveFormat(content)] ?? 0;
   const staging = openStaging(target, purpose, (db) =>
@@ -40,12 +45,28 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   );
   const keep = db.prepare('INSERT INTO contents VALUES (?, ?, ?)');
   const place = db.prepare('INSERT OR REPLACE INTO places VALUES (?, ?, ?)');
-  const last = db
-    .prepare<[], { end: number | null }>('SELECT max(offset + length) AS end FROM contents')
-    .get();
-  let end = last?.end ?? 0;
+  const layers = createLayerNotes(db);
+  const endOfTiles = db.prepare<[], number | null>('SELECT max(offset + length) FROM contents').pluck();
+  const lastPlace = db.prepare<[], number | null>('SELECT max(tile_id) FROM places').pluck();
+  let end = endOfTiles.get() ?? 0;
+  let lastId = lastPlace.get() ?? -1;
   // What came behind the last transaction was lost with it.
   ftruncateSync(data, TILES_AT + end);
+
+  /**
+   * Removes the tiles from this id on: what an earlier attempt has written behind a tile that was missing then. What they
+   * brought lies behind everything that the others use.
+   */
+  function rewind(tileId: number): void {
+    db.transaction(() => {
+      db.prepare('DELETE FROM places WHERE tile_id >= ?').run(tileId);
+      db.exec('DELETE FROM contents WHERE offset >= (SELECT coalesce(max(offset + length), 0) FROM places)');
+    })();
+    // On the disk before their bytes are written over.
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    end = endOfTiles.get() ?? 0;
+    ftruncateSync(data, TILES_AT + end);
+  }
 
   function keepBytes(bytes: Buffer): { readonly offset: number; readonly length: number } {
     const hash = digestOf('sha1', bytes, 'buffer');
@@ -58,13 +79,24 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     return kept;
   }
 
-  const put = db.transaction((tiles: readonly ExportedTile[]) => {
-    for (const { z, x, y, bytes } of tiles) {
+  const putInOrder = db.transaction((tiles: readonly (ExportedTile & { readonly id: number })[]) => {
+    for (const { id, bytes } of tiles) {
       const { offset, length } = keepBytes(bytes);
-      place.run(zxyToTileId(z, x, y), offset, length);
+      place.run(id, offset, length);
+      lastId = id;
     }
+    layers.add(tiles);
     fsyncSync(data);
   });
+
+  function put(tiles: readonly ExportedTile[]): void {
+    const sorted = tiles
+      .map((tile) => ({ ...tile, id: zxyToTileId(tile.z, tile.x, tile.y) }))
+      .sort((a, b) => a.id - b.id);
+    const first = sorted[0]?.id ?? 0;
+    if (first <= lastId) rewind(first);
+    putInOrder(sorted);
+  }
 
   const entries = () =>
     joinRuns(
@@ -109,12 +141,13 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   return {
     has: ({ z, x, y }) => resumed && find.get(zxyToTileId(z, x, y)) !== undefined,
     put,
-    finish() {
+    finish(described) {
       const tilesLength = end;
       const counts = counted();
       const { root, leavesAt, leavesLength } = writeDirectories(counts.entries);
       const { format, bounds, center, minzoom, maxzoom, ...metadata } = archiveMetadata(content);
-      const json = append(gzipSync(JSON.stringify(metadata)));
+      const vector = type === TILE_TYPES.pbf && { vector_layers: describedLayers(described, layers) };
+      const json = append(gzipSync(JSON.stringify({ ...metadata, ...vector })));
       const header = headerOf(content, type, [
         ...[
           HEADER_BYTES,
@@ -148,7 +181,7 @@ function headerOf(content: ArchiveContent, type: number, numbers: readonly numbe
   header.write('PMTiles', 0, 'latin1');
   header[7] = 3;
   for (const [index, value] of numbers.entries()) header.writeBigUInt64LE(BigInt(value), 8 + 8 * index);
-  header[96] = 0;
+  header[96] = CLUSTERED;
   header[97] = GZIP;
   header[98] = type === TILE_TYPES.pbf ? GZIP : PLAIN;
   header[99] = type;

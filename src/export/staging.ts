@@ -1,6 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { TilewardenError } from '../domain/errors.ts';
+import { LAYERS_TABLE } from './vector-layers.ts';
 
 /** An SQLite file beside its final name, which knows what it is being written for. */
 export interface Staging {
@@ -15,6 +16,8 @@ const PAGE_BYTES = 8192;
 /** Each time the log is full it is copied into the file and flushed. */
 const LOG_BYTES = 128 * 2 ** 20;
 const CACHE_KIB = 65_536;
+/** Stands before the purpose. What 0.2 has left, without it, has its tiles in another order, and is begun again. */
+const LAYOUT = '2 ';
 
 /** Opens what an interrupted export left, or a new file. `prepare` makes its tables. */
 export function openStaging(
@@ -40,11 +43,15 @@ export function openStaging(
     db.transaction(() => {
       prepare(db);
       db.exec('CREATE TABLE export_purpose (purpose TEXT NOT NULL)');
-      db.prepare('INSERT INTO export_purpose VALUES (?)').run(purpose);
+      db.prepare('INSERT INTO export_purpose VALUES (?)').run(`${LAYOUT}${purpose}`);
     })();
   }
   const known = db.prepare<[], { purpose: string }>('SELECT purpose FROM export_purpose').get()?.purpose;
-  if (known === purpose) return { db, path, resumed };
+  if (known === `${LAYOUT}${purpose}`) return { db, path, resumed };
+  if (known === purpose) {
+    removeStaging({ db, path });
+    return openStaging(target, purpose, prepare);
+  }
   db.close();
   throw new TilewardenError(
     'request-invalid',
@@ -54,14 +61,14 @@ export function openStaging(
 
 /** Gives the file its name, without anything of ours in it. */
 export function publishStaging({ db, path }: Staging, target: string): number {
-  db.exec('DROP TABLE export_purpose');
+  db.exec(`DROP TABLE export_purpose; DROP TABLE IF EXISTS ${LAYERS_TABLE}`);
   db.pragma('journal_mode = DELETE');
   db.close();
   renameSync(path, target);
   return statSync(target).size;
 }
 
-export function removeStaging({ db, path }: Staging): void {
+export function removeStaging({ db, path }: Pick<Staging, 'db' | 'path'>): void {
   db.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
 }

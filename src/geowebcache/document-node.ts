@@ -1,3 +1,4 @@
+import { javaDouble } from '../lib/java-number.ts';
 import { element, writeXml, type XmlNode } from '../lib/xml/write-xml.ts';
 import type { DocumentFormat } from './read-document.ts';
 
@@ -73,16 +74,4 @@ function jsonOf({ content, attributes = {}, as }: DocumentNode): unknown {
     fields.set(name, values.length === 1 ? values[0] : values);
   }
   return Object.fromEntries(fields);
-}
-
-/** As Java prints a double, which scripts compare: `1.0`, `2.5E7`, `2.8E-4`. */
-export function javaDouble(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-3 && size < 1e7)) return withPoint(String(value));
-  const [digits = '', exponent = '0'] = value.toExponential().split('e');
-  return `${withPoint(digits)}E${Number(exponent)}`;
-}
-
-function withPoint(digits: string): string {
-  return digits.includes('.') ? digits : `${digits}.0`;
 }

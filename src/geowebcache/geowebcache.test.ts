@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { javaDouble, writeDocument } from './document-node.ts';
+import { javaDouble } from '../lib/java-number.ts';
+import { writeDocument } from './document-node.ts';
 import { readGwcGridSet, writeGwcGridSet } from './grid-set-document.ts';
 import { type DocumentFormat, readDocument } from './read-document.ts';
 import { readGwcLayer } from './read-layer.ts';

@@ -18,7 +18,11 @@ const ALL_OF_IT = 1e-3;
 
 /** The part of a grid set that lies in a box of degrees; null: none of it does. */
 export function subsetWithin(gridSet: GridSet, degrees: readonly number[] | null): SubsetDocument | null {
-  const extent = degrees && extentIn(gridSet, degrees);
+  return clippedSubset(gridSet, degrees && extentIn(gridSet, degrees));
+}
+
+/** The part of a grid set in a box of its CRS; all of it where there is no box. Null: none of it is in the box. */
+export function clippedSubset(gridSet: GridSet, extent: readonly number[] | null): SubsetDocument | null {
   if (!extent) return { name: gridSet.name };
   const { minX, minY, maxX, maxY } = gridSet.extent;
   const [west = minX, south = minY, east = maxX, north = maxY] = extent;

@@ -16,7 +16,7 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
   const told = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
   );
-  return { ...imported, told };
+  return { ...imported, told, entries: imported.report.entries };
 }
 
 const layer = (name: string, more = '') =>
@@ -113,6 +113,162 @@ describe('geowebcache.xml', () => {
   });
 });
 
+const subsets = (...names: readonly string[]) =>
+  `<gridSubsets>${names.map((name) => `<gridSubset><gridSetName>${name}</gridSetName></gridSubset>`).join('')}</gridSubsets>`;
+
+describe('a grid set of geowebcache.xml that is called like one of ours', () => {
+  const halved = (count: number) => Array.from({ length: count }, (_, z) => 0.703125 / 2 ** z);
+  const declared = (more: string, resolutions = halved(22), srs = 4326) =>
+    `<gridSets><gridSet><name>EPSG:4326</name><srs><number>${srs}</number></srs><extent><coords>${numbers([-180, -90, 180, 90])}</coords></extent>
+     <resolutions>${numbers(resolutions)}</resolutions>${more}</gridSet></gridSets><layers>${layer('a', subsets('EPSG:4326'))}</layers>`;
+
+  it('is ours when it has the same tiles', () => {
+    const { gridSets: own, layers } = read(declared('<alignTopLeft>true</alignTopLeft>'));
+    expect(own).toEqual([]);
+    expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:4326' }] }]);
+  });
+
+  it('is ours up to its last level when it has fewer', () => {
+    const { gridSets: own, layers } = read(declared('', halved(3)));
+    expect(own).toEqual([]);
+    expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:4326', zoomStop: 2 }] }]);
+  });
+
+  it.each([
+    ['tiles of another size', declared('<tileHeight>512</tileHeight><tileWidth>512</tileWidth>')],
+    ['another CRS', declared('', halved(22), 4258)],
+    ['more levels', declared('', halved(25))],
+    [
+      'other rows, because its tiles begin at the top',
+      declared('<alignTopLeft>true</alignTopLeft>', [0.5, 0.25]),
+    ],
+  ])('is one of its own when it has %s', (_, inner) => {
+    const { gridSets: own, layers } = read(inner, () => true);
+    expect(own.map(({ name }) => name)).toEqual(['EPSG:4326 imported']);
+    expect(layers).toMatchObject([
+      {
+        gridSets: [{ name: 'EPSG:4326 imported' }],
+        adopt: { gridSets: { 'EPSG:4326 imported': 'EPSG:4326' } },
+      },
+    ]);
+  });
+});
+
+describe('a layer of geowebcache.xml', () => {
+  it.each([
+    ['EPSG:3857', 'EPSG:900913'],
+    ['GoogleMapsCompatible', 'EPSG:900913'],
+    ['GlobalCRS84Geometric', 'EPSG:4326'],
+  ])('in the grid set %s finds its tiles in folders of that name', (there, here) => {
+    const { layers } = read(`<layers>${layer('a', subsets(there))}</layers>`, () => true);
+    expect(layers).toMatchObject([{ gridSets: [{ name: here }], adopt: { gridSets: { [here]: there } } }]);
+    expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
+  });
+
+  it('keeps the grid sets that are known, and the report names the others', () => {
+    const { layers, entries } = read(`<layers>${layer('a', subsets('EPSG:900913', 'EPSG:4711'))}</layers>`);
+    expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:900913' }] }]);
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        fate: 'left out',
+        subject: 'layer a',
+        what: expect.stringContaining('EPSG:4711'),
+      }),
+    );
+    expect(read(`<layers>${layer('a', subsets('EPSG:4711'))}</layers>`).layers).toEqual([]);
+  });
+
+  it('takes values of the environment as such', () => {
+    const variable = (name: string) => ['$', '{', name, '}'].join('');
+    const login = `<httpUsername>${variable('MAPS_USER')}</httpUsername><httpPassword>${variable('MAPS_PASSWORD')}</httpPassword>`;
+    const { layers } = read(`<layers>${layer('a', login)}</layers>`);
+    expect(layers).toMatchObject([
+      { source: { username: { env: 'MAPS_USER' }, password: { env: 'MAPS_PASSWORD' } } },
+    ]);
+    expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
+    const part = read(
+      `<layers>${layer('a', `<httpUsername>x${variable('MAPS_USER')}</httpUsername>`)}</layers>`,
+    );
+    expect(part.entries).toContainEqual(
+      expect.objectContaining({
+        element: 'httpUsername',
+        fate: 'changed',
+        what: expect.stringContaining('env'),
+      }),
+    );
+  });
+
+  it('has the login that the document says for all layers, unless it has its own', () => {
+    const { layers, told } = read(
+      `<httpUsername>all</httpUsername><httpPassword>pw</httpPassword>
+       <layers>${layer('a')}${layer('b', '<httpUsername>own</httpUsername><httpPassword>x</httpPassword>')}</layers>`,
+    );
+    expect(layers).toMatchObject([
+      { source: { username: 'all', password: 'pw' } },
+      { source: { username: 'own', password: 'x' } },
+    ]);
+    expect(told).toContain('taken: httpUsername of gwcConfiguration');
+  });
+
+  it('offers its fixed style by name when a legend explains it', () => {
+    const legends = '<legends><legend style="polygon"><width>20</width></legend></legends>';
+    const { layers } = read(`<layers>${layer('a', `<wmsStyles>polygon</wmsStyles>${legends}`)}</layers>`);
+    expect(layers).toMatchObject([
+      {
+        legends: [{ style: 'polygon' }],
+        parameters: [{ name: 'STYLES', default: 'polygon', values: ['polygon'] }],
+      },
+    ]);
+  });
+
+  it('is asked for the format that its formatModifiers say', () => {
+    const modifiers = (request: string, more = '') =>
+      `<mimeFormats><string>image/jpeg</string><string>image/png</string></mimeFormats><formatModifiers><formatModifier>
+       <responseFormat>image/jpeg</responseFormat><requestFormat>${request}</requestFormat>${more}</formatModifier></formatModifiers>`;
+    const taken = read(
+      `<layers>${layer('a', modifiers('image/png', '<bgColor>0x00FF00</bgColor>'))}</layers>`,
+    );
+    expect(taken.layers).toMatchObject([{ source: { requestFormat: 'image/png', bgColor: '0x00FF00' } }]);
+    const { layers, entries } = read(
+      `<layers>${layer('a', modifiers('image/tiff', '<compressionQuality>0.7</compressionQuality>'))}</layers>`,
+    );
+    expect(layers).not.toMatchObject([{ source: { requestFormat: expect.anything() } }]);
+    const modifier = entries.filter(({ element }) => element.startsWith('formatModifiers'));
+    expect(modifier.map(({ fate }) => fate)).toEqual(['left out', 'left out']);
+    expect(JSON.stringify(modifier)).toContain('compressionQuality');
+  });
+
+  it('adopts nothing from a blob store that is disabled', () => {
+    const store = `<blobStores><FileBlobStore default="false"><id>off</id><enabled>false</enabled><baseDirectory>/off</baseDirectory></FileBlobStore></blobStores>`;
+    const { layers, told } = read(
+      `${store}<layers>${layer('a', '<blobStoreId>off</blobStoreId>')}</layers>`,
+      () => true,
+    );
+    expect(layers[0]?.adopt).toBeUndefined();
+    expect(told).toContain('left out: FileBlobStore of blob store off');
+  });
+});
+
+describe('the report about geowebcache.xml', () => {
+  it('names every element, taken, changed or left out, at any depth', () => {
+    const { told } = read(
+      `<layers>${layer(
+        'a',
+        `<metaInformation><title>t</title><x_meta/></metaInformation><x_layer/>
+         <parameterFilters><stringParameterFilter><key>A</key><values><string>b</string></values><x_filter/></stringParameterFilter></parameterFilters>
+         <legends><legend style="s"><x_legend/></legend></legends><mimeFormats><string>image/png</string><x_format>image/gif</x_format></mimeFormats>
+         <gridSubsets><gridSubset><gridSetName>EPSG:4326</gridSetName><x_subset/></gridSubset></gridSubsets>`,
+      )}</layers><blobStores><FileBlobStore><id>f</id><enabled>true</enabled><baseDirectory>/f</baseDirectory><x_store/></FileBlobStore></blobStores>`,
+    );
+    for (const name of ['x_format', 'x_meta', 'x_layer', 'x_filter', 'x_legend', 'x_subset', 'x_store']) {
+      expect(
+        told.filter((line) => line.startsWith('left out: ') && line.includes(name)),
+        name,
+      ).toHaveLength(1);
+    }
+  });
+});
+
 describe('what lies beside it', () => {
   it('gives the disk quota as a body of the interface', () => {
     const report = new ImportReport();
@@ -120,7 +276,7 @@ describe('what lies beside it', () => {
       <cacheCleanUpUnits>SECONDS</cacheCleanUpUnits><maxConcurrentCleanUps>2</maxConcurrentCleanUps>
       <globalExpirationPolicyName>LFU</globalExpirationPolicyName><globalQuota><value>5</value><units>GiB</units></globalQuota>
       <layerQuotas><LayerQuota><layer>a</layer><expirationPolicyName>LRU</expirationPolicyName>
-      <quota><value>1.5</value><units>MiB</units></quota></LayerQuota></layerQuotas><quotaStore>H2</quotaStore></gwcQuotaConfiguration>`;
+      <quota><value>1.5</value><units>MiB</units></quota></LayerQuota></layerQuotas><quotaStore>H2</quotaStore><x_quota>1</x_quota></gwcQuotaConfiguration>`;
     expect(importQuota(readXml(xml), report)).toEqual({
       enabled: true,
       cacheCleanUpFrequency: 10,
@@ -130,9 +286,21 @@ describe('what lies beside it', () => {
       globalQuota: { value: 5, units: 'GiB' },
       layerQuotas: [{ layer: 'a', expirationPolicyName: 'LRU', quota: { value: 1.5, units: 'MiB' } }],
     });
-    expect(report.entries).toContainEqual(
-      expect.objectContaining({ element: 'quotaStore', fate: 'left out' }),
-    );
+    const left = report.entries.filter(({ fate }) => fate === 'left out').map(({ element }) => element);
+    expect(left).toEqual(['quotaStore', 'x_quota']);
+  });
+
+  it('gives users by the names that Java reads', () => {
+    const text = String.raw`jos\u00e9=x,ROLE_USER
+a\ b\:c : y , ROLE_ADMINISTRATOR
+long=\
+  x,ROLE_ADMINISTRATOR
+`;
+    expect(importUsers(text, new ImportReport())).toEqual([
+      { name: 'josé', role: 'viewer' },
+      { name: 'a b:c', role: 'admin' },
+      { name: 'long', role: 'admin' },
+    ]);
   });
 
   it('gives users without their passwords', () => {

@@ -7,12 +7,13 @@ import {
   booleanField,
   childrenNamed,
   integerField,
-  onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from '../geowebcache/wire-element.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
+import { importFormatModifiers } from './format-modifiers.ts';
+import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
   type Imported,
   type ImportedDocument,
@@ -20,6 +21,8 @@ import {
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
+import { type GridSetDocument, matchGrid } from './matching-grid.ts';
+import { recorded } from './recorded-element.ts';
 
 export interface GeoWebCacheImport {
   /** Where the configuration lies, absolute; its cache may lie there too. */
@@ -30,30 +33,40 @@ export interface GeoWebCacheImport {
   readonly hasTiles: (folder: string, layer: string) => boolean;
 }
 
-interface FileStore {
-  readonly folder: string;
-  readonly paths: 'default' | 'tms' | 'slippy';
-}
-
 /** What the document says for all layers that do not say it themselves. */
 interface Defaults {
-  readonly timeoutSeconds: number | undefined;
+  readonly source: object;
   readonly cacheBypass: boolean | undefined;
   readonly fullWMS: boolean | undefined;
 }
 
+/** Our counterpart of one of GeoWebCache's grid sets. */
+interface KnownGridSet {
+  readonly name: string;
+  readonly zoomStop: number | null;
+}
+
+interface Subset {
+  readonly name: string;
+  readonly zoomStop?: number;
+}
+
+interface LayerDocument extends ImportedDocument {
+  readonly store?: string;
+  readonly source: { readonly styles?: string };
+  readonly formats: readonly string[];
+  readonly gridSets: readonly Subset[];
+  readonly parameters?: readonly { readonly name: string }[];
+  readonly legends?: readonly { readonly style?: string }[];
+}
+
 const DOCUMENT = 'gwcConfiguration';
 const READ_HERE = [
-  'version',
-  'backendTimeout',
-  'cacheBypassAllowed',
-  'fullWMS',
-  'gridSets',
-  'layers',
-  'blobStores',
+  ...['version', 'backendTimeout', 'cacheBypassAllowed', 'fullWMS', 'gridSets', 'layers', 'blobStores'],
+  ...['httpUsername', 'httpPassword'],
 ];
 const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
-  serviceInformation: 'titles and contacts of the service are not configurable',
+  serviceInformation: 'set titles and contacts by PUT /rest/global',
   lockProvider: 'processes agree among themselves',
   runtimeStats: 'statistics are always kept; see /metrics',
   wmtsCiteCompliant: 'WMTS always answers as the standard says',
@@ -72,9 +85,13 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
     else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
-  const stores = fileStores(root, options.folder, report);
+  const stores = geoWebCacheStores(xml, options.folder, report);
+  const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
-    timeoutSeconds: integerField(root, 'backendTimeout'),
+    source: withoutAbsent({
+      timeoutSeconds: integerField(root, 'backendTimeout') || undefined,
+      ...withEnvironment(login, about),
+    }),
     cacheBypass: booleanField(root, 'cacheBypassAllowed'),
     fullWMS: booleanField(root, 'fullWMS'),
   };
@@ -87,81 +104,25 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
 /** One that comes with the program under the same name is not declared again, unless it is another. */
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
-  /** Those that had to get another name, by the one they had. */
-  const renamed = new Map<string, string>();
+  const byName = new Map<string, KnownGridSet>();
+  for (const { name, aliases } of known) {
+    for (const there of [name, ...aliases]) byName.set(there, { name, zoomStop: null });
+  }
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
     const about = report.about(nameIn(element, 'grid set'));
-    const read = attempted(about, () => readGwcGridSet(element));
+    const read = attempted(element, about, readGwcGridSet);
     if (!read) continue;
-    const document = read.document as ImportedDocument;
+    const document = read.document as GridSetDocument;
     tell(about, element, read);
-    const twin = known.find(({ name, aliases }) => name === document.name || aliases.includes(document.name));
-    if (!twin) {
-      documents.push(document);
-      continue;
-    }
-    if (isAlike(twin, document)) {
-      about.changed('gridSet', 'comes with the program; that one is used');
-      continue;
-    }
-    const name = `${document.name} imported`;
-    renamed.set(document.name, name);
-    documents.push({ ...document, name });
-    about.changed('name', `another one of that name comes with the program; this one is called ${name}`);
+    const twin = known.find(({ name, aliases }) => [name, ...aliases].includes(document.name));
+    const { name, zoomStop, document: own } = matchGrid(document, twin, known);
+    byName.set(document.name, { name, zoomStop });
+    if (own) documents.push(own);
+    if (!own) about.changed('gridSet', `${name} comes with the program and has the same tiles; it is used`);
+    else if (name !== document.name)
+      about.changed('name', `another one of that name comes with the program; this one is called ${name}`);
   }
-  return { documents, renamed };
-}
-
-/** As far as tiles go: CRS, extent and resolutions. */
-function isAlike(gridSet: GridSet, document: ImportedDocument): boolean {
-  const { minX, minY, maxX, maxY } = gridSet.extent;
-  const extent = (document.extent ?? []) as readonly number[];
-  const sameExtent = [minX, minY, maxX, maxY].every(
-    (edge, at) => Math.abs(edge - (extent[at] ?? 0)) < (maxX - minX) * 1e-6,
-  );
-  const resolutions = document.resolutions as readonly number[] | undefined;
-  const scales = document.scaleDenominators as readonly number[] | undefined;
-  const near = (a: number, b: number | undefined) => b !== undefined && Math.abs(a / b - 1) < 1e-6;
-  const ladder = gridSet.levels.every(({ resolution, scaleDenominator }, z) =>
-    resolutions
-      ? z >= resolutions.length || near(resolution, resolutions[z])
-      : z >= (scales?.length ?? 0) || near(scaleDenominator, scales?.[z]),
-  );
-  return sameExtent && ladder && (resolutions !== undefined || scales !== undefined);
-}
-
-/** By id; null stands for a store whose tiles cannot be read here. */
-function fileStores(
-  root: WireElement,
-  folder: string,
-  report: ImportReport,
-): ReadonlyMap<string, FileStore | null> {
-  const stores = new Map<string, FileStore | null>();
-  stores.set('', { folder, paths: 'default' });
-  for (const element of childrenNamed(root, 'blobStores').flatMap(({ children }) => children)) {
-    const id = textField(element, 'id') ?? '';
-    const about = report.about(`blob store ${id}`);
-    const isDefault = element.attributes?.get('default') === 'true';
-    const store = element.name === 'FileBlobStore' ? fileStore(element, folder) : null;
-    stores.set(id, store);
-    if (isDefault) stores.set('', store);
-    const otherwise = 'its tiles are not read here; layers keep theirs in the store default';
-    if (!store) about.leftOut(element.name, otherwise);
-    else {
-      const what = `layers adopt what is in ${store.folder}, and keep their tiles in the store default`;
-      about.changed(element.name, what);
-    }
-  }
-  return stores;
-}
-
-function fileStore(element: WireElement, folder: string): FileStore {
-  const kind = onlyChild(element, 'pathGeneratorType');
-  const paths = kind ? textOf(kind).toLowerCase() : 'default';
-  return {
-    folder: textField(element, 'baseDirectory') ?? folder,
-    paths: paths === 'tms' || paths === 'slippy' ? paths : 'default',
-  };
+  return { documents, byName };
 }
 
 interface LayerContext {
@@ -173,24 +134,21 @@ interface LayerContext {
 }
 
 function importLayer(element: WireElement, context: LayerContext): ImportedDocument | null {
-  const { gridSets, defaults } = context;
+  const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
-  const read = attempted(about, () => readGwcLayer(element));
+  const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
+  const { store, source, gridSets, ...document } = read.document as LayerDocument;
+  const subsets = knownSubsets(gridSets, context, about);
+  if (subsets.length === 0) return about.leftOut('all of it', 'none of its grid sets is known');
   tell(about, element, read);
-  const { store, source, ...document } = read.document as ImportedDocument & {
-    readonly store?: string;
-    readonly source: object;
-    readonly gridSets: readonly { readonly name: string }[];
-  };
-  const adopt = adoptionOf(document.name, store ?? '', context, about);
+  const modified = importFormatModifiers(element, document.formats, about);
+  const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
   return {
     ...document,
-    source: { ...(defaults.timeoutSeconds && { timeoutSeconds: defaults.timeoutSeconds }), ...source },
-    gridSets: document.gridSets.map((subset) => ({
-      ...subset,
-      name: gridSets.renamed.get(subset.name) ?? subset.name,
-    })),
+    source: { ...defaults.source, ...modified, ...withEnvironment(source, about) },
+    gridSets: subsets.filter(({ twice }) => !twice).map(({ subset }) => subset),
+    ...fixedStyle(source.styles, document, about),
     ...(defaults.cacheBypass !== undefined &&
       document.cacheBypass === undefined && { cacheBypass: defaults.cacheBypass }),
     ...(defaults.fullWMS && { fullWMS: true }),
@@ -198,23 +156,93 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   };
 }
 
+interface KnownSubset {
+  readonly subset: Subset;
+  /** The name of its grid set in GeoWebCache. */
+  readonly there: string;
+  /** The layer has it under another name already. */
+  readonly twice: boolean;
+}
+
+/** GeoWebCache too leaves out those that it does not know, and serves the layer in the others. */
+function knownSubsets(
+  subsets: readonly Subset[],
+  { gridSets }: LayerContext,
+  about: SubjectReport,
+): readonly KnownSubset[] {
+  const seen = new Set<string>();
+  return subsets.flatMap(({ name: there, ...rest }) => {
+    const known = gridSets.byName.get(there);
+    if (!known) {
+      about.leftOut('gridSubsets.gridSubset', `there is no grid set ${there}`);
+      return [];
+    }
+    const { name } = known;
+    const twice = seen.has(name);
+    seen.add(name);
+    if (twice) about.changed('gridSubsets.gridSubset', `${there} is ${name}, which the layer has already`);
+    const last = Math.min(
+      rest.zoomStop ?? Number.POSITIVE_INFINITY,
+      known.zoomStop ?? Number.POSITIVE_INFINITY,
+    );
+    return [{ subset: { ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) }, there, twice }];
+  });
+}
+
+/** A legend explains a style that clients can ask for by its name. */
+function fixedStyle(
+  style: string | undefined,
+  { parameters = [], legends = [] }: Pick<LayerDocument, 'parameters' | 'legends'>,
+  about: SubjectReport,
+): object {
+  const isOffered = parameters.some(({ name }) => name.toUpperCase() === 'STYLES');
+  if (style === undefined || isOffered || !legends.some((legend) => legend.style === style)) return {};
+  about.changed('wmsStyles', `${style} is the one value of the parameter STYLES, so that it has its legend`);
+  return { parameters: [...parameters, { name: 'STYLES', default: style, values: [style] }] };
+}
+
+const VARIABLE = /^\$\{([^{}]+)\}$/;
+
+/** GeoWebCache replaces `${NAME}` by a variable of the environment; `{ env: NAME }` does so here. */
+function withEnvironment(source: object, about: SubjectReport): object {
+  const fields: Readonly<Record<string, string>> = { username: 'httpUsername', password: 'httpPassword' };
+  const entries = Object.entries(source).map(([key, value]) => {
+    const element = fields[key];
+    if (element === undefined || typeof value !== 'string' || !value.includes('${')) return [key, value];
+    const name = VARIABLE.exec(value)?.[1];
+    if (name === undefined)
+      about.changed(element, 'only a text that is all a variable becomes { env: NAME }');
+    else about.changed(element, `is read from the environment variable ${name}`);
+    return [key, name === undefined ? value : { env: name }];
+  });
+  return Object.fromEntries(entries);
+}
+
 function adoptionOf(
   layer: string,
   storeId: string,
-  { stores, gridSets, options }: LayerContext,
+  subsets: readonly KnownSubset[],
+  { stores, options }: LayerContext,
   about: SubjectReport,
 ): object | null {
   const store = stores.get(storeId);
   if (store === undefined) about.leftOut('blobStoreId', `there is no blob store ${storeId}`);
   if (!store || !options.hasTiles(store.folder, layer)) return null;
   about.changed('cache', `its tiles are adopted from ${store.folder}`);
-  const names = Object.fromEntries([...gridSets.renamed].map(([there, here]) => [here, there]));
-  return {
-    layout: 'geowebcache',
-    folder: store.folder,
-    ...(store.paths !== 'default' && { paths: store.paths }),
-    ...(gridSets.renamed.size > 0 && { gridSets: names }),
+  const adoption = (part: readonly KnownSubset[]) => {
+    const others = part.filter(({ subset, there }) => subset.name !== there);
+    return {
+      layout: 'geowebcache',
+      folder: store.folder,
+      ...(store.paths !== 'default' && { paths: store.paths }),
+      ...(others.length > 0 && {
+        gridSets: Object.fromEntries(others.map(({ subset, there }) => [subset.name, there])),
+      }),
+    };
   };
+  const more = subsets.filter(({ twice }) => twice).map((subset) => adoption([subset]));
+  const first = adoption(subsets.filter(({ twice }) => !twice));
+  return more.length === 0 ? first : [first, ...more];
 }
 
 function nameIn(element: WireElement, kind: string): string {
@@ -222,9 +250,17 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-function attempted(about: SubjectReport, read: () => ReadDocument): ReadDocument | null {
+/** Null: it cannot be read. The report names what its reader did not look at. */
+function attempted(
+  given: WireElement,
+  about: SubjectReport,
+  read: (element: WireElement) => ReadDocument,
+): ReadDocument | null {
+  const { element, unread } = recorded(given);
   try {
-    return read();
+    const document = read(element);
+    for (const path of unread()) about.leftOut(path, 'is not known here');
+    return document;
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
     return about.leftOut('all of it', error.message);
@@ -241,6 +277,7 @@ function tell(about: SubjectReport, element: WireElement, { kept, warnings }: Re
   const named = new Set(warnings.map((warning) => warning.element));
   about.taken(...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))));
   for (const { element: path, what } of warnings) {
+    if (path === 'formatModifiers') continue;
     if (aside.has(path)) about.leftOut(path, what.replace('is kept without effect', 'has no effect'));
     else about.changed(path, what);
   }

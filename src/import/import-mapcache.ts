@@ -1,17 +1,30 @@
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid } from '../domain/errors.ts';
+import { INFO_FORMATS } from '../domain/layer.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+import { childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
+import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
 import {
   type Imported,
   type ImportedDocument,
   ImportReport,
+  reportUnused,
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
+import { mapCacheFormat } from './mapcache-formats.ts';
+import { type MatchedGrid, matchGrid } from './matching-grid.ts';
+import { numbersOf, only, type Reasons, TEXT, TrackedTable } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
 
 export interface MapCacheImport {
   readonly isThere: (path: string) => boolean;
+}
+
+interface MapCacheGrid extends Pick<MatchedGrid, 'name' | 'zoomStop'> {
+  readonly nameThere: string;
+  readonly origin: 'sw' | 'nw';
 }
 
 /** Grids that come with MapCache, and ours that have the same tiles. */
@@ -20,180 +33,263 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   GoogleMapsCompatible: 'EPSG:900913',
   g: 'EPSG:900913',
 };
-const READ_IN_TILESET = [
-  'source',
-  'cache',
-  'grid',
-  'format',
-  'metatile',
-  'metabuffer',
-  'expires',
-  'auto_expire',
-  'metadata',
-];
+const ORIGINS: Readonly<Record<string, 'sw' | 'nw'>> = { 'bottom-left': 'sw', 'top-left': 'nw' };
+const KINDS = ['source', 'grid', 'cache', 'format', 'tileset'] as const;
 const OWN_PARAMETERS = ['FORMAT', 'LAYERS', 'STYLES', 'TRANSPARENT', 'VERSION', 'SERVICE', 'REQUEST'];
+const REASONS: Reasons = {
+  service: 'every service is offered for every layer',
+  quality: 'the quality of JPEG is fixed',
+  compression: 'the compression of PNG is fixed',
+  connection_timeout: 'there is one timeout, for the whole answer',
+  symlink_blank: 'tiles of one colour are always stored once',
+  units: 'the CRS says it',
+};
 
 /** `mapcache.xml`. Throws `request-invalid` for another document. */
-export function importMapCache(root: XmlElement, { isThere }: MapCacheImport): Imported {
+export function importMapCache(root: XmlElement, options: MapCacheImport): Imported {
   if (root.name !== 'mapcache') throw invalid(`The root must be mapcache, not ${root.name}.`);
   const report = new ImportReport();
-  const about = report.about('mapcache');
-  for (const { name } of root.children) {
-    const service = name === 'service';
-    if (['source', 'grid', 'cache', 'tileset', 'format'].includes(name)) about.taken(name);
-    else about.leftOut(name, service ? 'every service is offered for every layer' : 'has no counterpart');
+  const reader = new MapCacheReader(root, options, report);
+  const layers = reader.layers();
+  return { gridSets: reader.gridSets, layers: withoutTwins(layers, report), report };
+}
+
+class MapCacheReader {
+  readonly gridSets: ImportedDocument[] = [];
+  readonly #report: ImportReport;
+  readonly #isThere: (path: string) => boolean;
+  readonly #elements: ReadonlyMap<string, ReadonlyMap<string, XmlElement>>;
+  readonly #grids = new Map<string, MapCacheGrid>();
+  readonly #defaultFormat: string;
+  readonly #used = new Set<string>();
+
+  constructor(root: XmlElement, { isThere }: MapCacheImport, report: ImportReport) {
+    this.#report = report;
+    this.#isThere = isThere;
+    this.#elements = new Map(
+      KINDS.map((kind) => [
+        kind,
+        new Map(childrenOf(root, kind).map((one) => [one.attributes.get('name') ?? '', one])),
+      ]),
+    );
+    this.#defaultFormat = textIn(root, 'default_format') || 'PNG';
+    const about = report.about('mapcache');
+    const read: readonly string[] = [...KINDS, 'default_format'];
+    for (const name of new Set(root.children.map((child) => child.name))) {
+      if (read.includes(name)) about.taken(name);
+      else about.leftOut(name, REASONS[name] ?? 'has no counterpart');
+    }
+    for (const [name, nameHere] of Object.entries(BUILT_IN)) {
+      this.#grids.set(name, { name: nameHere, nameThere: name, origin: 'sw', zoomStop: null });
+    }
+    for (const [name, element] of this.#elements.get('grid') ?? []) this.#declareGrid(name, element);
   }
-  const named = (kind: string) =>
-    new Map(childrenOf(root, kind).map((element) => [element.attributes.get('name') ?? '', element]));
-  const context = {
-    sources: named('source'),
-    caches: named('cache'),
-    formats: named('format'),
-    isThere,
-    report,
+
+  layers(): readonly ImportedDocument[] {
+    const layers = [...(this.#elements.get('tileset') ?? [])].flatMap(
+      ([name, element]) => this.#layer(name, element) ?? [],
+    );
+    for (const kind of ['source', 'cache', 'format'] as const) {
+      const names = this.#elements.get(kind)?.keys() ?? [];
+      reportUnused(this.#report, kind, names, (name) => this.#used.has(`${kind} ${name}`));
+    }
+    return layers;
+  }
+
+  #declareGrid(name: string, element: XmlElement): void {
+    this.#grids.delete(name);
+    const about = this.#report.about(`grid ${name}`);
+    const grid = new TrackedTable(tableOfXml(element), about);
+    const srs = srsOfCrs(grid.text('srs') ?? '');
+    const extent = only(grid.numbers('extent'), 4);
+    const resolutions = grid.numbers('resolutions');
+    const from = grid.text('origin') ?? 'bottom-left';
+    const origin = ORIGINS[from];
+    if (srs === null || !extent || !resolutions) {
+      about.leftOut('all of it', 'it needs an srs with an EPSG code, an extent and resolutions');
+      return;
+    }
+    if (!origin) {
+      about.leftOut('all of it', `its origin is ${from}; bottom-left and top-left are supported`);
+      return;
+    }
+    const size = grid.pair('size');
+    const document = {
+      name: grid.text('@name') ?? name,
+      srs,
+      extent,
+      resolutions,
+      ...(size && { tileSize: size }),
+      ...(origin === 'nw' && { alignTopLeft: true }),
+    };
+    const known = builtInGridSets();
+    const twin = known.find((one) => one.name === BUILT_IN[name]);
+    const matched = matchGrid(document, twin, known);
+    if (matched.document) this.gridSets.push(matched.document);
+    this.#grids.set(name, { name: matched.name, nameThere: name, origin, zoomStop: matched.zoomStop });
+    grid.report(REASONS);
+  }
+
+  /** An element of that kind that a tileset names, tracked for the layer. */
+  #named(kind: string, name: string | undefined, about: SubjectReport): TrackedTable | undefined {
+    const element = this.#elements.get(kind)?.get(name ?? '');
+    if (!element) return undefined;
+    this.#used.add(`${kind} ${name}`);
+    const table = new TrackedTable(tableOfXml(element), about, kind);
+    table.text('@name');
+    return table;
+  }
+
+  #layer(name: string, element: XmlElement): ImportedDocument | null {
+    const about = this.#report.about(`layer ${name}`);
+    const refuse = (what: string) => about.leftOut('all of it', what);
+    const tileset = new TrackedTable(tableOfXml(element), about);
+    const source = this.#named('source', tileset.text('source'), about);
+    const format = this.#format(tileset.text('format'), about);
+    if (!format) return refuse(`its format ${tileset.text('format')} is not served here`);
+    const wms = source && wmsSource(source, format);
+    if (!wms) return refuse('its source is not a WMS with an address and layers');
+    const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
+    if (links.length === 0) return refuse('it has no grid that is known');
+    const cache = this.#named('cache', tileset.text('cache'), about);
+    const metadata = tileset.table('metadata');
+    const document = {
+      name: tileset.text('@name'),
+      title: metadata.text('title') || undefined,
+      description: metadata.text('abstract') || undefined,
+      ...wms,
+      formats: [format],
+      gridSets: links.map(({ subset }) => subset),
+      metatile: tileset.pair('metatile'),
+      gutter: tileset.number('metabuffer'),
+      expireCache: tileset.number('auto_expire'),
+      expireClients: tileset.number('expires'),
+      adopt: this.#adopt(
+        name,
+        cache,
+        links.map(({ grid }) => grid),
+        about,
+      ),
+    };
+    for (const one of [tileset, source, cache]) one?.report(REASONS);
+    return withoutAbsent(document) as unknown as ImportedDocument;
+  }
+
+  #link(link: TrackedTable, about: SubjectReport) {
+    const name = link.text(TEXT) ?? '';
+    const grid = this.#grids.get(name);
+    if (!grid) return about.leftOut('grid', `there is no grid ${name} that can be used`);
+    const subset = withoutAbsent({
+      name: grid.name,
+      extent: link.take('@restricted_extent', (value) => only(numbersOf(value), 4), 'four numbers'),
+      zoomStart: link.number('@minzoom'),
+      zoomStop: link.number('@maxzoom') ?? grid.zoomStop ?? undefined,
+    });
+    return { grid, subset };
+  }
+
+  #format(name: string | undefined, about: SubjectReport): string | null {
+    const used: TrackedTable[] = [];
+    const format = mapCacheFormat(name ?? this.#defaultFormat, (one) => {
+      const declared = this.#named('format', one, about);
+      if (declared) used.push(declared);
+      return declared;
+    });
+    if (format) for (const one of used) one.report(REASONS);
+    return format;
+  }
+
+  #adopt(
+    name: string,
+    cache: TrackedTable | undefined,
+    grids: readonly MapCacheGrid[],
+    about: SubjectReport,
+  ): readonly object[] | undefined {
+    const adopted = cache ? this.#adoptions(name, cache, grids) : 'it names no cache that is declared';
+    if (typeof adopted === 'string') {
+      about.leftOut('cache', adopted);
+      return undefined;
+    }
+    about.changed('cache', `its tiles are adopted from ${Object.values(adopted[0] ?? {})[1]}`);
+    return adopted;
+  }
+
+  /** What the layer adopts, or why it adopts nothing. Rows count from the origin of each grid. */
+  #adoptions(name: string, cache: TrackedTable, grids: readonly MapCacheGrid[]): readonly object[] | string {
+    const type = cache.text('@type') ?? '';
+    const layout = cache.text('@layout') ?? 'tilecache';
+    if (type === 'mbtiles') return this.#mbtiles(cache, grids);
+    if (type !== 'disk') return `caches of type ${type} cannot be adopted`;
+    if (layout !== 'tilecache') return `the layout ${layout} cannot be adopted`;
+    const base = cache.text('base') ?? '';
+    if (!base.startsWith('/')) return 'its base is not an absolute path';
+    if (!this.#isThere(`${base.replace(/\/$/, '')}/${name}`)) return `there are no tiles of it in ${base}`;
+    return grids.map((grid) => ({
+      layout: 'mapcache',
+      folder: base,
+      gridSet: grid.name,
+      ...(grid.name !== grid.nameThere && { gridSets: { [grid.name]: grid.nameThere } }),
+      origin: grid.origin,
+    }));
+  }
+
+  #mbtiles(cache: TrackedTable, [grid]: readonly MapCacheGrid[]): readonly object[] | string {
+    const file = cache.text('dbfile') ?? '';
+    const users = [...(this.#elements.get('tileset')?.values() ?? [])].filter(
+      (tileset) => textIn(tileset, 'cache') === cache.text('@name'),
+    );
+    const sets = users.flatMap((tileset) => childrenOf(tileset, 'grid'));
+    if (!file.startsWith('/') || file.includes('{')) return 'its dbfile is not the absolute path of one file';
+    if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
+    if (!this.#isThere(file)) return `there is no file ${file}`;
+    return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
+  }
+}
+
+/** The source of a layer, and what it says of GetFeatureInfo; null: it is none that can be used. */
+function wmsSource(source: TrackedTable, format: string): object | null {
+  const http = source.table('http');
+  const address = addressOf(http.text('url') ?? '');
+  const parameters = source.table('getmap').table('params');
+  const value = (name: string) => {
+    const key = parameters.keys().find((one) => one.toUpperCase() === name);
+    return key === undefined ? undefined : parameters.text(key);
   };
-  const gridSets = [...named('grid')].flatMap(
-    ([name, element]) => gridSetOf(name, element, report.about(`grid ${name}`)) ?? [],
-  );
-  const known = new Set([...Object.keys(BUILT_IN), ...gridSets.map(({ name }) => name)]);
-  const layers = [...named('tileset')].flatMap(
-    ([name, element]) => layerOf(name, element, known, context) ?? [],
-  );
-  return { gridSets, layers: withoutTwins(layers, report), report };
-}
-
-function gridSetOf(name: string, element: XmlElement, about: SubjectReport): ImportedDocument | null {
-  if (BUILT_IN[name]) return null;
-  const srs = srsOfCrs(textIn(element, 'srs'));
-  const extent = numbersIn(element, 'extent');
-  const resolutions = numbersIn(element, 'resolutions');
-  if (srs === null || extent.length !== 4 || resolutions.length === 0) {
-    return about.leftOut('all of it', 'it needs an srs with an EPSG code, an extent and resolutions');
-  }
-  const origin = textIn(element, 'origin');
-  about.taken('srs', 'extent', 'resolutions');
-  const size = numbersIn(element, 'size');
-  return {
-    name,
-    srs,
-    extent,
-    resolutions,
-    ...(size.length === 2 && { tileSize: size }),
-    ...(/top|ul/i.test(origin) && { alignTopLeft: true }),
-  };
-}
-
-interface TilesetContext {
-  readonly sources: ReadonlyMap<string, XmlElement>;
-  readonly caches: ReadonlyMap<string, XmlElement>;
-  readonly formats: ReadonlyMap<string, XmlElement>;
-  readonly isThere: (path: string) => boolean;
-  readonly report: ImportReport;
-}
-
-function layerOf(
-  name: string,
-  element: XmlElement,
-  grids: ReadonlySet<string>,
-  context: TilesetContext,
-): ImportedDocument | null {
-  const about = context.report.about(`layer ${name}`);
-  const source = wmsSource(context.sources.get(textIn(element, 'source')));
-  if (!source) return about.leftOut('all of it', 'its source is not a WMS');
-  const links = childrenOf(element, 'grid').filter(({ text }) => grids.has(text.trim()));
-  if (links.length === 0) return about.leftOut('all of it', 'it has no grid that is known');
-  const format = formatOfName(textIn(element, 'format'), context.formats);
-  const seen = new Set(element.children.map((child) => child.name));
-  for (const child of seen) {
-    if (READ_IN_TILESET.includes(child)) about.taken(child);
-    else about.leftOut(child, 'has no counterpart');
-  }
-  const metadata = childOf(element, 'metadata');
-  const metatile = numbersIn(element, 'metatile');
-  const [expires = 0] = [...numbersIn(element, 'auto_expire'), ...numbersIn(element, 'expires')];
-  const [clients] = numbersIn(element, 'expires');
-  return withoutAbsent({
-    name,
-    title: (metadata && textIn(metadata, 'title')) || undefined,
-    description: (metadata && textIn(metadata, 'abstract')) || undefined,
-    source,
-    formats: [format],
-    gridSets: links.map(subsetOf),
-    metatile: metatile.length === 2 ? metatile : undefined,
-    gutter: numbersIn(element, 'metabuffer')[0],
-    expireCache: seen.has('auto_expire') ? expires : undefined,
-    expireClients: clients,
-    adopt: adoptionOf(name, element, links, context, about) ?? undefined,
-  }) as ImportedDocument;
-}
-
-function subsetOf({ text, attributes }: XmlElement): object {
-  const name = text.trim();
-  const number = (key: string) => (attributes.has(key) ? Number(attributes.get(key)) : undefined);
-  const extent = (attributes.get('restricted_extent') ?? '')
-    .trim()
-    .split(/[\s,]+/)
-    .map(Number);
-  const last = number('maxzoom');
-  return withoutAbsent({
-    name: BUILT_IN[name] ?? name,
-    extent: extent.length === 4 ? extent : undefined,
-    zoomStart: number('minzoom'),
-    zoomStop: last,
-  });
-}
-
-function wmsSource(element: XmlElement | undefined): object | null {
-  const http = element && childOf(element, 'http');
-  const getMap = element && childOf(element, 'getmap');
-  const parameters = getMap ? (childOf(getMap, 'params')?.children ?? []) : [];
-  const value = (name: string) => parameters.find((one) => one.name.toUpperCase() === name)?.text.trim();
-  const url = http && textIn(http, 'url');
   const layers = value('LAYERS');
-  if (element?.attributes.get('type') !== 'wms' || !url || !layers) return null;
-  const others = parameters.filter((one) => !OWN_PARAMETERS.includes(one.name.toUpperCase()));
-  return withoutAbsent({
-    type: 'wms',
-    url: url.replace(/[?&]+$/, ''),
-    layers,
-    styles: value('STYLES') || undefined,
-    version: value('VERSION') === '1.3.0' ? '1.3.0' : undefined,
-    transparent: value('TRANSPARENT')?.toLowerCase() === 'true' ? true : undefined,
-    vendorParameters:
-      others.length > 0 ? Object.fromEntries(others.map((one) => [one.name, one.text.trim()])) : undefined,
-  });
+  if (source.text('@type') !== 'wms' || !address || !layers) return null;
+  const others = parameters.keys().filter((key) => !OWN_PARAMETERS.includes(key.toUpperCase()));
+  for (const ignored of ['SERVICE', 'REQUEST']) value(ignored);
+  return {
+    source: withoutAbsent({
+      type: 'wms',
+      url: address.url,
+      layers,
+      styles: value('STYLES') || undefined,
+      version: value('VERSION') === '1.3.0' ? '1.3.0' : undefined,
+      transparent: value('TRANSPARENT')?.toLowerCase() === 'true' ? true : undefined,
+      requestFormat: value('FORMAT') === format ? undefined : value('FORMAT'),
+      vendorParameters:
+        others.length > 0
+          ? Object.fromEntries(others.map((key) => [key, parameters.text(key) ?? '']))
+          : undefined,
+      timeoutSeconds: timeoutIn(http, 'timeout'),
+      headers: headersIn(http.table('headers')),
+      ...credentialsOf(address),
+    }),
+    ...featureInfo(source),
+  };
 }
 
-function formatOfName(name: string, formats: ReadonlyMap<string, XmlElement>): string {
-  const kind = formats.get(name)?.attributes.get('type') ?? name;
-  return /^jpe?g/i.test(kind) ? 'image/jpeg' : 'image/png';
+function featureInfo(source: TrackedTable): object {
+  if (!source.has('getfeatureinfo')) return {};
+  const info = source.table('getfeatureinfo');
+  const formats = info.take('info_formats', knownFormats, `a list of ${INFO_FORMATS.join(', ')}`);
+  return { queryable: true, ...(formats && { infoFormats: formats }) };
 }
 
-/** Its usual layout on disk; others are not read. */
-function adoptionOf(
-  name: string,
-  element: XmlElement,
-  links: readonly XmlElement[],
-  { caches, isThere }: TilesetContext,
-  about: SubjectReport,
-): object | null {
-  const cache = caches.get(textIn(element, 'cache'));
-  const base = cache && textIn(cache, 'base');
-  const layout = cache?.attributes.get('layout') ?? 'tilecache';
-  const usable =
-    base && cache?.attributes.get('type') === 'disk' && layout === 'tilecache' && base.startsWith('/');
-  if (!usable || !isThere(`${base.replace(/\/$/, '')}/${name}`)) {
-    return about.leftOut('cache', 'it has no tiles on disk in the layout tilecache that could be adopted');
-  }
-  about.changed('cache', `its tiles are adopted from ${base}`);
-  const names = Object.fromEntries(
-    links.map(({ text }) => [BUILT_IN[text.trim()] ?? text.trim(), text.trim()]),
-  );
-  return { layout: 'mapcache', folder: base, gridSets: names };
-}
-
-function numbersIn(element: XmlElement, name: string): readonly number[] {
-  const text = textIn(element, name);
-  const numbers = text === '' ? [] : text.split(/[\s,]+/).map(Number);
-  return numbers.every(Number.isFinite) ? numbers : [];
+function knownFormats(value: unknown): readonly string[] | undefined {
+  const known = String(value)
+    .split(/[\s,]+/)
+    .filter((format) => (INFO_FORMATS as readonly string[]).includes(format));
+  return known.length > 0 ? known : undefined;
 }

@@ -6,29 +6,56 @@ import {
   type Imported,
   type ImportedDocument,
   ImportReport,
+  reportUnused,
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
-import {
-  listOf,
-  type MapProxyGrid,
-  MapProxyGrids,
-  numberOf,
-  pairOf,
-  type Table,
-  tableIn,
-} from './mapproxy-grids.ts';
+import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
+import { subsetInCoverage } from './mapproxy-coverage.ts';
+import { DEFAULT_GRID, MapProxyGrids } from './mapproxy-grids.ts';
+import { type ImportedSource, importMapProxySource, mediaTypeOf } from './mapproxy-sources.ts';
+import { listOf, numberOf, type Reasons, type Table, TrackedTable } from './tracked-table.ts';
 
-interface MapProxyImport {
-  /** Where the configuration lies, absolute. */
-  readonly folder: string;
-  /** Makes an absolute path of one that is relative to a folder. */
-  readonly resolve: (folder: string, path: string) => string;
-  readonly isThere: (path: string) => boolean;
+interface MapProxyImport extends Omit<CachePlaces, 'base'> {
+  /** Null: there is no such file. */
+  readonly readText: (path: string) => string | null;
 }
 
-const DEFAULT_GRIDS = ['GLOBAL_WEBMERCATOR'];
-const LAYOUTS = ['tc', 'mp', 'tms'];
+const DEFAULT_BASE = 'cache_data';
+const DEFAULT_BUFFER = 80;
+const MIXED = 'image/vnd.jpeg-png';
+const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
+const UNITS: Readonly<Record<string, number>> = {
+  seconds: 1,
+  minutes: 60,
+  hours: 3600,
+  days: 86_400,
+  weeks: 604_800,
+};
+
+const TLS = 'certificates are always checked; name that of the server in NODE_EXTRA_CA_CERTS';
+const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
+const DRAWN = 'maps are always composed from tiles of the nearest zoom';
+const REASONS: Reasons = {
+  base: 'the files that it names are not read: merge them into this one',
+  services: 'every service is offered for every layer',
+  ssl_no_cert_checks: TLS,
+  ssl_ca_certs: TLS,
+  min_res: LIMITS,
+  max_res: LIMITS,
+  min_scale: LIMITS,
+  max_scale: LIMITS,
+  link_single_color_images: 'tiles of one colour are always stored once',
+  bulk_meta_tiles: 'tile sources are asked for one tile at a time',
+  concurrent_requests: 'set concurrency of the host under upstreams instead',
+  concurrent_tile_creators: 'set concurrency of the host under upstreams instead',
+  use_direct_from_level: DRAWN,
+  use_direct_from_res: DRAWN,
+  upscale_tiles: DRAWN,
+  downscale_tiles: DRAWN,
+  access_control_allow_origin: 'every origin may read public tiles',
+  supported_srs: 'maps are not reprojected: the source is asked in the SRS of each grid set',
+};
 
 /** `mapproxy.yaml`. Throws `request-invalid` for another document. */
 export function importMapProxy(tree: unknown, options: MapProxyImport): Imported {
@@ -38,14 +65,12 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   const report = new ImportReport();
   const about = report.about('mapproxy.yaml');
   for (const section of Object.keys(tree)) {
-    if (['layers', 'caches', 'sources', 'grids'].includes(section)) about.taken(section);
-    else if (section === 'globals')
-      about.changed(section, 'only base_dir, meta_size and meta_buffer of its cache are used');
-    else if (section === 'services') about.leftOut(section, 'every service is offered for every layer');
-    else about.leftOut(section, 'is not known here');
+    if (!SECTIONS.includes(section)) about.leftOut(section, REASONS[section] ?? 'is not known here');
+    else if (section !== 'globals') about.taken(section);
   }
   const reader = new MapProxyReader(tree, options, report);
   const layers = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
+  reader.finish();
   return { gridSets: reader.declared(), layers: withoutTwins(layers, report), report };
 }
 
@@ -53,90 +78,163 @@ class MapProxyReader {
   readonly #tree: Table;
   readonly #options: MapProxyImport;
   readonly #report: ImportReport;
+  readonly #globals: TrackedTable;
   readonly #grids: MapProxyGrids;
+  readonly #used = { cache: new Set<string>(), source: new Set<string>() };
 
   constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
     this.#tree = tree;
     this.#options = options;
     this.#report = report;
-    this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), report);
+    this.#globals = new TrackedTable(tableIn(tree, 'globals'), report.about('mapproxy.yaml'), 'globals');
+    const tileSize = this.#globals.table('grid').pair('tile_size');
+    this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
   }
 
   declared(): readonly ImportedDocument[] {
     return this.#grids.documents();
   }
 
-  layer(layer: Table): ImportedDocument | null {
-    const name = String(layer.name);
-    const about = this.#report.about(`layer ${name}`);
-    const refuse = (what: string) => about.leftOut('all of it', what);
-    const [cacheName, ...others] = listOf(layer.tile_sources ?? layer.sources).map(String);
+  /** Names what has not been used. */
+  finish(): void {
+    this.#globals.report(REASONS);
+    for (const kind of ['cache', 'source'] as const) {
+      const names = Object.keys(tableIn(this.#tree, `${kind}s`));
+      reportUnused(this.#report, kind, names, (name) => this.#used[kind].has(name));
+    }
+    const grids = Object.keys(tableIn(this.#tree, 'grids'));
+    reportUnused(this.#report, 'grid', grids, (name) => this.#grids.isUsed(name));
+  }
+
+  layer(table: Table): ImportedDocument | null {
+    const about = this.#report.about(`layer ${String(table.name)}`);
+    const layer = new TrackedTable(table, about);
+    const imported = this.#cached(layer, about);
+    if (typeof imported === 'string') return about.leftOut('all of it', imported);
+    const document = { name: layer.text('name'), ...this.#describing(layer), ...imported };
+    layer.take('layers', () => true, 'a list');
+    layer.report(REASONS);
+    return withoutAbsent(document) as unknown as ImportedDocument;
+  }
+
+  /** What the layer's cache and source say of it, or why it cannot be imported. */
+  #cached(layer: TrackedTable, about: SubjectReport): object | string {
+    const [name, ...others] = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
     const caches = tableIn(this.#tree, 'caches');
-    if (cacheName === undefined || others.length > 0)
-      return refuse('it is put together from several sources');
-    if (!Object.hasOwn(caches, cacheName))
-      return refuse(`${cacheName} is not one of the caches: its maps are not cached there`);
-    const cache = tableIn(caches, cacheName);
-    const grids = listOf(cache.grids ?? DEFAULT_GRIDS).flatMap((grid) => this.#grids.of(String(grid)) ?? []);
-    if (grids.length === 0) return refuse('none of its grids can be used');
-    const [sourceName, ...more] = listOf(cache.sources).map(String);
-    if (sourceName === undefined || more.length > 0)
-      return refuse(`cache ${cacheName} does not have exactly one source`);
-    const source = importMapProxySource(tableIn(tableIn(this.#tree, 'sources'), sourceName), grids, about);
-    if (!source) return refuse(`source ${sourceName} cannot be used`);
-    const format = formatOf(
-      typeof cache.format === 'string' && cache.format.includes('/')
-        ? cache.format
-        : `image/${cache.format ?? 'png'}`,
+    if (name === undefined || others.length > 0) return 'it is put together from several sources';
+    if (!Object.hasOwn(caches, name))
+      return `${name} is not one of the caches: its maps are not cached there`;
+    const cache = new TrackedTable(tableIn(caches, name), about, 'cache');
+    const format = this.#formatIn(cache);
+    if (!format) return `its format ${cache.text('format')} is not served here`;
+    const imported = this.#source(cache, format, about);
+    if (typeof imported === 'string') return imported;
+    const gridSets = this.#gridSets(imported, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
+    this.#used.cache.add(name);
+    const fields = {
+      source: imported.source,
+      formats: [format],
+      gridSets,
+      ...this.#caching(cache),
+      adopt: this.#adopt(name, cache, imported, about),
+      ...imported.layer,
+    };
+    cache.report(REASONS);
+    return fields;
+  }
+
+  #describing(layer: TrackedTable): object {
+    const legend = layer.take(
+      'legendurl',
+      (url) => (/^https?:/.test(String(url)) ? String(url) : undefined),
+      'an http address',
     );
-    if (!format) return refuse(`its format ${String(cache.format)} is not served here`);
-    tellFields(about, 'cache', cache, ['grids', 'sources', 'format', 'meta_size', 'meta_buffer', 'cache']);
-    about.taken('name');
-    return withoutAbsent({
-      name,
-      title: typeof layer.title === 'string' ? layer.title : undefined,
-      source,
-      formats: [format.mediaType],
-      gridSets: grids.map(({ name: gridSet, zoomStop }) =>
-        zoomStop === null ? gridSet : { name: gridSet, zoomStop },
-      ),
-      metatile: pairOf(cache.meta_size ?? this.#global('meta_size')),
-      gutter: numberOf(cache.meta_buffer ?? this.#global('meta_buffer')) ?? 80,
-      adopt: this.#adoptions(cacheName, cache, grids, about),
-    }) as ImportedDocument;
+    return {
+      title: layer.text('title'),
+      description: layer.table('md').text('abstract'),
+      attribution: layer.table('md').table('attribution').text('title'),
+      legends: legend === undefined ? undefined : [{ url: legend }],
+    };
   }
 
-  #global(key: string): unknown {
-    return tableIn(tableIn(this.#tree, 'globals'), 'cache')[key];
+  /** Null: there is none of ours. A cache may name a format that `globals` describe. */
+  #formatIn(cache: TrackedTable): string | null {
+    const name = cache.text('format') ?? 'image/png';
+    if (name === 'mixed') return MIXED;
+    const described = this.#globals.table('image').table('formats').table(name).text('format') ?? name;
+    return formatOf(mediaTypeOf(described))?.mediaType ?? null;
   }
 
-  #adoptions(
+  #source(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
+    const grids = this.#gridsOf(cache).filter((grid) => grid !== null);
+    if (grids.length === 0) return 'none of its grids can be used';
+    const [name, ...more] = cache.texts('sources');
+    if (name === undefined || more.length > 0) return 'its cache does not have exactly one source';
+    const source = new TrackedTable(tableIn(tableIn(this.#tree, 'sources'), name), about, 'source');
+    const { folder, resolve, readText } = this.#options;
+    const requestFormat = cache.text('request_format');
+    const imported = importMapProxySource(source, {
+      http: this.#globals.table('http'),
+      allGrids: this.#grids,
+      grids,
+      requestFormat,
+      format,
+      readText: (file) => readText(resolve(folder, file)),
+      leaveOutGrid: (why) => void about.leftOut('cache.grids', why),
+    });
+    if (typeof imported === 'string') return `its source ${name} ${imported}`;
+    this.#used.source.add(name);
+    source.report(REASONS);
+    return imported;
+  }
+
+  #gridsOf(cache: TrackedTable) {
+    const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
+    return names.map((name) => this.#grids.of(name));
+  }
+
+  #gridSets({ grids, coverage }: ImportedSource, about: SubjectReport): readonly (object | string)[] {
+    const subsets = new Map<string, object | string>();
+    for (const { grid, zoomStop } of grids) {
+      const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
+      if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
+      if (!part || subsets.has(grid.name)) continue;
+      const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
+      subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
+    }
+    return [...subsets.values()];
+  }
+
+  #caching(cache: TrackedTable): object {
+    const all = this.#globals.table('cache');
+    const age = cache.take('refresh_before', secondsOf, 'a time span in seconds to weeks');
+    const hours = this.#globals.table('tiles').number('expires_hours');
+    const notKept = cache.flag('disable_storage') === true;
+    return {
+      metatile: cache.pair('meta_size') ?? all.pair('meta_size'),
+      gutter: cache.number('meta_buffer') ?? all.number('meta_buffer') ?? DEFAULT_BUFFER,
+      expireCache: notKept ? -1 : age,
+      expireClients: hours === undefined ? undefined : Math.round(hours * 3600),
+    };
+  }
+
+  #adopt(
     name: string,
-    cache: Table,
-    grids: readonly MapProxyGrid[],
+    cache: TrackedTable,
+    { grids }: ImportedSource,
     about: SubjectReport,
   ): readonly object[] | undefined {
-    const { folder, resolve, isThere } = this.#options;
-    const how = tableIn(cache, 'cache');
-    const type = how.type ?? 'file';
-    const base = resolve(folder, String(this.#global('base_dir') ?? 'cache_data'));
-    const adopted = grids.flatMap((grid, at): object[] => {
-      if (type === 'mbtiles') {
-        const file = resolve(base, String(how.filename ?? `${name}.mbtiles`));
-        return at === 0 && isThere(file) ? [{ layout: 'mbtiles', file, gridSet: grid.name }] : [];
-      }
-      const paths = String(how.directory_layout ?? 'tc');
-      if (type !== 'file' || !LAYOUTS.includes(paths)) return [];
-      const place =
-        how.directory === undefined
-          ? resolve(base, subfolder(name, how, grid))
-          : resolve(folder, String(how.directory));
-      return isThere(place)
-        ? [{ layout: 'mapproxy', folder: place, gridSet: grid.name, paths, origin: grid.origin }]
-        : [];
-    });
-    if (adopted.length === 0) {
-      about.leftOut('cache', `there are no tiles of type ${String(type)} that can be adopted`);
+    const { folder, resolve } = this.#options;
+    const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
+    const adopted = adoptedCaches(
+      name,
+      cache,
+      { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) },
+      { ...this.#options, base },
+    );
+    if (typeof adopted === 'string') {
+      about.leftOut('cache', adopted);
       return undefined;
     }
     const places = adopted.map((one) => Object.values(one)[1]).join(', ');
@@ -145,20 +243,19 @@ class MapProxyReader {
   }
 }
 
-function tellFields(about: SubjectReport, of: string, table: Table, used: readonly string[]): void {
-  for (const key of Object.keys(table)) {
-    if (used.includes(key)) about.taken(`${of}.${key}`);
-    else about.leftOut(`${of}.${key}`, 'has no counterpart');
-  }
-}
-
-function subfolder(name: string, how: Table, grid: MapProxyGrid): string {
-  return how.use_grid_names === true ? `${name}/${grid.name}` : `${name}_${grid.srs}`;
+/** Undefined for a point in time. */
+function secondsOf(value: unknown): number | undefined {
+  if (!isRecord(value)) return undefined;
+  const parts = Object.entries(value).map(
+    ([unit, count]) => (UNITS[unit] ?? Number.NaN) * (numberOf(count) ?? Number.NaN),
+  );
+  const seconds = parts.reduce((sum, part) => sum + part, 0);
+  return seconds > 0 ? Math.round(seconds) : undefined;
 }
 
 /** Layers with a name, those inside groups too; an old form has them by name. */
 function namedLayers(given: unknown): readonly Table[] {
-  if (isRecord(given) && !Array.isArray(given)) {
+  if (isRecord(given)) {
     return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
   }
   return listOf(given).flatMap((layer) => {
@@ -171,94 +268,7 @@ function namedLayers(given: unknown): readonly Table[] {
   });
 }
 
-/** Parameters of a request that are options of ours. */
-const WMS_OPTIONS = ['url', 'layers', 'styles', 'transparent'];
-/** MapProxy's words in addresses of tiles. */
-const PLACES: Readonly<Record<string, string>> = {
-  z: '{z}',
-  x: '{x}',
-  y: '{y}',
-  quadkey: '{quadkey}',
-  tms_path: '{z}/{x}/{y}',
-};
-
-/** A source of `mapproxy.yaml` as one of ours; null when there is none of its kind. */
-function importMapProxySource(
-  source: Table,
-  grids: readonly MapProxyGrid[],
-  about: SubjectReport,
-): object | null {
-  const read = { wms: wmsSource, tile: tileSource }[String(source.type)];
-  const imported = read?.(source, grids) ?? null;
-  if (imported) tellFields(about, 'source', source, ['type', 'req', 'url', 'wms_opts', 'http', 'grid']);
-  return imported;
-}
-
-function wmsSource(source: Table): object | null {
-  const request = isRecord(source.req) ? source.req : {};
-  const options = isRecord(source.wms_opts) ? source.wms_opts : {};
-  const address = addressOf(request.url);
-  if (!address || request.layers === undefined) return null;
-  const others = Object.entries(request).filter(([key]) => !WMS_OPTIONS.includes(key));
-  return withoutAbsent({
-    type: 'wms',
-    url: address.url,
-    layers: textOf(request.layers),
-    styles: request.styles === undefined ? undefined : textOf(request.styles),
-    version: options.version === '1.3.0' ? '1.3.0' : undefined,
-    transparent: request.transparent === true ? true : undefined,
-    vendorParameters:
-      others.length > 0 ? Object.fromEntries(others.map(([key, value]) => [key, textOf(value)])) : undefined,
-    ...credentials(source, address),
-  });
-}
-
-function tileSource(source: Table, grids: readonly MapProxyGrid[]): object | null {
-  const template = typeof source.url === 'string' ? source.url : '';
-  const address = addressOf(
-    template.replaceAll(/%\((\w+)\)s/g, (whole, word: string) => PLACES[word] ?? whole),
-  );
-  const [grid] = grids;
-  if (!address || !grid || address.url.includes('%(')) return null;
-  const spelled = decodeURI(address.url);
-  return {
-    type: 'xyz',
-    url: grid.origin === 'sw' ? spelled.replace('{y}', '{-y}') : spelled,
-    ...(grid.document && { gridSets: Object.fromEntries(grids.map(({ name }) => [name, {}])) }),
-    ...credentials(source, address),
-  };
-}
-
-interface Address {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-/** Credentials stand in the address there, and beside it here. */
-function addressOf(given: unknown): Address | null {
-  if (typeof given !== 'string' || !URL.canParse(given)) return null;
-  const url = new URL(given);
-  const { username, password } = url;
-  url.username = '';
-  url.password = '';
-  return {
-    url: url.href.replace(/[?&]+$/, ''),
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-  };
-}
-
-function credentials({ http }: Table, { username, password }: Address): object {
-  const headers = isRecord(http) && isRecord(http.headers) ? http.headers : null;
-  return {
-    ...(username !== '' && { username, password }),
-    ...(headers && {
-      headers: Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, String(value)])),
-    }),
-  };
-}
-
-function textOf(value: unknown): string {
-  return Array.isArray(value) ? value.join(',') : String(value);
+function tableIn(tree: Table, key: string): Table {
+  const value = tree[key];
+  return isRecord(value) ? value : {};
 }

@@ -12,7 +12,7 @@ const told = ({ report }: Imported) =>
 
 describe('mapproxy.yaml', () => {
   const read = (yaml: string, isThere: (path: string) => boolean = () => false) =>
-    importMapProxy(load(yaml), { folder: '/mp', resolve, isThere });
+    importMapProxy(load(yaml), { folder: '/mp', resolve, isThere, readText: () => null });
 
   const WHOLE = `
 services: { demo: , wmts: }
@@ -150,6 +150,7 @@ describe('mapcache.xml', () => {
           type: 'wms',
           url: 'http://maps.example.org/wms',
           layers: 'basic',
+          requestFormat: 'image/png',
           vendorParameters: { MAP: '/a.map' },
         },
         formats: ['image/jpeg'],
@@ -157,11 +158,23 @@ describe('mapcache.xml', () => {
         metatile: [5, 5],
         gutter: 10,
         expireClients: 3600,
-        adopt: {
-          layout: 'mapcache',
-          folder: '/var/mapcache',
-          gridSets: { 'EPSG:4326': 'WGS84', 'EPSG:900913': 'g', swiss: 'swiss' },
-        },
+        adopt: [
+          {
+            layout: 'mapcache',
+            folder: '/var/mapcache',
+            gridSet: 'EPSG:4326',
+            gridSets: { 'EPSG:4326': 'WGS84' },
+            origin: 'sw',
+          },
+          {
+            layout: 'mapcache',
+            folder: '/var/mapcache',
+            gridSet: 'EPSG:900913',
+            gridSets: { 'EPSG:900913': 'g' },
+            origin: 'sw',
+          },
+          { layout: 'mapcache', folder: '/var/mapcache', gridSet: 'swiss', origin: 'sw' },
+        ],
       },
     ]);
     expect(gridSets).toEqual([

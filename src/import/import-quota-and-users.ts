@@ -12,6 +12,7 @@ import {
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import type { ImportReport } from './import-report.ts';
+import { recorded } from './recorded-element.ts';
 
 const NOT_HERE: Readonly<Record<string, string>> = {
   quotaStore: 'usage is counted in the tile stores',
@@ -20,18 +21,12 @@ const NOT_HERE: Readonly<Record<string, string>> = {
 
 /** `geowebcache-diskquota.xml` as the body of `PUT /api/v1/quota`. Throws `request-invalid`. */
 export function importQuota(xml: XmlElement, report: ImportReport): object {
-  const root = wireElementOf(xml);
+  const { element: root, unread } = recorded(wireElementOf(xml));
   if (root.name !== 'gwcQuotaConfiguration') {
     throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
   }
-  const about = report.about('disk quota');
-  for (const { name } of root.children) {
-    const why = NOT_HERE[name];
-    if (why) about.leftOut(name, why);
-    else about.taken(name);
-  }
   const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
-  return withoutAbsent({
+  const quota = withoutAbsent({
     enabled: booleanField(root, 'enabled'),
     cacheCleanUpFrequency: integerField(root, 'cacheCleanUpFrequency'),
     cacheCleanUpUnits: textField(root, 'cacheCleanUpUnits'),
@@ -40,6 +35,11 @@ export function importQuota(xml: XmlElement, report: ImportReport): object {
     globalQuota: quotaIn(root, 'globalQuota'),
     layerQuotas: layerQuotas.length > 0 ? layerQuotas.map(layerQuota) : undefined,
   });
+  const about = report.about('disk quota');
+  const left = unread();
+  about.taken(...root.children.map(({ name }) => name).filter((name) => !left.includes(name)));
+  for (const path of left) about.leftOut(path, NOT_HERE[path] ?? 'is not known here');
+  return quota;
 }
 
 function layerQuota(entry: WireElement): object {
@@ -64,11 +64,18 @@ export interface ImportedUser {
 
 /** `users.properties`: `name=password,ROLE_…,enabled` on each line. Passwords are not taken over. */
 export function importUsers(text: string, report: ImportReport): readonly ImportedUser[] {
-  return text.split(/\r?\n/).flatMap((line) => importUser(line.trim(), report) ?? []);
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*[#!]/.test(line));
+  // A backslash at the end of a line joins the next one to it.
+  const joined = lines
+    .join('\n')
+    .replaceAll(/\\\n[ \t]*/g, '')
+    .split('\n');
+  return joined.flatMap((line) => importUser(line.trim(), report) ?? []);
 }
 
 function importUser(line: string, report: ImportReport): ImportedUser | null {
-  const [, name = '', rest = ''] = /^([^#!=:\s][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+  const [, key = '', rest = ''] = /^((?:\\.|[^\\=:\s])+)\s*[=:\s]\s*(.*)$/.exec(line) ?? [];
+  const name = unescaped(key);
   if (name === '') return null;
   const about = report.about(`user ${name}`);
   const words = rest
@@ -80,4 +87,13 @@ function importUser(line: string, report: ImportReport): ImportedUser | null {
   const role = isAdministrator ? 'admin' : 'viewer';
   about.changed('password', `gets a new one; the role is ${role}`);
   return { name, role };
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
+
+/** As `java.util.Properties` reads a key. */
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code: string | undefined, letter: string) =>
+    code === undefined ? (ESCAPES[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }

@@ -42,6 +42,17 @@ export interface Imported {
   readonly report: ImportReport;
 }
 
+export function reportUnused(
+  report: ImportReport,
+  kind: string,
+  names: Iterable<string>,
+  isUsed: (name: string) => boolean,
+): void {
+  for (const name of names) {
+    if (!isUsed(name)) report.about(`${kind} ${name}`).leftOut('all of it', 'no imported layer uses it');
+  }
+}
+
 /** Of several with one name the first counts. */
 export function withoutTwins(
   layers: readonly ImportedDocument[],

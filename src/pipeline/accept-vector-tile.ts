@@ -1,6 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { hasCode } from '../lib/error-code.ts';
+import { isGzip } from '../lib/gzip.ts';
+import { readFields } from '../lib/protobuf.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 
 const unzip = promisify(gunzip);
@@ -13,10 +15,6 @@ const EXCERPT_BYTES = 500;
 const LAYERS_FIELD = 3;
 const FIRST_EXTENSION_FIELD = 16;
 const NAME_FIELD = 1;
-
-export function isGzip(bytes: Buffer): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b;
-}
 
 /**
  * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format says. The
@@ -53,40 +51,4 @@ function isLayer(layer: Buffer): boolean {
     return field > 0;
   });
   return sound && named;
-}
-
-/** Goes through the fields of a protobuf message. False when one is refused, or the message does not end with its last field. */
-function readFields(message: Buffer, accept: (field: number, content: Buffer | null) => boolean): boolean {
-  let at = 0;
-  while (at < message.length) {
-    const tag = readVarint(message, at);
-    if (!tag) return false;
-    const end = endOfField(message, tag.value % 8, tag.next);
-    if (end === null || end.at > message.length) return false;
-    const content = end.from === null ? null : message.subarray(end.from, end.at);
-    if (!accept(Math.floor(tag.value / 8), content)) return false;
-    at = end.at;
-  }
-  return true;
-}
-
-function endOfField(message: Buffer, wireType: number, at: number) {
-  if (wireType === 1) return { at: at + 8, from: null };
-  if (wireType === 5) return { at: at + 4, from: null };
-  const number = wireType === 0 || wireType === 2 ? readVarint(message, at) : null;
-  if (!number) return null;
-  return wireType === 0
-    ? { at: number.next, from: null }
-    : { at: number.next + number.value, from: number.next };
-}
-
-function readVarint(message: Buffer, from: number): { readonly value: number; readonly next: number } | null {
-  let value = 0;
-  for (let i = 0; i < 10; i++) {
-    const byte = message[from + i];
-    if (byte === undefined) return null;
-    value += (byte % 128) * 2 ** (7 * i);
-    if (byte < 128) return { value, next: from + i + 1 };
-  }
-  return null;
 }

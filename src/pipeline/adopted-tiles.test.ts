@@ -35,6 +35,12 @@ function oldCache(...places: readonly (readonly [string, Buffer])[]): ScriptedCa
   return cache;
 }
 
+/** What a bad disk makes of it: a run of bytes in its middle is inverted. */
+function damaged(bytes: Buffer): Buffer {
+  const middle = bytes.length >> 1;
+  return Buffer.from(bytes.map((byte, at) => (at >= middle && at < middle + 8 ? byte ^ 0xff : byte)));
+}
+
 async function stored(road: TileRoad, z: number, x: number, y: number): Promise<boolean> {
   return (await road.store.get(road.tiles.set, { z, x, y })) !== null;
 }
@@ -71,6 +77,37 @@ describe('a tile that only the adopted cache has', () => {
     const answer = await road.read(3, 5, 2);
     expect([answer.outcome, await road.shows(answer.bytes, { z: 3, x: 5, y: 2 })]).toEqual(['MISS', true]);
     expect(road.warnings).toEqual([]);
+  });
+
+  it.each([
+    ['image/png', damaged],
+    ['image/jpeg', damaged],
+    ['image/gif', damaged],
+    // Nothing in a WebP shows that a byte is another one.
+    ['image/webp', (whole: Buffer) => whole.subarray(0, -60)],
+  ])('is neither served nor copied when its %s is damaged', async (mediaType, damage) => {
+    const format = formatOf(mediaType);
+    if (!format) throw new Error(`no ${mediaType}`);
+    const whole = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType });
+    const cache = oldCache(['3/5/2', damage(whole)], ['3/5/3', whole]);
+    const road = open({ oldCache: cache, layer: { formats: [format] } });
+    expect((await road.read(3, 5, 3)).outcome).toBe('HIT');
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    expect(road.counts.get('tile-adopted')).toBe(1);
+  });
+
+  it('is fetched when the checksum of a chunk of its PNG is wrong and its pixels can be read', async () => {
+    const spoilt = Buffer.from(PNG);
+    const checksumAt = spoilt.length - 12 - 1;
+    spoilt.writeUInt8(spoilt.readUInt8(checksumAt) ^ 0xff, checksumAt);
+    const road = open({ oldCache: oldCache(['3/5/2', spoilt]) });
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+  });
+
+  it('is fetched when its image has far more pixels than a tile', async () => {
+    const huge = await encodeImage(photoLike(4 * TILE_SIZE, 4 * TILE_SIZE), { mediaType: 'image/png' });
+    const road = open({ oldCache: oldCache(['3/5/2', huge]) });
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
   it('is fetched when its JPEG ends too early', async () => {

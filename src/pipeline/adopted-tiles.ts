@@ -6,7 +6,8 @@ import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
-import { checkStructure, recogniseImage } from '../raster/check-structure.ts';
+import { recogniseImage } from '../raster/check-structure.ts';
+import { decodeSamples } from '../raster/decode-image.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
@@ -37,10 +38,8 @@ const UNTOUCHED = 0;
 const COPY_DELAY = 200;
 /** Bytes that wait to be stored; what comes beyond is copied when it is asked for again. */
 const MOST_WAITING = 16 * 1024 ** 2;
-/** A JPEG may have a few bytes behind its end. */
-const JPEG_TAIL = 16;
-const JPEG_END = Buffer.from([0xff, 0xd9]);
-const RIFF_HEADER = 8;
+/** Other programs keep tiles for sharp screens under the same names: twice as wide and as high. */
+const MAX_SIZE_FACTOR = 4;
 
 /**
  * Tiles of the cache that a layer has adopted, behind its store. They are copied there when they are used; memory
@@ -168,14 +167,14 @@ export class AdoptedTiles {
   }
 }
 
-/** Whether the file is whole and of the kind that its name says. */
-async function isTile(bytes: Buffer, { format }: ResolvedTileSet): Promise<boolean> {
+/** The gate for files of other programs: of the kind that the name says, whole, and every pixel decodes. */
+async function isTile(bytes: Buffer, { format, subset: { gridSet } }: ResolvedTileSet): Promise<boolean> {
   try {
     if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;
     const mediaType = recogniseImage(bytes);
     if (mediaType === null || !kindsOf(format).includes(mediaType)) return false;
-    checkStructure(bytes, mediaType);
-    return hasItsEnd(bytes, mediaType);
+    await decodeSamples(bytes, { maxPixels: MAX_SIZE_FACTOR * gridSet.tileWidth * gridSet.tileHeight });
+    return true;
   } catch {
     return false;
   }
@@ -183,10 +182,4 @@ async function isTile(bytes: Buffer, { format }: ResolvedTileSet): Promise<boole
 
 function kindsOf({ mediaType, contentType }: Format): readonly string[] {
   return isMixed(mediaType) ? ['image/jpeg', 'image/png'] : [contentType];
-}
-
-function hasItsEnd(bytes: Buffer, mediaType: string): boolean {
-  if (mediaType === 'image/jpeg') return bytes.subarray(-JPEG_TAIL).includes(JPEG_END);
-  if (mediaType === 'image/webp') return bytes.readUInt32LE(4) + RIFF_HEADER <= bytes.length;
-  return true;
 }

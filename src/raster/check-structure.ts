@@ -1,8 +1,9 @@
+import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../domain/errors.ts';
 
 /**
- * What the decoder lets pass: a PNG without its end or with more frames, a GIF without its trailer, a lossy
- * WebP whose second half is filled with zeros.
+ * What the decoder lets pass: a PNG without its end, with a wrong checksum or with more frames, a GIF without its
+ * trailer, a lossy WebP whose second half is filled with zeros.
  */
 export function checkStructure(bytes: Buffer, mediaType: ImageMediaType): void {
   if (mediaType === 'image/png') checkPng(bytes);
@@ -22,7 +23,11 @@ function checkPng(bytes: Buffer): void {
     const type = bytes.toString('latin1', at + 4, at + 8);
     if (type === 'acTL') throw refuseImage('animated');
     const next = at + PNG_CHUNK_OVERHEAD + bytes.readUInt32BE(at);
-    if (type === 'IEND' && next <= bytes.length) return;
+    // PNG (third edition), 5.3: each chunk ends with a checksum over its type and content.
+    const isWhole =
+      next <= bytes.length && crc32(bytes.subarray(at + 4, next - 4)) === bytes.readUInt32BE(next - 4);
+    if (!isWhole) break;
+    if (type === 'IEND') return;
     at = next;
   }
   throw refuseImage('truncated');

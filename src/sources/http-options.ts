@@ -6,7 +6,11 @@ const OWN_HEADERS = new Set([
   ...['range', 'transfer-encoding', 'upgrade', 'user-agent'],
 ]);
 
-const MAX_TIMEOUT_SECONDS = 600;
+export function isOwnHeader(name: string): boolean {
+  return OWN_HEADERS.has(name.toLowerCase());
+}
+
+export const MAX_TIMEOUT_SECONDS = 600;
 
 export const httpAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
@@ -17,7 +21,7 @@ export const httpAddress = z
 const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
-  .refine((name) => !OWN_HEADERS.has(name.toLowerCase()), { error: 'is a header that cannot be set' });
+  .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
 
 /** What every source that speaks HTTP understands. */
 export const httpOptions = {

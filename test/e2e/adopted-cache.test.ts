@@ -8,7 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
-import { writeMbtiles } from '../fixtures/archives.ts';
+import { writeMbtiles, writeMbtilesRows } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
@@ -38,7 +38,13 @@ interface House {
   readonly old: string;
   app: App;
   restart(): Promise<void>;
-  tile(z: number, x: number, y: number, query?: string): Promise<{ cache: string | null; bytes: Buffer }>;
+  tile(
+    z: number,
+    x: number,
+    y: number,
+    query?: string,
+    gridSet?: string,
+  ): Promise<{ cache: string | null; bytes: Buffer }>;
   call(method: string, path: string, body?: unknown): Promise<Response>;
   seed(
     request: object,
@@ -88,8 +94,8 @@ layers:
       opened.splice(opened.indexOf(house.app), 1);
       house.app = await start();
     },
-    async tile(z, x, y, query = '') {
-      const answer = await house.call('GET', `tiles/topp:states/${z}/${x}/${y}.png${query}`);
+    async tile(z, x, y, query = '', gridSet = '') {
+      const answer = await house.call('GET', `tiles/topp:states/${gridSet}${z}/${x}/${y}.png${query}`);
       expect(answer.status).toBe(200);
       return { cache: answer.headers.get('x-cache'), bytes: Buffer.from(await answer.arrayBuffer()) };
     },
@@ -207,6 +213,24 @@ describe('other caches', () => {
       expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
     expect(house.wms.requests).toEqual([]);
   });
+
+  it.each([
+    ['from the bottom', 'sw', (rows: number, y: number) => rows - 1 - y],
+    ['from the top', 'nw', (_: number, y: number) => y],
+  ] as const)(
+    'an MBTiles file with rows %s serves tiles of a grid that is no square',
+    async (_, origin, rowOf) => {
+      const house = await openHouse(
+        `{ layout: mbtiles, file: old/a.mbtiles, gridSet: EPSG:4326, origin: ${origin} }`,
+      );
+      const tiles = await Promise.all([0, 1, 2, 3].flatMap((x) => [0, 1].map((y) => pictureOf(1, x, y))));
+      const placed = tiles.map((tile) => ({ ...tile, row: rowOf(2, tile.y) }));
+      writeMbtilesRows(join(house.old, 'a.mbtiles'), 'png', placed);
+      for (const { z, x, y, bytes } of tiles)
+        expect(await house.tile(z, x, y, '', 'EPSG:4326/')).toEqual({ cache: 'HIT', bytes });
+      expect(house.wms.requests).toEqual([]);
+    },
+  );
 
   it('serve on: a TMS folder behind an XYZ folder and an MBTiles file', async () => {
     const house = await openHouse(

@@ -202,9 +202,10 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerAnswer.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
-    adopts: (declared?.adopt ?? []).map(
-      (adopted) => `${adopted.layout}: ${adopted.layout === 'mbtiles' ? adopted.file : adopted.folder}`,
-    ),
+    adopts: (declared?.adopt ?? []).map((adopted) => {
+      const { layout, file, folder } = { file: undefined, folder: undefined, ...adopted };
+      return `${layout}: ${file ?? folder}`;
+    }),
     ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],
     ...stateDocument(state),

@@ -4,7 +4,7 @@ import { gunzip } from 'node:zlib';
 import { isBeyondCircle, subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isGzip } from '../../pipeline/accept-vector-tile.ts';
+import { isGzip } from '../../lib/gzip.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';

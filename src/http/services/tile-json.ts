@@ -1,6 +1,6 @@
 import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
+import { vectorLayersOf } from '../../catalog/vector-layers.ts';
 import { coordsOf } from '../../domain/bounds.ts';
-import { isTilewardenError } from '../../domain/errors.ts';
 import type { Format } from '../../domain/format.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
@@ -73,16 +73,6 @@ async function answerTileJson(
     },
     cacheControlOf(layer),
   );
-}
-
-/** A source that cannot be read now is no reason to keep the address of its tiles back. */
-async function vectorLayersOf(bound: BoundLayer, signal: AbortSignal): Promise<readonly unknown[]> {
-  try {
-    return (await bound.source().vectorLayers?.(signal)) ?? [];
-  } catch (error) {
-    if (!isTilewardenError(error)) throw error;
-    return [];
-  }
 }
 
 function documentOf(layer: Layer, subset: GridSubset): object {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -231,6 +232,14 @@ describe('the archive source', () => {
     rmSync(path, { force: true });
     (name.endsWith('mbtiles') ? writeMbtiles : writePmtiles)(path, 'pbf', features);
     expect(await source.fetch(at(2, 0, 0, { format: VECTOR }))).toMatchObject({ kind: 'encoded' });
+    await source.close();
+  });
+
+  it.each(['pipe.mbtiles', 'pipe.pmtiles'])('is not held up by a pipe in the place of %s', async (name) => {
+    const path = join(folder, name);
+    execFileSync('mkfifo', [path]);
+    const source = open({ path });
+    await expect(source.fetch(at(2, 0, 0))).rejects.toMatchObject({ code: 'source-unavailable' });
     await source.close();
   });
 

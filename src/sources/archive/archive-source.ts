@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants, type FileHandle, open } from 'node:fs/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
@@ -75,12 +75,15 @@ function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): Tilew
   );
 }
 
+/** A pipe in its place holds nothing up. */
+const NOT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
+
 /** Parts of a file of this machine. It is opened for each read, so that a file put in its place is seen at once. */
 function createLocalFileParts(path: string): FileParts {
   return {
     async read(offset, length, { signal }) {
       signal.throwIfAborted();
-      const file = await open(path, 'r');
+      const file = await open(path, NOT_WAITING);
       try {
         return await readPart(file, offset, length);
       } finally {

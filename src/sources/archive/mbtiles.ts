@@ -13,6 +13,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 const LOOK_AGAIN_MS = 1000;
+/** For which everything stands still while another program writes to the file. */
+const LOCK_TIMEOUT_MS = 50;
 
 interface OpenFile {
   readonly db: Database.Database;
@@ -23,8 +25,15 @@ interface OpenFile {
   lookedAt: number;
 }
 
-/** A file in the format MBTiles. It is opened when first needed, and again after it has been replaced. */
+/** A file in the format MBTiles. */
 export function openMbtiles(path: string, clock: Clock): Archive {
+  const file = openMbtilesFile(path, clock);
+  // MBTiles 1.3: rows count from the bottom, as in TMS.
+  return { ...file, tile: (z, x, y, access) => file.tile(z, x, 2 ** z - 1 - y, access) };
+}
+
+/** Its rows are those of the file. It is opened when first needed, and again after it has been replaced. */
+export function openMbtilesFile(path: string, clock: Clock): Archive {
   let open: OpenFile | null = null;
 
   function file(): OpenFile {
@@ -49,11 +58,10 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   }
 
   return {
-    tile: (z, x, y, { signal }) =>
+    tile: (z, x, row, { signal }) =>
       attempt(signal, () => {
         const { find, metadata } = file();
-        // MBTiles 1.3: rows count from the bottom, as in TMS.
-        const bytes = find.get(z, x, 2 ** z - 1 - y);
+        const bytes = find.get(z, x, row);
         return bytes ? { bytes, mediaType: MEDIA_TYPES[metadata.format ?? ''] ?? null } : null;
       }),
     metadata: ({ signal }) => attempt(signal, () => withJson(file().metadata)),
@@ -65,12 +73,15 @@ export function openMbtiles(path: string, clock: Clock): Archive {
 }
 
 function stampOf(path: string): string {
-  const { ino, size, mtimeMs } = statSync(path);
+  const status = statSync(path);
+  // The library would wait for the other end of a pipe.
+  if (!status.isFile()) throw new Error(`${path} is not a file`);
+  const { ino, size, mtimeMs } = status;
   return `${ino} ${size} ${mtimeMs}`;
 }
 
 function openFile(path: string, stamp: string, lookedAt: number): OpenFile {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_TIMEOUT_MS });
   try {
     const find = db
       .prepare<[number, number, number], Buffer>(

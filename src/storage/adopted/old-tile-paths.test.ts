@@ -88,6 +88,9 @@ describe("MapProxy's folder", () => {
     ['tc', '02/000/000/003/000/000/001.png'],
     ['mp', '02/0000/0003/0000/0001.png'],
     ['tms', '2/3/1.png'],
+    ['reverse_tms', '1/3/2.png'],
+    ['quadkey', '13.png'],
+    ['arcgis', 'L02/R00000001/C00000003.png'],
   ])('has the layout %s', (paths, path) => {
     expect(pathsOf({ layout, paths, origin: 'nw' }, 2, 3, 1)).toEqual([path]);
     expect(pathsOf({ layout, paths }, 2, 3, fromBelow(2, 1))).toEqual([path]);
@@ -97,6 +100,21 @@ describe("MapProxy's folder", () => {
     const wide = { layout, origin: 'nw' };
     expect(pathsOf({ ...wide, paths: 'mp' }, 27, 12345678, 98765432)).toEqual(['27/1234/5678/9876/5432.png']);
     expect(pathsOf(wide, 27, 12345678, 98765432)).toEqual(['27/012/345/678/098/765/432.png']);
+  });
+
+  it('has no quadkeys where a zoom has more tiles across than they can tell apart', () => {
+    const gridSet = 'EPSG:4326';
+    expect(pathsOf({ layout, paths: 'quadkey', gridSet }, 1, 0, 0, { gridSet })).toEqual([]);
+    expect(pathsOf({ layout, paths: 'quadkey' }, 0, 0, 0)).toEqual(['.png']);
+  });
+
+  it("may be ArcGIS's own, with its endings and with levels that begin at another zoom", () => {
+    const exploded = { layout, paths: 'arcgis', origin: 'nw', zoomOffset: 3 };
+    expect(pathsOf(exploded, 12, 1234, 2345, { format: 'image/jpeg' })).toEqual([
+      'L09/R00000929/C000004d2.jpeg',
+      'L09/R00000929/C000004d2.jpg',
+    ]);
+    expect(pathsOf(exploded, 2, 0, 0)).toEqual([]);
   });
 
   it('holds one grid set, under any of its names, and default parameters only', () => {
@@ -113,6 +131,12 @@ describe('other folders', () => {
     expect(pathsOf(options, 3, 2, fromBelow(3, 1))).toEqual(['osm/g/03/000/000/002/000/000/001.png']);
     const [first] = pathsOf(options, 3, 2, fromBelow(3, 1), { format: 'image/jpeg' });
     expect(first).toBe('osm/g/03/000/000/002/000/000/001.jpg');
+  });
+
+  it('of MapCache count rows from the top where the origin of its grid is there, and may hold one grid set', () => {
+    const options = { layout: 'mapcache', name: 'osm', gridSet: 'EPSG:900913', origin: 'nw' };
+    expect(pathsOf(options, 3, 2, 1)).toEqual(['osm/EPSG:900913/03/000/000/002/000/000/001.png']);
+    expect(pathsOf(options, 3, 2, 1, { gridSet: 'EPSG:4326' })).toEqual([]);
   });
 
   it('are plain ones with rows from below or from above', () => {

@@ -1,8 +1,10 @@
-import type { Format } from '../../domain/format.ts';
+import { type Format, isMixed } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { OldTileAsked } from '../old-cache.ts';
 import type { FolderAdoptOptions } from './adopt-options.ts';
+import { isCalled, tileThere } from './tile-there.ts';
 
 /** The names of folders and file, from the adopted folder down. */
 type Path = readonly string[];
@@ -31,22 +33,37 @@ function pathsOf(
   const { tile, format, gridSet } = asked;
   if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
   if (asked.parameters) return [];
-  const below = fromBelow(asked);
+  const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
+  const usual = { origin: layout === 'xyz' ? 'nw' : 'sw', zoomOffset: 0 } as const;
+  const there = tileThere(asked, { ...usual, ...options, gridSet: wanted });
+  if (!there) return [];
+  if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
-    const folders = [options.name ?? layer, options.gridSets[gridSet.name] ?? gridSet.name];
-    return withExtensions([...folders, ...inThousands(below)], mapCacheExtensions(format));
+    const folders = [options.name ?? layer, nameThere(options, gridSet)];
+    return withExtensions([...folders, ...inThousands(there)], mapCacheExtensions(format));
   }
-  const wanted = options.gridSet ?? firstGridSet;
-  if (gridSet.name !== wanted && !gridSet.aliases.includes(wanted)) return [];
-  if (layout === 'tms') return withExtensions(plainly(below), usualExtensions(format));
-  if (layout === 'xyz') return withExtensions(plainly(tile), usualExtensions(format));
-  const counted = options.origin === 'sw' ? below : tile;
-  return withExtensions(MAPPROXY_PATHS[options.paths](counted), mapProxyExtensions(format));
+  if (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, there.z)) return [];
+  // Also those that ArcGIS itself has written, with its own endings.
+  const extensions = options.paths === 'arcgis' ? usualExtensions(format) : mapProxyExtensions(format);
+  return withExtensions(MAPPROXY_PATHS[options.paths](there), extensions);
 }
 
-const MAPPROXY_PATHS = { tc: inThousands, mp: inTenThousands, tms: plainly } as const;
+const MAPPROXY_PATHS = {
+  tc: inThousands,
+  mp: inTenThousands,
+  tms: plainly,
+  reverse_tms: (tile: TileIndex) => plainly(tile).toReversed(),
+  quadkey: byQuadkey,
+  arcgis: inHexadecimal,
+} as const;
 
-/** Rows of the old programs count from the bottom of the grid, where they do not say otherwise. */
+/** The settings may name a grid set by any of its names. */
+function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
+  const named = Object.entries(gridSets).find(([here]) => isCalled(gridSet, here));
+  return named?.[1] ?? gridSet.name;
+}
+
+/** GeoWebCache counts rows from the bottom of the grid. */
 function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
@@ -57,7 +74,7 @@ function geoWebCachePaths(
   layer: string,
 ): readonly Path[] {
   const { gridSet, format, tile, parameters } = asked;
-  const gridSetFolder = geoWebCacheFolder(options.gridSets[gridSet.name] ?? gridSet.name);
+  const gridSetFolder = geoWebCacheFolder(nameThere(options, gridSet));
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
   const below = fromBelow(asked);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
@@ -106,6 +123,24 @@ function inTenThousands({ z, x, y }: TileIndex): Path {
   return [digits(z, 2), ...[x, y].flatMap((n) => [n / 1e4, n % 1e4].map((n) => digits(n, 4)))];
 }
 
+/** `11` for 2/3/0, all in one folder; the only tile of zoom 0 has nothing but its ending. */
+function byQuadkey({ z, x, y }: TileIndex): Path {
+  const digit = (bit: number) => (Math.floor(x / bit) % 2) + 2 * (Math.floor(y / bit) % 2);
+  return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
+}
+
+/** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
+function hasQuadkeys({ levels }: OldTileAsked['gridSet'], zoom: number, digits: number): boolean {
+  const { columns = 0, rows = 0 } = levels[zoom] ?? {};
+  return Math.max(columns, rows) <= 2 ** digits;
+}
+
+/** `L09/R05397fb1/C0012d687`. */
+function inHexadecimal({ z, x, y }: TileIndex): Path {
+  const hexadecimal = (n: number) => n.toString(16).padStart(8, '0');
+  return [`L${digits(z, 2)}`, `R${hexadecimal(y)}`, `C${hexadecimal(x)}`];
+}
+
 function digits(number: number, width: number): string {
   return String(Math.floor(number)).padStart(width, '0');
 }
@@ -120,11 +155,13 @@ function usualExtensions({ extensions, contentType }: Format): readonly string[]
   return contentType === 'image/png' ? [...new Set([...extensions, 'png'])] : extensions;
 }
 
-function mapProxyExtensions({ contentType, extensions, kind }: Format): readonly string[] {
+function mapProxyExtensions({ mediaType, contentType, extensions, kind }: Format): readonly string[] {
+  if (isMixed(mediaType)) return ['mixed'];
   return kind === 'raster' ? [contentType.replace('image/', '')] : extensions;
 }
 
 function mapCacheExtensions(format: Format): readonly string[] {
+  if (isMixed(format.mediaType)) return ['xxx'];
   return format.contentType === 'image/jpeg' ? ['jpg', 'jpeg'] : mapProxyExtensions(format);
 }
 

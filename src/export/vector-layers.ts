@@ -1,0 +1,172 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type Database from 'better-sqlite3';
+import { isGzip } from '../lib/gzip.ts';
+import { readFields, readPacked } from '../lib/protobuf.ts';
+
+const zip = promisify(gzip);
+const unzip = promisify(gunzip);
+
+/** MBTiles 1.3: the types of attributes. */
+type FieldType = 'Number' | 'Boolean' | 'String';
+
+/** What a vector tile says of one of its layers. */
+export interface TileLayer {
+  readonly id: string;
+  readonly fields: Readonly<Record<string, FieldType>>;
+}
+
+interface VectorLayer extends TileLayer {
+  readonly minzoom: number;
+  readonly maxzoom: number;
+}
+
+/** Mapbox Vector Tile 2.1, 4: fields of a tile, a layer, a feature and a value. */
+const LAYER = 3;
+const NAME = 1;
+const FEATURE = 2;
+const KEY = 3;
+const VALUE = 4;
+const TAGS = 2;
+const STRING_VALUE = 1;
+const BOOL_VALUE = 7;
+/** Unpacked; the same as for what may enter the cache. */
+const MAX_TILE_BYTES = 32 * 2 ** 20;
+/** Tiles that name their attributes by chance must not fill the memory. */
+const MAX_LAYERS = 500;
+const MAX_FIELDS = 500;
+
+/** MBTiles 1.3 and PMTiles as we write them have vector tiles in gzip, whatever their server sent. */
+export async function packVectorTile(
+  bytes: Buffer,
+): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
+  if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: layersIn(bytes) };
+  // One that cannot be unpacked is copied as it is and names no layers.
+  const unpacked = await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES }).catch(() => null);
+  return { bytes, layers: unpacked ? layersIn(unpacked) : [] };
+}
+
+function layersIn(tile: Buffer): readonly TileLayer[] {
+  const layers: TileLayer[] = [];
+  readFields(tile, (field, content) => {
+    if (field === LAYER && content) layers.push(layerIn(content));
+    return true;
+  });
+  return layers;
+}
+
+function layerIn(layer: Buffer): TileLayer {
+  const parts = new Map<number, Buffer[]>([NAME, FEATURE, KEY, VALUE].map((field) => [field, []]));
+  readFields(layer, (field, content) => {
+    if (content) parts.get(field)?.push(content);
+    return true;
+  });
+  const all = (field: number) => parts.get(field) ?? [];
+  const keys = all(KEY).map(String);
+  return { id: String(all(NAME)[0] ?? ''), fields: fieldsOf(keys, all(VALUE).map(typeOf), all(FEATURE)) };
+}
+
+/** By the first feature that has each of them. */
+function fieldsOf(
+  keys: readonly string[],
+  types: readonly FieldType[],
+  features: readonly Buffer[],
+): Readonly<Record<string, FieldType>> {
+  const found = new Map<string, FieldType>();
+  for (const feature of features) {
+    if (found.size === keys.length) break;
+    for (const [key, type] of tagsOf(feature)) {
+      const name = keys[key];
+      if (name !== undefined && !found.has(name)) found.set(name, types[type] ?? 'String');
+    }
+  }
+  return Object.fromEntries(found);
+}
+
+function tagsOf(feature: Buffer): readonly (readonly [key: number, value: number])[] {
+  const numbers: number[] = [];
+  readFields(feature, (field, content) => {
+    if (field === TAGS && content) for (const number of readPacked(content)) numbers.push(number);
+    return true;
+  });
+  return numbers.flatMap((key, index) => (index % 2 === 0 ? [[key, numbers[index + 1] ?? -1]] : []));
+}
+
+function typeOf(value: Buffer): FieldType {
+  let type: FieldType = 'Number';
+  readFields(value, (field) => {
+    if (field === STRING_VALUE) type = 'String';
+    if (field === BOOL_VALUE) type = 'Boolean';
+    return true;
+  });
+  return type;
+}
+
+/** The layers of an archive in the making, which are kept with its tiles for another attempt. */
+export interface LayerNotes {
+  /** In the transaction that keeps the tiles. */
+  add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void;
+  list(): readonly VectorLayer[];
+}
+
+export const LAYERS_TABLE = 'export_layers';
+
+export function createLayerNotes(db: Database.Database): LayerNotes {
+  db.exec(
+    `CREATE TABLE IF NOT EXISTS ${LAYERS_TABLE} (id TEXT PRIMARY KEY, layer TEXT NOT NULL) WITHOUT ROWID`,
+  );
+  const keep = db.prepare(`INSERT OR REPLACE INTO ${LAYERS_TABLE} VALUES (?, ?)`);
+  const kept = db.prepare<[], string>(`SELECT layer FROM ${LAYERS_TABLE} ORDER BY id`).pluck().all();
+  const known = new Map(
+    kept.map((text) => JSON.parse(text) as VectorLayer).map((layer) => [layer.id, layer]),
+  );
+
+  function note(z: number, layer: TileLayer): void {
+    const before = known.get(layer.id);
+    if (!before && known.size >= MAX_LAYERS) return;
+    const after = merged(before ?? { id: layer.id, fields: {}, minzoom: z, maxzoom: z }, z, layer);
+    if (after === before) return;
+    known.set(layer.id, after);
+    keep.run(layer.id, JSON.stringify(after));
+  }
+
+  return {
+    add(tiles) {
+      for (const { z, layers } of tiles) for (const layer of layers) note(z, layer);
+    },
+    list: () => [...known.values()],
+  };
+}
+
+/** The same object when the tile has nothing new. */
+function merged(before: VectorLayer, z: number, { fields }: TileLayer): VectorLayer {
+  const changed = Object.entries(fields).filter(([name, type]) => {
+    const known = Object.hasOwn(before.fields, name) ? before.fields[name] : undefined;
+    return known === undefined
+      ? Object.keys(before.fields).length < MAX_FIELDS
+      : mixed(known, type) !== known;
+  });
+  if (changed.length === 0 && z >= before.minzoom && z <= before.maxzoom) return before;
+  const added = changed.map(([name, type]) => [name, mixed(before.fields[name] ?? type, type)] as const);
+  return {
+    ...before,
+    fields: { ...before.fields, ...Object.fromEntries(added) },
+    minzoom: Math.min(before.minzoom, z),
+    maxzoom: Math.max(before.maxzoom, z),
+  };
+}
+
+/** MBTiles 1.3: an attribute whose type varies counts as text. */
+function mixed(known: FieldType, other: FieldType): FieldType {
+  return known === other ? known : 'String';
+}
+
+/** What an archive says of its layers: the source's own description if it has one, otherwise what its tiles have. */
+export function describedLayers(described: readonly unknown[], notes: LayerNotes): readonly object[] {
+  const sound = described.filter(isDescription).map((layer) => ({ fields: {}, ...layer }));
+  return sound.length > 0 ? sound : notes.list();
+}
+
+function isDescription(layer: unknown): layer is { readonly id: string } {
+  return typeof layer === 'object' && layer !== null && 'id' in layer && typeof layer.id === 'string';
+}

@@ -1,0 +1,47 @@
+import { childOf, type XmlElement } from '../lib/xml/xml-element.ts';
+import type { ImportReport } from './import-report.ts';
+import { TrackedTable } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
+
+export interface FileStore {
+  readonly folder: string;
+  readonly paths: 'default' | 'tms' | 'slippy';
+}
+
+const NOT_READ = 'its tiles are not read here; layers keep theirs in the store default';
+
+/** The blob stores by id, the default one by the empty id too; null stands for one whose tiles cannot be read here. */
+export function geoWebCacheStores(
+  root: XmlElement,
+  folder: string,
+  report: ImportReport,
+): ReadonlyMap<string, FileStore | null> {
+  const stores = new Map<string, FileStore | null>([['', { folder, paths: 'default' }]]);
+  for (const element of childOf(root, 'blobStores')?.children ?? []) {
+    const table = tableOfXml(element);
+    const id = String(table.id ?? '');
+    const about = report.about(`blob store ${id}`);
+    const given = new TrackedTable(table, about);
+    given.text('id');
+    const store = readStore(element.name, given, folder);
+    stores.set(id, store);
+    if (given.flag('@default')) stores.set('', store);
+    if (!store) {
+      about.leftOut(element.name, given.flag('enabled') === false ? 'it is disabled' : NOT_READ);
+      continue;
+    }
+    const what = `layers adopt what is in ${store.folder}, and keep their tiles in the store default`;
+    about.changed(element.name, what);
+    given.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
+  }
+  return stores;
+}
+
+function readStore(kind: string, given: TrackedTable, folder: string): FileStore | null {
+  if (kind !== 'FileBlobStore' || given.flag('enabled') === false) return null;
+  const paths = given.text('pathGeneratorType')?.toLowerCase();
+  return {
+    folder: given.text('baseDirectory') ?? folder,
+    paths: paths === 'tms' || paths === 'slippy' ? paths : 'default',
+  };
+}

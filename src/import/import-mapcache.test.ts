@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { checkImported } from '../config/check-imported.ts';
+import { readXml } from '../lib/xml/read-xml.ts';
+import { importMapCache } from './import-mapcache.ts';
+
+const PARAMETERS = '<params><FORMAT>image/png</FORMAT><LAYERS>basic</LAYERS></params>';
+
+interface Given {
+  /** Inside the one tileset `t`, besides its source and cache. */
+  readonly tileset?: string;
+  readonly grids?: string;
+  readonly source?: string;
+  readonly cache?: string;
+  readonly more?: string;
+}
+
+function read({
+  tileset = '<grid>g</grid><format>PNG</format>',
+  grids = '',
+  source = `<getmap>${PARAMETERS}</getmap><http><url>http://maps.example.org/wms?</url></http>`,
+  cache = '<cache name="c" type="disk"><base>/old</base></cache>',
+  more = '',
+}: Given) {
+  const imported = importMapCache(
+    readXml(`<mapcache><source name="s" type="wms">${source}</source>${cache}${grids}${more}
+      <tileset name="t"><source>s</source><cache>c</cache>${tileset}</tileset></mapcache>`),
+    { isThere: () => true },
+  );
+  const { refused } = checkImported(imported);
+  expect(refused).toEqual([]);
+  const [layer] = imported.layers;
+  const told = imported.report.entries.map(
+    ({ fate, subject, element, what }) => `${fate}: ${element} of ${subject}${what && `: ${what}`}`,
+  );
+  return { ...imported, layer, told };
+}
+
+const grid = (name: string, more: string, resolutions = '1000 500') =>
+  `<grid name="${name}"><srs>EPSG:25832</srs><extent>280000 5076000 792000 5588000</extent>
+   <resolutions>${resolutions}</resolutions><size>256 256</size>${more}</grid>`;
+
+describe('the caches of mapcache.xml', () => {
+  it('are adopted with the origin of their grid', () => {
+    const { layer, gridSets } = read({
+      grids: grid('top', '<origin>top-left</origin>'),
+      tileset: '<grid>top</grid><format>PNG</format>',
+    });
+    expect(gridSets).toMatchObject([{ name: 'top', alignTopLeft: true }]);
+    expect(layer?.adopt).toEqual([{ layout: 'mapcache', folder: '/old', gridSet: 'top', origin: 'nw' }]);
+  });
+
+  it('with grids of both origins are adopted grid by grid', () => {
+    const { layer } = read({
+      grids: `${grid('top', '<origin>top-left</origin>')}${grid('bottom', '<origin>bottom-left</origin>')}`,
+      tileset: '<grid>g</grid><grid>top</grid><grid>bottom</grid><format>PNG</format>',
+    });
+    expect(layer?.adopt).toEqual([
+      {
+        layout: 'mapcache',
+        folder: '/old',
+        gridSet: 'EPSG:900913',
+        gridSets: { 'EPSG:900913': 'g' },
+        origin: 'sw',
+      },
+      { layout: 'mapcache', folder: '/old', gridSet: 'top', origin: 'nw' },
+      { layout: 'mapcache', folder: '/old', gridSet: 'bottom', origin: 'sw' },
+    ]);
+  });
+
+  it('of type mbtiles are adopted when they have one grid, others not', () => {
+    const cache = '<cache name="c" type="mbtiles"><dbfile>/old/a.mbtiles</dbfile></cache>';
+    expect(read({ cache }).layer?.adopt).toEqual([
+      { layout: 'mbtiles', file: '/old/a.mbtiles', gridSet: 'EPSG:900913', origin: 'sw' },
+    ]);
+    const tileset = '<grid>g</grid><grid>unknown</grid><format>PNG</format>';
+    expect(read({ cache, tileset }).layer?.adopt).toBeUndefined();
+    const { layer, told } = read({ cache: '<cache name="c" type="sqlite3"><dbfile>/a</dbfile></cache>' });
+    expect(layer?.adopt).toBeUndefined();
+    expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*sqlite3/));
+  });
+});
+
+describe('the grids of mapcache.xml', () => {
+  it('that are named like one of MapCache and have other tiles are grid sets of their own', () => {
+    const { layer, gridSets } = read({
+      grids: grid('g', '') + grid('WGS84', ''),
+      tileset: '<grid>g</grid><grid>WGS84</grid><format>PNG</format>',
+    });
+    expect(gridSets.map(({ name }) => name)).toEqual(['g', 'WGS84']);
+    expect(layer?.gridSets).toEqual([{ name: 'g' }, { name: 'WGS84' }]);
+  });
+
+  it('with an origin on the right are left out', () => {
+    const { layer, told } = read({
+      grids: grid('right', '<origin>top-right</origin>'),
+      tileset: '<grid>g</grid><grid>right</grid><format>PNG</format>',
+    });
+    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913' }]);
+    expect(told).toContainEqual(expect.stringMatching(/^left out: .* of grid right: .*top-right/));
+    expect(told).toContainEqual(expect.stringMatching(/^left out: grid of layer t: .*right/));
+  });
+});
+
+describe('the sources of mapcache.xml', () => {
+  it('keep their headers, credentials and timeout', () => {
+    const { layer, told } = read({
+      source: `<getmap>${PARAMETERS}</getmap><getfeatureinfo><info_formats>text/plain</info_formats></getfeatureinfo>
+        <http><url>http://anna:pw@maps.example.org/wms?</url><connection_timeout>3</connection_timeout><timeout>40</timeout>
+        <headers><Authorization>Basic eA==</Authorization><User-Agent>me</User-Agent></headers></http>`,
+    });
+    expect(layer).toMatchObject({
+      queryable: true,
+      infoFormats: ['text/plain'],
+      source: {
+        url: 'http://maps.example.org/wms',
+        username: 'anna',
+        password: 'pw',
+        headers: { Authorization: 'Basic eA==' },
+        timeoutSeconds: 40,
+      },
+    });
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^left out: source.http.connection_timeout of layer t/),
+        expect.stringMatching(/^left out: source.http.headers.User-Agent of layer t/),
+      ]),
+    );
+  });
+});
+
+describe('the formats of mapcache.xml', () => {
+  const format = (type: string, inner: string) => `<format name="f" type="${type}">${inner}</format>`;
+
+  it.each([
+    ['MIXED', '<transparent>PNG</transparent><opaque>JPEG</opaque>', 'image/vnd.jpeg-png'],
+    ['MIXED', '<transparent>PNG8</transparent><opaque>JPEG</opaque>', 'image/vnd.jpeg-png8'],
+    ['RAW', '<extension>pbf</extension><mime_type>application/vnd.mapbox-vector-tile</mime_type>', null],
+    ['RAW', '<extension>webp</extension><mime_type>image/webp</mime_type>', 'image/webp'],
+    ['RAW', '<extension>tif</extension><mime_type>image/tiff</mime_type>', null],
+    ['PNG', '<colors>64</colors>', 'image/png8'],
+    ['JPEG', '<quality>75</quality>', 'image/jpeg'],
+  ])('of type %s with %s are %s', (type, inner, expected) => {
+    const { layer } = read({ more: format(type, inner), tileset: '<grid>g</grid><format>f</format>' });
+    expect(layer?.formats).toEqual(expected === null ? undefined : [expected]);
+  });
+
+  it('are mixed where a tileset says so, and the default where it says nothing', () => {
+    expect(read({ tileset: '<grid>g</grid><format>mixed</format>' }).layer?.formats).toEqual([
+      'image/vnd.jpeg-png',
+    ]);
+    const more = '<default_format>JPEG</default_format>';
+    expect(read({ tileset: '<grid>g</grid>', more }).layer?.formats).toEqual(['image/jpeg']);
+    expect(read({ tileset: '<grid>g</grid>' }).layer?.formats).toEqual(['image/png']);
+  });
+});
+
+describe('the report about mapcache.xml', () => {
+  it('names every element and attribute, taken, changed or left out', () => {
+    const { told } = read({
+      cache: '<cache name="c" type="disk" x_attribute="1"><base>/old</base><symlink_blank/></cache>',
+      grids: grid('mine', '<units>m</units><x_grid/>'),
+      source: `<getmap>${PARAMETERS}<x_getmap/></getmap><x_source/><http><url>http://maps.example.org/</url><x_http/></http>`,
+      more: '<lock_dir>/tmp</lock_dir><cache name="unused" type="disk"/>',
+      tileset: `<grid x_link="1">mine</grid><format>PNG</format><watermark>/w.png</watermark>
+        <metadata><title>T</title><keyword>k</keyword></metadata>`,
+    });
+    const left = [
+      'cache.@x_attribute of layer t',
+      'cache.symlink_blank of layer t',
+      'source.getmap.x_getmap of layer t',
+      'source.x_source of layer t',
+      'source.http.x_http of layer t',
+      'grid.@x_link of layer t',
+      'watermark of layer t',
+      'metadata.keyword of layer t',
+      'units of grid mine',
+      'x_grid of grid mine',
+      'lock_dir of mapcache',
+      'all of it of cache unused',
+    ];
+    for (const one of left)
+      expect(
+        told.filter((line) => line.startsWith(`left out: ${one}`)),
+        one,
+      ).not.toEqual([]);
+  });
+});

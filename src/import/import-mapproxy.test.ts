@@ -1,0 +1,300 @@
+import { resolve } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { checkImported } from '../config/check-imported.ts';
+import { importMapProxy } from './import-mapproxy.ts';
+
+interface Given {
+  /** Of the layer's one cache. */
+  readonly cache?: string;
+  readonly source?: string;
+  readonly more?: string;
+  readonly layer?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly isThere?: (path: string) => boolean;
+}
+
+const WMS = "type: wms, req: { url: 'http://maps.example.org/wms', layers: a }";
+const TILES = "type: tile, url: 'http://tiles.example.org/%(z)s/%(x)s/%(y)s.png'";
+
+/** The layer `a` with the cache `c` and the source `s`. */
+function read({ cache = '', source = WMS, more = '', layer = '', files = {}, isThere }: Given) {
+  const yaml = `
+layers: [{ name: a, title: A, sources: [c]${layer && `, ${layer}`} }]
+caches: { c: { sources: [s]${cache && `, ${cache}`} } }
+sources: { s: { ${source} } }
+${more}`;
+  const imported = importMapProxy(load(yaml), {
+    folder: '/mp',
+    resolve,
+    isThere: isThere ?? (() => true),
+    readText: (path) => files[path] ?? null,
+  });
+  const { refused } = checkImported(imported);
+  expect(refused).toEqual([]);
+  const [only] = imported.layers;
+  const told = imported.report.entries.map(
+    ({ fate, subject, element, what }) => `${fate}: ${element} of ${subject}${what && `: ${what}`}`,
+  );
+  return { ...imported, layer: only, told };
+}
+
+const UTM = `
+grids:
+  utm_nw: { srs: 'EPSG:25832', bbox: [243900, 4427757, 756099, 6655205], origin: nw, res: [1000, 500, 100] }
+  utm_sw: { srs: 'EPSG:25832', bbox: [243900, 4427757, 756099, 6655205], origin: sw, res: [1000, 500, 100] }
+  utm_twin: { base: utm_nw, num_levels: 3 }
+  square_nw: { srs: 'EPSG:25832', bbox: [0, 5000000, 512000, 5512000], origin: nw, res: [1000, 500] }
+  square_sw: { base: square_nw, origin: sw }
+  square_512: { base: square_nw, tile_size: [512, 512] }
+  square_deep: { base: square_nw, res: [1000, 500, 250] }
+  square_3857: { base: square_nw, srs: 'EPSG:3857' }
+`;
+
+describe('the grids of mapproxy.yaml', () => {
+  it('are GLOBAL_MERCATOR for caches and tile sources that name none, with rows from the bottom', () => {
+    const { layer } = read({ source: TILES });
+    expect(layer?.source).toMatchObject({ type: 'xyz', url: 'http://tiles.example.org/{z}/{x}/{-y}.png' });
+    expect(layer?.adopt).toEqual([
+      {
+        layout: 'mapproxy',
+        folder: '/mp/cache_data/c_EPSG900913',
+        gridSet: 'EPSG:900913',
+        paths: 'tc',
+        origin: 'sw',
+      },
+    ]);
+  });
+
+  it('of a tile source say how its rows count, whatever those of its cache do', () => {
+    const top = read({ source: `${TILES}, grid: GLOBAL_WEBMERCATOR`, cache: 'grids: [GLOBAL_MERCATOR]' });
+    expect(top.layer?.source).toMatchObject({ url: 'http://tiles.example.org/{z}/{x}/{y}.png' });
+    expect(top.layer?.adopt).toMatchObject([{ origin: 'sw' }]);
+    const bottom = read({ source: TILES, cache: 'grids: [GLOBAL_WEBMERCATOR]' });
+    expect(bottom.layer?.source).toMatchObject({ url: 'http://tiles.example.org/{z}/{x}/{-y}.png' });
+    expect(bottom.layer?.adopt).toMatchObject([{ origin: 'nw' }]);
+  });
+
+  it('of a cache that are not those of its tile source are left out', () => {
+    const source = `${TILES}, grid: square_sw`;
+    const grids = 'grids: [GLOBAL_MERCATOR, square_nw, square_512, square_3857, utm_nw]';
+    const { layer, told } = read({ source, cache: grids, more: UTM });
+    expect(layer).toMatchObject({
+      gridSets: ['square_nw'],
+      source: { url: 'http://tiles.example.org/{z}/{x}/{-y}.png', gridSets: { square_nw: {} } },
+    });
+    for (const grid of ['GLOBAL_MERCATOR', 'square_512', 'square_3857', 'utm_nw']) {
+      expect(told).toContain(
+        `left out: cache.grids of layer a: the tiles of ${grid} are not those of the source's grid square_sw`,
+      );
+    }
+    const none = read({ source: `${TILES}, grid: utm_sw`, cache: 'grids: [utm_nw]', more: UTM });
+    expect(none.layers).toEqual([]);
+  });
+
+  it('of a cache end where those of its tile source do', () => {
+    const deep = read({ source: `${TILES}, grid: square_nw`, cache: 'grids: [square_deep]', more: UTM });
+    expect(deep.layer?.gridSets).toEqual([{ name: 'square_deep', zoomStop: 1 }]);
+  });
+
+  it('take tiles of the size that globals say, and resolutions with names', () => {
+    const more = `
+globals: { grid: { tile_size: [512, 512] } }
+grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: [[fine, 500], [coarse, 1000]] } }`;
+    const { gridSets } = read({ cache: 'grids: [g, GLOBAL_WEBMERCATOR]', more });
+    expect(gridSets).toMatchObject([
+      { name: 'g', resolutions: [1000, 500], tileSize: [512, 512] },
+      { name: 'GLOBAL_WEBMERCATOR', tileSize: [512, 512] },
+    ]);
+  });
+
+  it('with resolutions of another grid are left out, and so are those with a bbox in another SRS', () => {
+    const more = `grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC }, h: { srs: 'EPSG:25832', bbox: [5, 50, 10, 55], bbox_srs: 'EPSG:4326' } }`;
+    const { told, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g, h]', more });
+    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('left out: grid of grid g: align_resolutions_with'),
+        expect.stringContaining('left out: grid of grid h: bbox_srs'),
+      ]),
+    );
+  });
+
+  it('that are named like one of ours and have other tiles get another name', () => {
+    const more = `grids: { 'EPSG:4326': { srs: 'EPSG:4326', bbox: [-180, -90, 180, 90], res: [1, 0.5], origin: nw } }`;
+    const { layer, gridSets } = read({ cache: "grids: ['EPSG:4326']", more });
+    expect(gridSets).toMatchObject([{ name: 'EPSG:4326 imported' }]);
+    expect(layer?.gridSets).toEqual(['EPSG:4326 imported']);
+  });
+});
+
+describe('the caches of mapproxy.yaml', () => {
+  it.each([
+    ['GLOBAL_WEBMERCATOR', 'nw'],
+    ['GLOBAL_MERCATOR', 'sw'],
+  ])('of type mbtiles in %s are adopted with the origin %s', (grid, origin) => {
+    const { layer } = read({ cache: `grids: [${grid}], cache: { type: mbtiles, filename: x.mbtiles }` });
+    expect(layer?.adopt).toEqual([
+      { layout: 'mbtiles', file: '/mp/cache_data/x.mbtiles', gridSet: 'EPSG:900913', origin },
+    ]);
+  });
+
+  it.each([
+    ['cache: { use_grid_names: true }', 'folder', '/mp/cache_data/c/GLOBAL_WEBMERCATOR'],
+    ['cache_dir: ./here', 'folder', '/mp/here/c_EPSG3857'],
+    ['cache: { directory: here }', 'folder', '/mp/here'],
+    ['cache: { type: mbtiles, filename: ./x.mbtiles }', 'file', '/mp/x.mbtiles'],
+    ['cache_dir: here, cache: { type: mbtiles, filename: x.mbtiles }', 'file', '/mp/here/x.mbtiles'],
+  ])('with %s are found', (cache, key, place) => {
+    const { layer } = read({ cache: `grids: [GLOBAL_WEBMERCATOR], ${cache}` });
+    expect(layer?.adopt).toMatchObject([{ [key]: place }]);
+  });
+
+  it('with several grids in one MBTiles file are not adopted', () => {
+    const { layer, told } = read({
+      cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',
+    });
+    expect(layer?.adopt).toBeUndefined();
+    expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: .*one file/));
+  });
+
+  it('with a grid that is not imported in the same MBTiles file or folder are not adopted', () => {
+    const source = `${TILES}, grid: square_sw`;
+    const file = read({ source, cache: 'grids: [square_sw, utm_sw], cache: { type: mbtiles }', more: UTM });
+    const folder = read({ source, cache: 'grids: [square_sw, utm_sw]', more: UTM });
+    const named = read({
+      source,
+      cache: 'grids: [square_sw, utm_sw], cache: { use_grid_names: true }',
+      more: UTM,
+    });
+    expect([file.layer?.adopt, folder.layer?.adopt]).toEqual([undefined, undefined]);
+    expect(named.layer?.adopt).toMatchObject([{ folder: '/mp/cache_data/c/square_sw' }]);
+    expect(folder.told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
+  });
+
+  it('say how long tiles are kept, and in what they are stored and requested', () => {
+    const { layer } = read({
+      cache:
+        'format: mixed, request_format: image/png, refresh_before: { days: 1, hours: 2 }, meta_size: [2, 3]',
+      more: 'globals: { tiles: { expires_hours: 3 }, cache: { meta_buffer: 7 } }',
+    });
+    expect(layer).toMatchObject({
+      formats: ['image/vnd.jpeg-png'],
+      source: { requestFormat: 'image/png' },
+      expireCache: 93600,
+      expireClients: 10800,
+      metatile: [2, 3],
+      gutter: 7,
+    });
+  });
+});
+
+describe('the sources of mapproxy.yaml', () => {
+  it('keep what says how a map server is asked', () => {
+    const { layer, told } = read({
+      source: `${WMS}, concurrent_requests: 3, wms_opts: { version: 1.3.0, featureinfo: true, legendgraphic: true },
+        http: { client_timeout: 90, method: POST, headers: { Authorization: Bearer x, User-Agent: me }, ssl_no_cert_checks: true }`,
+    });
+    expect(layer).toMatchObject({
+      queryable: true,
+      legends: [{}],
+      source: {
+        version: '1.3.0',
+        concurrency: 3,
+        timeoutSeconds: 90,
+        maxUrlLength: 200,
+        headers: { Authorization: 'Bearer x' },
+      },
+    });
+    expect(layer?.source).not.toMatchObject({ headers: { 'User-Agent': 'me' } });
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^left out: source.http.ssl_no_cert_checks of layer a: certificates/),
+        expect.stringMatching(/^left out: source.http.headers.User-Agent of layer a/),
+      ]),
+    );
+  });
+
+  it('have the timeout and the headers that globals say for all of them', () => {
+    const more = 'globals: { http: { client_timeout: 5, headers: { X-Key: k } } }';
+    expect(read({ source: TILES, more }).layer?.source).toMatchObject({
+      timeoutSeconds: 5,
+      headers: { 'X-Key': 'k' },
+    });
+  });
+
+  it.each([
+    ["bbox: [5, 50, 10, 55], srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
+    ["bbox: '5,50,10,55', bbox_srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
+    ["datasource: [5, 50, 10, 55], srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
+    ["bbox: [0, 0, 1000, 2000], srs: 'EPSG:3857'", [0, 0, 1000, 2000]],
+    ["datasource: a.wkt, srs: 'EPSG:3857'", [10, -40, 30, 50]],
+    ["polygons: a.wkt, polygons_srs: 'EPSG:3857'", [10, -40, 30, 50]],
+    ["datasource: a.geojson, srs: 'EPSG:3857'", [1, 2, 5, 8]],
+    [
+      "union: [{ bbox: [0, 0, 5, 5], srs: 'EPSG:3857' }, { bbox: [3, 3, 9, 9], srs: 'EPSG:3857' }]",
+      [0, 0, 9, 9],
+    ],
+  ])('with the coverage %s have it as extent', (coverage, extent) => {
+    const files = {
+      '/mp/a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
+      '/mp/a.geojson':
+        '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}',
+    };
+    const { layer, told } = read({
+      cache: 'grids: [GLOBAL_WEBMERCATOR]',
+      source: `${WMS}, coverage: { ${coverage} }`,
+      files,
+    });
+    const near = extent.map((edge) => expect.closeTo(edge, 2));
+    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', extent: near, zoomStop: 19 }]);
+    expect(told).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
+  });
+
+  it('with a coverage that cannot be read are kept, and the report says so', () => {
+    const { layer, told } = read({
+      cache: 'grids: [GLOBAL_WEBMERCATOR]',
+      source: `${WMS}, coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }`,
+    });
+    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
+    expect(told).toContainEqual(expect.stringMatching(/^left out: source.coverage of layer a/));
+  });
+});
+
+describe('the report about mapproxy.yaml', () => {
+  it('names every field of every table, taken, changed or left out', () => {
+    const fields = [
+      'cache.x_cache, cache.cache.x_inner, source.x_source, source.http.x_http, source.wms_opts.x_opts, x_layer, md.x_md',
+      'globals.x_globals, globals.cache.x_global_cache, globals.http.x_global_http, globals.image.paletted',
+      'cache.image.colors, source.image.opacity, source.min_res, cache.watermark.text, cache.link_single_color_images',
+    ].flatMap((names) => names.split(', '));
+    const { told } = read({
+      cache:
+        'x_cache: 1, cache: { x_inner: 1 }, image: { colors: 3 }, watermark: { text: b }, link_single_color_images: true',
+      source: `${WMS}, x_source: 1, min_res: 4, http: { x_http: 1 }, wms_opts: { x_opts: 1 }, image: { opacity: 0.5 }`,
+      layer: 'x_layer: 1, md: { abstract: B, x_md: 1 }',
+      more: `globals: { x_globals: 1, cache: { x_global_cache: 1 }, http: { x_global_http: 1 }, image: { paletted: true } }
+base: other.yaml
+`,
+    });
+    for (const field of fields) {
+      const inner = field.split('.').slice(0, -1).join('.');
+      expect(
+        told.filter(
+          (line) => line.startsWith(`left out: ${field} of`) || line.startsWith(`left out: ${inner} of`),
+        ),
+        field,
+      ).not.toEqual([]);
+    }
+    expect(told).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not read/));
+  });
+
+  it('names caches and sources that no layer uses', () => {
+    const { told } = read({
+      more: '',
+      layer: '',
+      source: `${WMS} }, unused: { ${WMS}`,
+    });
+    expect(told).toContain('left out: all of it of source unused: no imported layer uses it');
+  });
+});

@@ -1,0 +1,146 @@
+import type { MapProxyGrid } from './mapproxy-grids.ts';
+import type { TrackedTable } from './tracked-table.ts';
+
+export interface CachePlaces {
+  /** Where the configuration is, absolute. */
+  readonly folder: string;
+  /** Where caches are that do not say it themselves, absolute. */
+  readonly base: string;
+  /** Makes an absolute path of one that is relative to a folder. */
+  readonly resolve: (folder: string, path: string) => string;
+  readonly isThere: (path: string) => boolean;
+}
+
+interface Cache {
+  readonly name: string;
+  readonly how: TrackedTable;
+  /** `cache_dir` of the cache, or that of all. */
+  readonly base: string;
+  readonly grids: readonly MapProxyGrid[];
+  /** All that it has tiles in, those that are not imported too; null: it cannot be read. */
+  readonly declared: readonly (MapProxyGrid | null)[];
+  readonly places: CachePlaces;
+}
+
+/** What `adopt` of the layer says, or why it says nothing. */
+type Adopted = readonly object[] | string;
+
+const PATHS = ['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'];
+const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = {
+  file: folders,
+  mbtiles: mbtilesFile,
+  sqlite: levelFiles,
+  geopackage: geopackages,
+  compact: bundles,
+};
+const MIXED_FILE = 'one file has the tiles of several grids, which cannot be told apart';
+
+/** Where MapProxy has its tiles, as config/loader.py has it. */
+export function adoptedCaches(
+  name: string,
+  cache: TrackedTable,
+  { grids, declared }: Pick<Cache, 'grids' | 'declared'>,
+  places: CachePlaces,
+): Adopted {
+  const { folder, resolve } = places;
+  const how = cache.table('cache');
+  const type = how.text('type') ?? 'file';
+  const own = cache.text('cache_dir');
+  const base = own === undefined ? places.base : resolve(folder, own);
+  const read = READERS[type];
+  if (!read) return `caches of type ${type} cannot be adopted`;
+  const adopted = read({ name, how, base, grids, declared, places });
+  if (typeof adopted === 'string' || adopted.length > 0) return adopted;
+  return 'there are no tiles where it keeps them';
+}
+
+function folders({ name, how, base, grids, declared, places }: Cache): Adopted {
+  const { folder, resolve, isThere } = places;
+  const paths = how.text('directory_layout') ?? 'tc';
+  const directory = how.text('directory');
+  const byGrid = how.flag('use_grid_names') === true;
+  if (!PATHS.includes(paths)) return `the directory_layout ${paths} cannot be adopted`;
+  const srsTwice = declared.some((one, at) => declared.some((other, i) => i < at && !differ(one, other)));
+  if (!byGrid && directory === undefined && srsTwice)
+    return 'one folder has the tiles of several grids in one SRS, which cannot be told apart';
+  return grids.flatMap((grid) => {
+    const own = byGrid ? `${name}/${grid.nameThere}` : `${name}_${grid.srsThere}`;
+    const place = directory === undefined ? resolve(base, own) : resolve(folder, directory);
+    return isThere(place)
+      ? [{ layout: 'mapproxy', folder: place, gridSet: grid.name, paths, origin: grid.origin }]
+      : [];
+  });
+}
+
+/** Whether their folders have different names. */
+function differ(a: MapProxyGrid | null, b: MapProxyGrid | null): boolean {
+  return a !== null && b !== null && a.srsThere !== b.srsThere;
+}
+
+function mbtilesFile(cache: Cache): Adopted {
+  const file = fileOf(cache, 'mbtiles');
+  const [grid] = cache.grids;
+  if (cache.declared.length > 1) return MIXED_FILE;
+  return grid && cache.places.isThere(file)
+    ? [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }]
+    : [];
+}
+
+/** Relative to the configuration where it begins with `./`, to the folder of caches otherwise. */
+function fileOf({ name, how, base, places: { folder, resolve } }: Cache, extension: string): string {
+  const filename = how.text('filename') ?? `${name}.${extension}`;
+  return resolve(filename.startsWith('./') ? folder : base, filename);
+}
+
+/** The folder of each grid, in the cache's own or below that of all caches. */
+function gridFolder({ name, how, base, places: { folder, resolve } }: Cache, grid: MapProxyGrid): string {
+  const directory = how.text('directory');
+  return directory === undefined
+    ? resolve(base, `${name}/${grid.nameThere}`)
+    : resolve(resolve(folder, directory), grid.nameThere);
+}
+
+function levelFiles(cache: Cache): Adopted {
+  return cache.grids.flatMap((grid) => {
+    const folder = gridFolder(cache, grid);
+    return cache.places.isThere(folder)
+      ? [{ layout: 'mapproxy-sqlite', folder, gridSet: grid.name, origin: grid.origin }]
+      : [];
+  });
+}
+
+/** Each grid has a table of its own, unless the cache names one. */
+function geopackages(cache: Cache): Adopted {
+  const table = cache.how.text('table_name');
+  if (table !== undefined && cache.declared.length > 1) return MIXED_FILE;
+  const levels = cache.how.flag('levels') === true;
+  return cache.grids.flatMap((grid) => {
+    const place = levels ? gridFolder(cache, grid) : fileOf(cache, 'gpkg');
+    if (!cache.places.isThere(place)) return [];
+    return [
+      {
+        layout: 'geopackage',
+        [levels ? 'folder' : 'file']: place,
+        table: table ?? `${cache.name}_${grid.nameThere}`,
+        gridSet: grid.name,
+        origin: grid.origin,
+      },
+    ];
+  });
+}
+
+/** ArcGIS compact caches; the version shows in the files. */
+function bundles(cache: Cache): Adopted {
+  const { folder, resolve, isThere } = cache.places;
+  const directory = cache.how.text('directory');
+  cache.how.number('version');
+  return cache.grids.flatMap((grid) => {
+    const place =
+      directory === undefined
+        ? resolve(cache.base, `${cache.name}/${grid.nameThere}`)
+        : resolve(folder, directory);
+    return isThere(place)
+      ? [{ layout: 'arcgis-compact', folder: place, gridSet: grid.name, origin: grid.origin }]
+      : [];
+  });
+}

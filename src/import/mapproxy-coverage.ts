@@ -1,0 +1,104 @@
+import { type Bounds, boundsAround, boundsOf, coordsOf, intersectBounds } from '../domain/bounds.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
+import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
+import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
+
+/** The box around a coverage. */
+export interface CoverageBox {
+  readonly bounds: Bounds;
+  /** EPSG code. */
+  readonly srs: number;
+  /** False: the coverage is smaller. */
+  readonly exact: boolean;
+}
+
+const DEGREES = 4326;
+const NUMBER_PAIR = /(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s+(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)/gi;
+
+/** Undefined: it cannot be read. `readText` is given the names of files with polygons. */
+export function coverageBox(
+  given: unknown,
+  readText: (file: string) => string | null,
+): CoverageBox | undefined {
+  if (!isRecord(given)) return undefined;
+  if (given.union !== undefined) return together(given.union, readText, (a, b) => boundsAround([a, b]));
+  if (given.intersection !== undefined) return together(given.intersection, readText, intersectBounds);
+  if (given.difference !== undefined) {
+    const first = coverageBox(listOf(given.difference)[0], readText);
+    return first && { ...first, exact: false };
+  }
+  return plainBox(given, readText);
+}
+
+function plainBox(given: Table, readText: (file: string) => string | null): CoverageBox | undefined {
+  const crs = given.bbox_srs ?? given.polygons_srs ?? given.srs;
+  const srs = srsOfCrs(String(crs));
+  if (srs === null) return undefined;
+  const box = only(numbersOf(given.bbox ?? given.datasource), 4);
+  if (box) return { bounds: boundsOf(fourOf(box)), srs, exact: true };
+  const file = given.polygons ?? given.datasource;
+  const text = typeof file === 'string' && given.where === undefined ? readText(file) : null;
+  const bounds = text === null ? null : boundsOfPoints(pointsIn(text));
+  return bounds ? { bounds, srs, exact: false } : undefined;
+}
+
+function fourOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]) {
+  return [a, b, c, d] as const;
+}
+
+function together(
+  given: unknown,
+  readText: (file: string) => string | null,
+  combine: (a: Bounds, b: Bounds) => Bounds | null,
+): CoverageBox | undefined {
+  const boxes = listOf(given).map((part) => coverageBox(part, readText));
+  const [first] = boxes;
+  if (!first || boxes.includes(undefined)) return undefined;
+  const srs = boxes.every((box) => box?.srs === first.srs) ? first.srs : DEGREES;
+  let bounds: Bounds | null = null;
+  for (const box of boxes) {
+    const next = box && boundsIn(box, srs);
+    bounds = next ? (bounds ? combine(bounds, next) : next) : null;
+    if (!bounds) return undefined;
+  }
+  return bounds ? { bounds, srs, exact: boxes.length === 1 && first.exact } : undefined;
+}
+
+function boundsIn(box: CoverageBox, srs: number): Bounds | null {
+  return box.srs === srs ? box.bounds : (projectionOfSrs(box.srs)?.boundsToWgs84(box.bounds) ?? null);
+}
+
+/** Well-known text, or GeoJSON. */
+function pointsIn(text: string): readonly (readonly number[])[] {
+  try {
+    return pointsOfJson(JSON.parse(text));
+  } catch {
+    return [...text.matchAll(NUMBER_PAIR)].map(([, x, y]) => [Number(x), Number(y)]);
+  }
+}
+
+function pointsOfJson(value: unknown): readonly (readonly number[])[] {
+  if (Array.isArray(value)) {
+    return typeof value[0] === 'number' ? [value.map(Number)] : value.flatMap(pointsOfJson);
+  }
+  if (!isRecord(value)) return [];
+  return pointsOfJson(value.coordinates ?? value.geometry ?? value.geometries ?? value.features);
+}
+
+function boundsOfPoints(points: readonly (readonly number[])[]): Bounds | null {
+  return points.reduce<Bounds | null>((box, [x = 0, y = 0]) => {
+    const point = { minX: x, minY: y, maxX: x, maxY: y };
+    return box ? boundsAround([box, point]) : point;
+  }, null);
+}
+
+/** The part of a grid set in the box; null: none of it is. */
+export function subsetInCoverage(gridSet: GridSet, box: CoverageBox): SubsetDocument | null {
+  if (sameSrs(box.srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(box.bounds));
+  const degrees = boundsIn(box, DEGREES);
+  return subsetWithin(gridSet, degrees && coordsOf(degrees));
+}

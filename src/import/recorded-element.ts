@@ -1,0 +1,33 @@
+import type { WireElement } from '../geowebcache/wire-element.ts';
+
+/** An element of a document whose reader is watched. */
+export interface RecordedElement {
+  readonly element: WireElement;
+  /** Paths of the elements with a value, below this one, that nothing has read; e.g. `wmsUrl.text`. */
+  unread(): readonly string[];
+}
+
+/** Records which values are read, so that no element is dropped silently. */
+export function recorded(root: WireElement): RecordedElement {
+  const read = new Set<WireElement>();
+  const leaves: { readonly element: WireElement; readonly path: string }[] = [];
+
+  function wrapped(element: WireElement, path: readonly string[]): WireElement {
+    const children = element.children.map((child) => wrapped(child, [...path, child.name]));
+    if (children.length === 0 && path.length > 0) leaves.push({ element, path: path.join('.') });
+    const { text, ...rest } = element;
+    return {
+      ...rest,
+      children,
+      get text() {
+        read.add(element);
+        return text;
+      },
+    };
+  }
+
+  return {
+    element: wrapped(root, []),
+    unread: () => [...new Set(leaves.filter(({ element }) => !read.has(element)).map(({ path }) => path))],
+  };
+}

@@ -1,0 +1,217 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { layerNamed } from '../../../test/fixtures/http-app.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
+import { formatOf } from '../../domain/format.ts';
+import { exportedPart } from '../../export/export-order.ts';
+import { exportTiles } from '../../export/export-tiles.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createMemoryStore } from '../memory/memory-store.ts';
+import type { OldCache } from '../old-cache.ts';
+import { openMapProxySqlite } from './open-level-files.ts';
+import { openOldGeopackage } from './open-old-geopackage.ts';
+
+const LAYER = layerNamed('states');
+const OWNER = { layer: 'states', gridSet: 'EPSG:900913' };
+const TILE = Buffer.from('a tile');
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-sqlite-'));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+function read(cache: OldCache, z: number, x: number, y: number) {
+  whenOver(() => cache.close());
+  const [{ gridSet }] = LAYER.gridSubsets;
+  const format = formatOf('image/png');
+  if (!format) throw new Error('no format');
+  return cache.read({ gridSet, format, parameters: null, tile: { z, x, y } });
+}
+
+function change(file: string, sql: string): void {
+  const db = new Database(join(folder, file));
+  db.exec(sql);
+  db.close();
+}
+
+describe("MapProxy's cache of type sqlite", () => {
+  const cacheIn = (place: string, within: readonly string[] | null = null) =>
+    openMapProxySqlite(
+      { layout: 'mapproxy-sqlite', folder: place, gridSet: undefined, origin: 'nw', within },
+      OWNER,
+      systemClock,
+    );
+
+  function writeLevel(name: string, tile: unknown = TILE, time = '2020-03-01 12:00:00'): void {
+    const db = new Database(join(folder, name));
+    db.exec(
+      'CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob, last_modified datetime)',
+    );
+    db.prepare('INSERT INTO tiles VALUES (3, 5, 2, ?, ?)').run(tile, time);
+    db.close();
+  }
+
+  it.each(['3.mbtile', '3.mbtiles'])('has a tile of zoom 3 in %s, with its own time', async (name) => {
+    writeLevel(name);
+    const changedAt = new Date(2020, 2, 1, 12).getTime();
+    expect(await read(cacheIn(folder), 3, 5, 2)).toEqual({ bytes: TILE, changedAt });
+    expect(await read(cacheIn(folder), 3, 5, 3)).toBeNull();
+    expect(await read(cacheIn(folder), 4, 5, 2)).toBeNull();
+  });
+
+  it('is as old as its file where a time is none', async () => {
+    writeLevel('3.mbtile', TILE, 'yesterday');
+    const found = await read(cacheIn(folder), 3, 5, 2);
+    expect(found?.changedAt).toBeGreaterThan(Date.UTC(2020, 6));
+  });
+
+  it.each([
+    ['empty', Buffer.alloc(0)],
+    ['text', 'a text'],
+    ['a number', 5],
+    ['huge', Buffer.alloc(33 * 2 ** 20)],
+  ])('has no tile that is %s', async (_, tile) => {
+    writeLevel('3.mbtile', tile);
+    expect(await read(cacheIn(folder), 3, 5, 2)).toBeNull();
+  });
+
+  it('is not left by links, and may be restricted to folders', async () => {
+    mkdirSync(join(folder, 'inside'));
+    writeLevel('secret.mbtile');
+    symlinkSync('../secret.mbtile', join(folder, 'inside/3.mbtile'));
+    expect(await read(cacheIn(join(folder, 'inside')), 3, 5, 2)).toBeNull();
+    const refused = read(cacheIn(folder, [join(folder, 'inside')]), 3, 5, 2);
+    await expect(refused).rejects.toMatchObject({ code: 'store-failed' });
+  });
+
+  it.each([
+    ['is no database', () => writeFileSync(join(folder, '3.mbtile'), 'x'.repeat(5000))],
+    ['has other tables', () => change('3.mbtile', 'CREATE TABLE other (a)')],
+    [
+      'is locked',
+      () => {
+        writeLevel('3.mbtile');
+        const db = new Database(join(folder, '3.mbtile'));
+        whenOver(() => db.close());
+        db.exec('BEGIN EXCLUSIVE');
+      },
+    ],
+  ])('fails, and nothing else does, when a file %s', async (_, spoil) => {
+    spoil();
+    await expect(read(cacheIn(folder), 3, 5, 2)).rejects.toMatchObject({ code: 'store-failed' });
+    expect(await read(cacheIn(folder), 2, 1, 1)).toBeNull();
+  });
+
+  it('has the tiles of a file that was put in the place of another', async () => {
+    writeLevel('3.mbtile', Buffer.from('before'));
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now };
+    const options = {
+      layout: 'mapproxy-sqlite',
+      folder,
+      gridSet: undefined,
+      origin: 'nw',
+      within: null,
+    } as const;
+    const cache = openMapProxySqlite(options, OWNER, clock);
+    expect((await read(cache, 3, 5, 2))?.bytes.toString()).toBe('before');
+    rmSync(join(folder, '3.mbtile'));
+    writeLevel('3.mbtile', Buffer.from('after it'));
+    now += 5000;
+    expect((await read(cache, 3, 5, 2))?.bytes.toString()).toBe('after it');
+  });
+});
+
+describe('an adopted GeoPackage', () => {
+  const cacheWith = (options: { table?: string; origin?: 'sw' | 'nw'; folder?: string } = {}) =>
+    openOldGeopackage(
+      {
+        layout: 'geopackage',
+        file: options.folder === undefined ? join(folder, 'a.gpkg') : undefined,
+        folder: options.folder,
+        table: options.table,
+        gridSet: undefined,
+        origin: options.origin ?? 'nw',
+        within: null,
+      },
+      OWNER,
+      systemClock,
+    );
+
+  /** As an export writes it: all zooms from 1 to 3. */
+  async function writeGeopackage(name = 'a.gpkg'): Promise<void> {
+    const store = createMemoryStore({ type: 'memory' });
+    const { set, content } = exportedPart(LAYER, { layer: 'states' });
+    for (const [z, x, y] of [
+      [1, 0, 0],
+      [3, 5, 2],
+    ] as const) {
+      await store.putMany(set, z, [{ x, y, bytes: TILE, createdAt: 1 }], await store.generation('states'));
+    }
+    const watched = { signal: new AbortController().signal, onProgress: () => {} };
+    await exportTiles({ store, set, content, area: null, target: join(folder, name), ...watched });
+  }
+
+  it('has the tiles that an export has written', async () => {
+    await writeGeopackage();
+    expect((await read(cacheWith(), 3, 5, 2))?.bytes).toEqual(TILE);
+    expect((await read(cacheWith({ table: 'tiles' }), 1, 0, 0))?.bytes).toEqual(TILE);
+    expect(await read(cacheWith(), 3, 2, 5)).toBeNull();
+    expect(await read(cacheWith(), 9, 5, 2)).toBeNull();
+  });
+
+  it('may be one file for each zoom', async () => {
+    await writeGeopackage('3.gpkg');
+    expect((await read(cacheWith({ folder }), 3, 5, 2))?.bytes).toEqual(TILE);
+    expect(await read(cacheWith({ folder }), 1, 0, 0)).toBeNull();
+  });
+
+  it('counts rows from the bottom where its origin is there', async () => {
+    await writeGeopackage();
+    expect((await read(cacheWith({ origin: 'sw' }), 3, 5, 5))?.bytes).toEqual(TILE);
+    expect(await read(cacheWith({ origin: 'sw' }), 3, 5, 2)).toBeNull();
+  });
+
+  it.each([
+    ['UPDATE gpkg_tile_matrix SET tile_width = 512', 'zoom 1 has tiles of 512 × 256 pixels, not 256 × 256'],
+    [
+      'UPDATE gpkg_tile_matrix SET pixel_x_size = 1000 WHERE zoom_level = 2',
+      'zoom 2 has pixels of 1000 units',
+    ],
+    ['UPDATE gpkg_tile_matrix_set SET min_x = 0', 'begins at x 0'],
+    ['UPDATE gpkg_tile_matrix_set SET max_y = 0', 'begins at y 0'],
+    ['UPDATE gpkg_tile_matrix_set SET srs_id = 4326', 'its tiles are in EPSG:4326, not EPSG:900913'],
+    ['DELETE FROM gpkg_tile_matrix_set', 'it describes no tile matrix set'],
+  ])('serves nothing and says why after %s', async (sql, why) => {
+    await writeGeopackage();
+    change('a.gpkg', sql);
+    await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining(why),
+    });
+  });
+
+  it('asks for the name of its table where it has several, or not this one', async () => {
+    await writeGeopackage();
+    change('a.gpkg', "INSERT INTO gpkg_contents (table_name, data_type) VALUES ('more', 'tiles')");
+    const message = expect.stringContaining('more, tiles; `table` must name one of them');
+    await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({ message });
+    await expect(read(cacheWith({ table: 'roads' }), 3, 5, 2)).rejects.toMatchObject({ message });
+    expect(await read(cacheWith({ table: 'tiles' }), 3, 5, 2)).not.toBeNull();
+  });
+
+  it.each([
+    ['is not there', () => {}],
+    ['is a folder', () => mkdirSync(join(folder, 'a.gpkg'))],
+    ['is no database', () => writeFileSync(join(folder, 'a.gpkg'), 'x'.repeat(5000))],
+    ['has other tables', () => change('a.gpkg', 'CREATE TABLE tiles (a)')],
+  ])('fails when it %s', async (_, spoil) => {
+    spoil();
+    await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({ code: 'store-failed' });
+  });
+});
