@@ -121,7 +121,7 @@ caches:\n${caches.join('\n')}\n`,
     );
     mkdirSync(join(folder, 'base'));
     const files = ['-f', join(folder, 'mapproxy.yaml'), '-s', join(folder, 'seed.yaml')];
-    await promisify(execFile)(programPath('mapproxy'), [...files, '--concurrency', '2', '--quiet']).catch(
+    await promisify(execFile)(programPath('mapproxy'), [...files, '--concurrency', '1', '--quiet']).catch(
       withOutput,
     );
   });
