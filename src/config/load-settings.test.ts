@@ -348,7 +348,7 @@ layers:
     );
     expect(settings.layers[0]?.adopt).toEqual([
       { layout: 'geowebcache', folder: join(folder, 'gwc'), paths: 'default', gridSets: {}, within: null },
-      { layout: 'mbtiles', file: '/a.mbtiles', within: null },
+      { layout: 'mbtiles', file: '/a.mbtiles', origin: 'sw', within: null },
     ]);
     expect(settings.adoptFolders).toEqual([join(folder, 'old')]);
   });
