@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
-import { boundLayer } from '../../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import { askedPart } from '../answer/negotiate.ts';
@@ -12,7 +12,6 @@ import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
 import { authorIn, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
 import { AREA_FIELDS, bounds, count, name, parameters, time, zoom } from '../wire/values.ts';
 
@@ -57,8 +56,13 @@ export interface Exports {
   remove(id: string): Promise<void>;
 }
 
+interface ExportDeps {
+  readonly exports: Exports;
+  readonly catalog: Pick<Catalog, 'layer'>;
+}
+
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes({ exports, catalog }: Pick<RouteDeps, 'exports' | 'catalog'>): readonly Route[] {
+export function exportRoutes({ exports, catalog }: ExportDeps): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
