@@ -4,7 +4,8 @@ import { everySubset } from '../domain/layer.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { amountInSet } from '../storage/amount-in-set.ts';
+import { NO_CHANGE } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
@@ -188,7 +189,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     for (const store of catalog.stores().values()) {
       for await (const set of store.tileSets(layer)) {
         const fate = judge(set, store);
-        found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountIn(store, set)) });
+        found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
       }
     }
     return found;
@@ -314,13 +315,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 function chosen(effects: readonly Affected[], choice: TileChoice | null) {
   const tileSets = withChoice(effects, choice);
   return { tileSets, usual: usualChoice(effects), drops: dropsOf(tileSets) };
-}
-
-/** From the page tables alone. */
-async function amountIn(store: TileStore, set: TileSetKey): Promise<StoreChange> {
-  let amount: StoreChange = NO_CHANGE;
-  for await (const page of store.pages(set)) amount = sumOfChanges([amount, page]);
-  return amount;
 }
 
 function isSame(one: unknown, other: unknown): boolean {
