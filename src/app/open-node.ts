@@ -216,7 +216,7 @@ export async function openNode(
       schedule: await lastId(query, 'schedules'),
     }),
     async clear(layer, { task, schedule }, by) {
-      await tasks.cancel({ layer, upTo: task, states: ['pending', 'running', 'paused'] }, by);
+      await tasks.cancel({ layers: [layer], upTo: task }, by);
       const left = (await schedules.list(layer)).filter(({ id }) => id <= schedule);
       for (const { id } of left) await schedules.remove(id);
       if (catalog.layer(layer)) return;

@@ -50,6 +50,7 @@ async function openNode() {
     },
     shown: (document: unknown) => document,
     restored: (document: unknown) => document,
+    hidesSecrets: () => false,
   };
   const declared = new DeclaredEntries({ entries, catalog, reader: async () => reader, log: silentLogger });
   const cleared: string[] = [];

@@ -1,9 +1,10 @@
-import { shortened, TilewardenError } from '../domain/errors.ts';
+import { invalid, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type {
   CatalogEntries,
@@ -19,6 +20,7 @@ import {
   facetsOf,
   geometryOf,
   incarnationIn,
+  isReachable,
   REMOVED,
   type TileChoice,
   type TileFacets,
@@ -47,7 +49,7 @@ interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
   readonly offers: (set: TileSetKey, store: unknown) => boolean;
 }
 
-interface Affected {
+interface Affected extends StoreChange {
   readonly set: TileSetKey;
   readonly fate: Fate;
 }
@@ -59,7 +61,11 @@ export interface EntryChanged {
   /** Null: it was removed, or nothing was changed yet. */
   readonly version: number | null;
   readonly document: unknown;
+  /** As it was, secrets hidden; null: there was none. */
+  readonly before: unknown;
   readonly tileSets: readonly Affected[];
+  /** What becomes of doubtful tiles when the caller does not choose. */
+  readonly usual: TileChoice;
 }
 
 interface ChangeOptions {
@@ -127,8 +133,16 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     change: ChangeOptions,
   ): Promise<EntryChanged> {
     const { kind, name, document } = plan;
-    const tileSets = await effects(plan, change.tiles ?? null);
-    const done = { kind, name, document: reader.shown(document), tileSets, created: former === null };
+    const usual = await effects(plan, null);
+    const { tiles: choice = null } = change;
+    if (choice !== null && choice !== 'drop') refuseWrong(usual);
+    const shown = {
+      document: reader.shown(document),
+      before: former && reader.shown(former.document),
+      tileSets: choice === null ? usual : await effects(plan, choice),
+      usual: usualChoice(usual),
+    };
+    const done = { kind, name, ...shown, created: former === null };
     if (change.dryRun) return { ...done, version: null };
     await clearUp(await entries.get(kind, name));
     const entry = await entries.transaction((inside) => write(inside, plan, change));
@@ -176,8 +190,9 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const judge = fates(catalog.record(layer), facets, choice);
       for (const store of catalog.stores().values()) {
         for await (const set of store.tileSets(layer)) {
-          const fate = judge(set);
-          if (fate) found.push({ set, fate: fate === 'kept' && !offers(set, store) ? 'orphaned' : fate });
+          const judged = judge(set);
+          const fate = judged === 'kept' && !offers(set, store) ? 'orphaned' : judged;
+          if (fate) found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountIn(store, set)) });
         }
       }
     }
@@ -193,13 +208,13 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return (set: TileSetKey): Fate | null => {
       const { incarnation = '', layer } = set;
       const bound = catalog.layer(layer);
-      const now = bound?.incarnation?.(set).current ?? incarnation;
+      const now = bound?.incarnation?.(set) ?? incarnation;
       if (now !== incarnation) return null;
       if (facets === null) return 'truncated';
-      const { current, former } = incarnationIn(next, facets, set);
+      const after = incarnationIn(next, facets, set);
       // Its grid set is not the layer's any more: nothing asks for it.
-      if (current === null || current === incarnation) return 'kept';
-      return former === incarnation ? 'stale' : 'truncated';
+      if (after === null || after === incarnation) return 'kept';
+      return isReachable(next, set) ? 'stale' : 'truncated';
     };
   }
 
@@ -274,6 +289,19 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return await carryThrough(plan, former, change);
     },
 
+    /** A layer as the audit log has it. Throws `request-invalid` when a hidden secret is not known any longer. */
+    async restore(document: object, by: string): Promise<EntryChanged> {
+      refuseFixed('layer', nameIn(document));
+      const former = await living('layer', nameIn(document));
+      if (reader.hidesSecrets(reader.restored(document, former?.document))) {
+        throw new TilewardenError(
+          'request-invalid',
+          'The log hides secrets of this layer, and they are not stored any longer. Declare the layer with PUT and give them again.',
+        );
+      }
+      return await carryThrough(await planLayer(document, former), former, { by, dryRun: false });
+    },
+
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, name);
       const former = await living(kind, name);
@@ -298,6 +326,27 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 const EVERYTHING: Leftovers = { task: Number.MAX_SAFE_INTEGER, schedule: Number.MAX_SAFE_INTEGER };
 
+/** What happens when the caller says nothing. */
+function usualChoice(tileSets: readonly Affected[]): TileChoice {
+  if (tileSets.some(({ fate }) => fate === 'truncated')) return 'drop';
+  return tileSets.some(({ fate }) => fate === 'stale') ? 'stale' : 'keep';
+}
+
+function refuseWrong(tileSets: readonly Affected[]): void {
+  const wrong = tileSets.find(({ fate }) => fate === 'truncated');
+  if (!wrong) return;
+  throw invalid(
+    `tiles must be drop or be left out: the change gives cached tiles of ${wrong.set.layer} in ${wrong.set.gridSet} another meaning, so they cannot be kept or renewed.`,
+  );
+}
+
+/** From the page tables alone. */
+async function amountIn(store: TileStore, set: TileSetKey): Promise<StoreChange> {
+  let amount = NO_CHANGE;
+  for await (const page of store.pages(set)) amount = sumOfChanges([amount, page]);
+  return amount;
+}
+
 function wordFor(kind: EntryKind): string {
   return kind === 'layer' ? 'layer' : 'grid set';
 }
@@ -307,7 +356,7 @@ function nameIn(document: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** What becomes of cached tiles: right as they are, shown only while the source fails, gone, or out of reach. */
+/** What becomes of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
 export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
 /** By parameters id. */

@@ -9,7 +9,7 @@ import type { TileSource } from '../sources/tile-source.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createLayer } from './create-layer.ts';
-import { facetsOf, type Incarnation, incarnationIn, type TileRecord } from './incarnations.ts';
+import { facetsOf, incarnationIn, type TileRecord } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Layers, grid sets and stores as they are declared now. */
@@ -177,8 +177,8 @@ export interface BoundLayer {
   readonly layer: Layer;
   readonly store: TileStore;
   readonly stores?: ReadonlyMap<string, TileStore>;
-  /** Of the declaration that this layer was bound by. */
-  incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): Incarnation;
+  /** Of the declaration that this layer was bound by; null: its tiles are not kept. */
+  incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
   /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */
@@ -197,8 +197,8 @@ export function tileSetIn(
   bound: Pick<BoundLayer, 'incarnation'>,
   names: Omit<TileSetKey, 'incarnation'>,
 ): TileSetKey | null {
-  const { current } = bound.incarnation?.(names) ?? { current: '' };
-  return current === null ? null : withIncarnation(names, current);
+  const incarnation = bound.incarnation ? bound.incarnation(names) : '';
+  return incarnation === null ? null : withIncarnation(names, incarnation);
 }
 
 /** Throws `layer-unknown`. */

@@ -10,11 +10,12 @@
  *   change                     record                                   tiles made before
  *   first declared             one digest for each facet                unreachable, if there are any
  *   nothing that matters       the same                                 the same set
- *   source, tiles=stale        a new digest with a new number           shown only when the new source fails
- *   source, tiles=drop         a new digest with a new number           unreachable
+ *   source, tiles=stale        a new digest with a new number           unreachable, and kept for seven days
+ *   source, tiles=drop         only a new digest with a new number      unreachable
  *   source, tiles=keep         a new digest with the same number        the same set
- *   defaults or geometry       a new digest with a new number           unreachable
- *   declared as before         that digest comes first again            reachable again, until they are collected
+ *   defaults or geometry       only a new digest with a new number      unreachable
+ *   the file, whatever it is   a new digest with a new number           unreachable, and kept for seven days
+ *   declared as before         that digest comes first again            reachable again, if they were kept
  *   removed                    no digests                               unreachable
  */
 import { createHash } from 'node:crypto';
@@ -42,8 +43,6 @@ export interface TileFacets {
 interface FacetEntry {
   readonly digest: string;
   readonly incarnation: number;
-  /** The one whose tiles are shown while this source fails. */
-  readonly former?: number;
   /** When it was last declared. Milliseconds since 1970. */
   readonly at: number;
 }
@@ -55,16 +54,10 @@ export interface TileRecord {
   readonly gridSets: Readonly<Record<string, readonly FacetEntry[]>>;
 }
 
-export interface Incarnation {
-  /** Null: the declaration is not recorded, and its tiles are not kept. */
-  readonly current: string | null;
-  readonly former: string | null;
-}
-
 /** Nothing that was made before belongs to a layer with this record. */
 export const REMOVED: TileRecord = { source: [], defaults: [], gridSets: {} };
 
-/** Milliseconds for which a former declaration finds its tiles again, and those of a failing source are shown. */
+/** Milliseconds for which a former declaration finds its tiles again. */
 export const REMEMBERED = 7 * 86_400_000;
 /** Declarations that find their tiles again. */
 const MAX_ENTRIES = 8;
@@ -91,7 +84,7 @@ export function facetsOf(
 interface Declared {
   readonly facets: TileFacets;
   readonly at: number;
-  /** Null: as is usual for each facet. */
+  /** Null: `stale` for the source, `drop` for the others. */
   readonly choice: TileChoice | null;
   /** Given out once, ever. */
   readonly fresh: number;
@@ -102,15 +95,14 @@ interface Declared {
 /** The record after a declaration; the same object when the declaration is the current one. */
 export function declaredIn(record: TileRecord | null, declared: Declared): TileRecord {
   const { facets, choice } = declared;
-  const stale = choice === null || choice === 'stale';
-  const source = entriesAfter(record?.source, facets.source, declared, { keep: choice === 'keep', stale });
-  const usual = { keep: false, stale: false };
-  const defaults = entriesAfter(record?.defaults, facets.defaults, declared, usual);
+  const source = entriesAfter(record?.source, facets.source, declared, choice ?? 'stale');
+  const others = choice === 'stale' ? 'stale' : 'drop';
+  const defaults = entriesAfter(record?.defaults, facets.defaults, declared, others);
   const gridSets = { ...record?.gridSets };
   let changed = source !== record?.source || defaults !== record?.defaults;
   for (const [name, digest] of facets.gridSets) {
     const known = record ? (record.gridSets[name] ?? []) : undefined;
-    const entries = entriesAfter(known, digest, declared, usual);
+    const entries = entriesAfter(known, digest, declared, others);
     changed ||= entries !== known;
     gridSets[name] = entries;
   }
@@ -120,29 +112,25 @@ export function declaredIn(record: TileRecord | null, declared: Declared): TileR
 function entriesAfter(
   known: readonly FacetEntry[] | undefined,
   digest: string,
-  { at, fresh, first, choice }: Declared,
-  { keep, stale }: { readonly keep: boolean; readonly stale: boolean },
+  { at, fresh, first }: Declared,
+  choice: TileChoice,
 ): readonly FacetEntry[] {
   if (!known) return [{ digest, incarnation: first, at }];
   const [current] = known;
   if (current?.digest === digest) return known;
-  const before = choice === 'drop' ? undefined : known.find((entry) => entry.digest === digest);
-  const others = known.filter((entry) => entry.digest !== digest).slice(0, MAX_ENTRIES - 1);
+  if (choice === 'drop' || !current) return [{ digest, incarnation: fresh, at }];
+  const before = known.find((entry) => entry.digest === digest);
+  const others = known.filter((entry) => entry !== before).slice(0, MAX_ENTRIES - 1);
   if (before) return [{ ...before, at }, ...others];
-  if (!current) return [{ digest, incarnation: fresh, at }];
-  if (keep) return [{ ...current, digest, at }, ...others];
-  const former = stale ? { former: current.incarnation } : {};
-  return [{ digest, incarnation: fresh, ...former, at }, ...others];
+  const incarnation = choice === 'keep' ? current.incarnation : fresh;
+  return [{ digest, incarnation, at }, ...others];
 }
 
 /** Without what was declared before a moment and has been replaced since; the same object when there is nothing of that. */
 export function forgotten(record: TileRecord, before: number): TileRecord {
   const shortened = (entries: readonly FacetEntry[]): readonly FacetEntry[] => {
     const [current, ...others] = entries;
-    if (!current || current.at >= before) return entries;
-    if (others.length === 0 && current.former === undefined) return entries;
-    const { former: _gone, ...rest } = current;
-    return [rest];
+    return current && others.length > 0 && current.at < before ? [current] : entries;
   };
   const source = shortened(record.source);
   const defaults = shortened(record.defaults);
@@ -154,27 +142,28 @@ export function forgotten(record: TileRecord, before: number): TileRecord {
   return same ? record : { source, defaults, gridSets: Object.fromEntries(gridSets) };
 }
 
-/** Of a tile set of the declaration that has these facets. A layer that no server has recorded yet has the first. */
+/**
+ * Of a tile set of the declaration that has these facets; null: the declaration is not recorded, and its tiles are not kept. A
+ * layer that no server has recorded yet has the first.
+ */
 export function incarnationIn(
   record: TileRecord | null,
   facets: TileFacets,
   set: Pick<TileSetKey, 'gridSet' | 'parametersId'>,
-): Incarnation {
-  if (!record) return { current: '', former: null };
+): string | null {
+  if (!record) return '';
   const gridSet = plainName(set.gridSet);
   const source = record.source.find(({ digest }) => digest === facets.source);
   const grid = record.gridSets[gridSet]?.find(({ digest }) => digest === facets.gridSets.get(gridSet));
   const defaults = record.defaults.find(({ digest }) => digest === facets.defaults);
-  if (!source || !grid || !defaults) return { current: null, former: null };
-  const others = [grid.incarnation, set.parametersId === null ? defaults.incarnation : 0] as const;
-  const former = source.former === undefined ? null : nameOf(source.former, ...others);
-  return { current: nameOf(source.incarnation, ...others), former };
+  if (!source || !grid || !defaults) return null;
+  return nameOf(source.incarnation, grid.incarnation, set.parametersId === null ? defaults.incarnation : 0);
 }
 
 /** Whether tiles of this set can be reached by a declaration that the record still has. */
 export function isReachable(record: TileRecord, set: TileSetKey): boolean {
   const numbers = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
-  const sources = record.source.flatMap(({ incarnation, former }) => [incarnation, former ?? incarnation]);
+  const sources = numbers(record.source);
   const grids = numbers(record.gridSets[plainName(set.gridSet)]);
   const defaults = set.parametersId === null ? numbers(record.defaults) : [0];
   const { incarnation = '' } = set;

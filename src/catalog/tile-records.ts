@@ -28,7 +28,8 @@ export type TileRecords = ReturnType<typeof createTileRecords>;
 
 /** Actor of changes that no administrator asked for. */
 const SERVER = 'server';
-const FIRST = { at: 0, choice: null, fresh: 0, first: 0 };
+/** Other nodes may have another file: what they declare keeps its tiles. */
+const FIRST = { at: 0, choice: 'stale', fresh: 0, first: 0 } as const;
 
 /** A layer and what its tiles depend on. */
 interface Declared {
@@ -89,7 +90,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     );
     for (const one of layers) {
       if (isFirst(one)) continue;
-      await entries.transaction((inside) => record(inside, one.name, one.facets, null, SERVER));
+      await entries.transaction((inside) => record(inside, one.name, one.facets, 'stale', SERVER));
     }
   }
 

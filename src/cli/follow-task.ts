@@ -106,7 +106,7 @@ function createShow({ terminal, json, clock, client }: FollowOptions) {
     left({ id }: TaskDocument): number {
       clear();
       terminal.err(
-        `Task ${id} continues on the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks cancel ${id}\n`,
+        `Task ${id} continues on the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks stop ${id}\n`,
       );
       return INTERRUPTED;
     },

@@ -14,12 +14,14 @@ import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
 import { isOver, outcomeOf, progressFacts, type TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
-const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
+const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
+/** What earlier versions called it, and the interface still does. */
+const FORMER_STOP = 'cancel';
 
 export const tasks: Command = {
   name: 'tasks',
-  summary: 'list, show, watch, cancel, pause, resume and retry tasks',
+  summary: 'list, show, watch, stop, pause, resume and retry tasks',
   operands: { usage: `[list | ${ACTIONS.slice(1).join(' | ')} ID]`, least: 0, most: 2 },
   flags: [
     flag('all', null, 'list finished tasks too'),
@@ -36,7 +38,8 @@ export const tasks: Command = {
     if (action === 'watch') {
       return await watchTask(taskIn(await client.get(path)), client, terminal, flags.json !== undefined);
     }
-    const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
+    const verb = action === 'stop' ? FORMER_STOP : action;
+    const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${verb}`);
     const task = taskIn(answer);
     return printed(terminal, flags, task, () => resultOf(action, task));
   },
@@ -72,7 +75,7 @@ function resultOf(action: Action, task: TaskDocument): string {
 }
 
 function actionNamed(word: string): Action {
-  const action = ACTIONS.find((name) => name === word);
+  const action = word === FORMER_STOP ? 'stop' : ACTIONS.find((name) => name === word);
   if (action) return action;
   throw misuse(`Unknown action ${word}; ${hintFor(word, ACTIONS)}`);
 }

@@ -1,4 +1,5 @@
 import { tokenRoutes, userRoutes } from './api/accounts.ts';
+import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
@@ -9,8 +10,9 @@ import { layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
-import { auditRoutes, sessionRoutes } from './api/session.ts';
+import { sessionRoutes } from './api/session.ts';
 import { statusRoutes } from './api/status.ts';
+import { stopTaskRoutes } from './api/stop-tasks.ts';
 import { createEventStream, taskRoutes } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import type { HttpLimits } from './limits.ts';
@@ -44,6 +46,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 /** Ours and GeoWebCache's. */
 const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   seedRoutes,
+  stopTaskRoutes,
   taskRoutes,
   scheduleRoutes,
   massTruncateRoutes,

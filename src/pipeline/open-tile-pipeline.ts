@@ -4,7 +4,7 @@ import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/e
 import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import { MADE_BY_REQUEST, type TileIndex, type TileSetKey, withIncarnation } from '../domain/tile-key.ts';
+import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
@@ -210,7 +210,7 @@ class Pipeline implements TilePipeline {
   async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<TileAnswer | null> {
     const { tiles, tile } = wanted;
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
-    if (!found) return this.#flyOr(wanted, () => this.#findFormer(tiles, tile));
+    if (!found) return this.#fly(wanted);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
     if (isFresh(tiles, tile.z, found, now)) return answerWith(found, 'HIT');
@@ -218,26 +218,14 @@ class Pipeline implements TilePipeline {
       this.#renewBehind(wanted);
       return answerWith(found, 'STALE');
     }
-    return this.#flyOr(wanted, async () => found);
-  }
-
-  /** A source that fails is answered for by an older tile, where there is one that is not too old. */
-  async #flyOr(wanted: Wanted, older: () => Promise<StoredTile | null>): Promise<TileAnswer | null> {
     try {
       return await this.#fly(wanted);
     } catch (error) {
-      const found = isSourceFailure(error) ? await older() : null;
-      const { tiles, tile } = wanted;
-      if (!found || !mayServeAfterFailure(tiles.bound.layer, tile.z, found, this.#clock.now())) throw error;
-      return answerWith(found, 'STALE');
+      if (isSourceFailure(error) && mayServeAfterFailure(layer, tile.z, found, now)) {
+        return answerWith(found, 'STALE');
+      }
+      throw error;
     }
-  }
-
-  /** Of the declaration before, whose source was another. */
-  async #findFormer({ bound, set }: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
-    const former = bound.incarnation?.(set).former ?? null;
-    if (former === null) return null;
-    return bound.store.get(withIncarnation(set, former), tile).catch(() => null);
   }
 
   async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<StoredTile | null> {

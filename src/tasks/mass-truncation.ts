@@ -10,6 +10,7 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { amountInSet } from '../storage/amount-in-set.ts';
 import { NO_CHANGE, negated, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   countSelected,
@@ -220,11 +221,8 @@ export function createMassTruncation(options: MassTruncationOptions) {
   };
 }
 
-/** From the page tables alone. */
 async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
-  let counted = NO_CHANGE;
-  for await (const page of store.pages(set)) counted = sumOfChanges([counted, page]);
-  return { set, ...counted };
+  return { set, ...(await amountInSet(store, set)) };
 }
 
 /** Values that the filters refuse today name a partition of yesterday. */

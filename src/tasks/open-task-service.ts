@@ -10,13 +10,14 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
+import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
-import { estimateTask, planRetry, planTask } from './plan-task.ts';
+import { planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState } from './task.ts';
+import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner } from './task-runner.ts';
@@ -114,14 +115,16 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async estimate(draft) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
-      const earlier = await store.list({ layer, type, states: ['done'], limit: EARLIER_TASKS });
+      const earlier = await store.list({ layers: [layer], type, states: ['done'], limit: EARLIER_TASKS });
       return estimateTask(planned, earlier);
     },
     get: async (id) => paced(await store.get(id)),
+    count: (filter) => store.count(filter),
+    layersOf: (filter) => store.layersOf(filter),
     list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
     active: async (layer) => (await store.active(layer)).map((task) => watch.withPace(task)),
-    async cancel(selector, by) {
-      const stopped = await store.cancel(selector, `stopped by ${by}`, clock.now());
+    async cancel(filter, by) {
+      const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       for (const task of stopped) workforce.cancel(task.id);
       return stopped;
     },
@@ -136,9 +139,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return retry && onlyOne(await record([{ ...retry, author, key: null }]));
     },
     async figures() {
-      const counts = await store.countByState();
-      const states = Object.fromEntries(TASK_STATES.map((state) => [state, counts.get(state) ?? 0]));
-      return { states: states as Record<TaskState, number>, tilesPerSecond: watch.tilesPerSecond() };
+      const { state: states } = await store.count({});
+      return { states, tilesPerSecond: watch.tilesPerSecond() };
     },
     subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
     async close() {

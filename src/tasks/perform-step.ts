@@ -232,7 +232,7 @@ export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly strin
 }
 
 /** Those of `format`, or all that are cached. */
-async function setsToEmpty(
+export async function setsToEmpty(
   store: TileStore,
   tiles: ResolvedTileSet,
   format: string,

@@ -5,22 +5,18 @@ import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
-import { countTiles } from '../domain/tile-rect.ts';
 import type { Pace } from '../lib/in-turns.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import { type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, isFinal, TASK_TYPES, type Task, type TaskRequest, type TaskType } from './task.ts';
+import { EVERY_FORMAT, isFinal, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
-import { spanCount, type TaskPlan } from './task-plan.ts';
-import type { TaskEstimate } from './task-service.ts';
+import type { TaskPlan } from './task-plan.ts';
 
-type PlannedTask = Awaited<ReturnType<typeof planTask>>;
+export type PlannedTask = Awaited<ReturnType<typeof planTask>>;
 
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
@@ -79,7 +75,7 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
       : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
   const plan = draft.pages ? onlyPages(whole, draft.pages) : whole;
   const covered = await countLevels(plan.levels, cover, options.pace);
-  return { request, plan, tiles, covered, tilesTotal: totalOf(covered) };
+  return { request, plan, tiles, cover, covered, tilesTotal: totalOf(covered) };
 }
 
 function typeOf(type = 'seed'): TaskType {
@@ -262,50 +258,4 @@ export async function planRetry(
   };
   const tilesTotal = failed.reduce((sum, { tiles }) => sum + tiles, 0n);
   return { request: task.request, plan, tilesTotal };
-}
-
-/** Pages looked at for the size of a tile. */
-const SAMPLED_PAGES = 256;
-
-/** What a planned task would cost, from what is stored of its tile set and how fast earlier tasks went. */
-export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
-  const { request, tiles, tilesTotal } = planned;
-  const known = { tiles: tilesTotal, seconds: secondsFor(tilesTotal, earlier) };
-  if (request.type === 'truncate') return { ...known, metatiles: 0n, upstreamRequests: 0n, bytes: 0n };
-  const metatiles = countMetatiles(planned);
-  const tileBytes = await averageTileBytes(tiles.bound.store, tiles.set);
-  const bytes = tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes));
-  return { ...known, metatiles, upstreamRequests: metatiles, bytes };
-}
-
-/** Exact for a rectangle; for an area in proportion to the tiles it covers. */
-function countMetatiles({ plan, covered }: PlannedTask): bigint {
-  const { levels, stepColumns, stepRows } = plan;
-  let total = 0n;
-  for (const [index, { rect }] of levels.entries()) {
-    const columns = spanCount(rect.minX, rect.maxX, stepColumns);
-    const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
-    const tiles = countTiles(rect);
-    total += (whole * (covered[index] ?? 0n) + tiles - 1n) / tiles;
-  }
-  return total;
-}
-
-async function averageTileBytes(store: TileStore, set: TileSetKey): Promise<number | null> {
-  const pages: StoreChange[] = [];
-  for await (const page of store.pages(set)) if (pages.push(page) >= SAMPLED_PAGES) break;
-  const { tiles, bytes } = sumOfChanges(pages);
-  return tiles === 0 ? null : bytes / tiles;
-}
-
-/** By tasks of the same kind that have ended. */
-function secondsFor(tiles: bigint, earlier: readonly Task[]): number | null {
-  let processed = 0;
-  let milliseconds = 0;
-  for (const task of earlier) {
-    if (task.startedAt === null || task.endedAt === null) continue;
-    processed += Number(task.tilesProcessed);
-    milliseconds += Math.max(1, task.endedAt - task.startedAt);
-  }
-  return processed === 0 ? null : Math.ceil((Number(tiles) * milliseconds) / processed / 1000);
 }

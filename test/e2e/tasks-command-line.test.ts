@@ -150,7 +150,7 @@ describe('seeding from the command line', () => {
       stderr: `Task ${id} cannot be paused.\n`,
     });
     expect((await command(server, 'tasks', 'resume', String(id))).stdout).toContain('resumed');
-    const cancelled = await command(server, 'tasks', 'cancel', String(id));
+    const cancelled = await command(server, 'tasks', 'stop', String(id));
     expect(cancelled.stdout).toContain('was aborted: stopped by token:tests');
     expect(await watch.ended).toBe(1);
     expect(watch.output.stdout).toContain('was aborted: stopped by token:tests');
@@ -173,7 +173,7 @@ describe('seeding from the command line', () => {
     seed.child.kill('SIGINT');
     expect(await seed.ended).toBe(130);
     expect(seed.output.stderr).toContain(`Task ${id} continues on the server.`);
-    expect(seed.output.stderr).toContain(`tilewarden tasks cancel ${id}`);
+    expect(seed.output.stderr).toContain(`tilewarden tasks stop ${id}`);
     expect((await server.list()).map((row) => row[3])).toEqual([id]);
   });
 });
@@ -246,7 +246,7 @@ describe('what goes wrong is said in words', () => {
       stderr: '--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not 1,2,3.\n',
     });
     expect((await command(server, 'seed')).stderr).toContain('tilewarden seed LAYER');
-    expect((await command(server, 'tasks', 'cansel', '1')).stderr).toContain('did you mean cancel?');
+    expect((await command(server, 'tasks', 'stob', '1')).stderr).toContain('did you mean stop?');
     expect((await command(server, 'tasks', 'cancel')).stderr).toContain('needs the number of a task');
 
     const made = await server.request(

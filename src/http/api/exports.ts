@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
@@ -12,8 +14,19 @@ import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
 import { authorIn, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { readBody } from '../wire/read-body.ts';
-import { AREA_FIELDS, bounds, count, name, parameters, time, zoom } from '../wire/values.ts';
+import { isDryRun, readBody } from '../wire/read-body.ts';
+import { selectionOf } from '../wire/tile-selection.ts';
+import {
+  AREA_FIELDS,
+  amount,
+  bounds,
+  flag,
+  name,
+  count as number,
+  parameters,
+  time,
+  zoom,
+} from '../wire/values.ts';
 
 export const exportBody = z.strictObject({
   layer: name,
@@ -25,20 +38,25 @@ export const exportBody = z.strictObject({
   zoomStop: zoom.exactOptional(),
   bounds: bounds.exactOptional(),
   ...AREA_FIELDS,
+  dryRun: flag.describe('Only counts the tiles'),
 });
 
-export const exportAnswer = exportBody.required().extend({
-  ...AREA_FIELDS,
-  id: z.string(),
-  state: z.enum(['pending', 'running', 'done', 'failed']),
-  tiles: count.describe('Written so far'),
-  expected: count.nullable().describe('Null while it is not known'),
-  bytes: count.nullable().describe('Of the finished file'),
-  reason: z.string().nullable().describe('Why it failed or has to wait'),
-  createdBy: z.string(),
-  createdAt: time,
-  endedAt: time.nullable(),
-});
+export const exportCountAnswer = z.object(amount).describe('With dryRun: the tiles that would be exported');
+export const exportAnswer = exportBody
+  .omit({ dryRun: true })
+  .required()
+  .extend({
+    ...AREA_FIELDS,
+    id: z.string(),
+    state: z.enum(['pending', 'running', 'done', 'failed']),
+    tiles: number.describe('Written so far'),
+    expected: number.nullable().describe('Null while it is not known'),
+    bytes: number.nullable().describe('Of the finished file'),
+    reason: z.string().nullable().describe('Why it failed or has to wait'),
+    createdBy: z.string(),
+    createdAt: time,
+    endedAt: time.nullable(),
+  });
 
 export type ExportDocument = z.output<typeof exportAnswer>;
 
@@ -51,7 +69,7 @@ export interface Exports {
     read(start: number, end: number): Promise<Readable | null>;
   } | null>;
   /** What was exported before is made anew. Throws `request-invalid` and the like. */
-  start(order: z.output<typeof exportBody>, author: TaskAuthor): Promise<ExportDocument>;
+  start(order: Order, author: TaskAuthor): Promise<ExportDocument>;
   /** Stops it and removes its file. */
   remove(id: string): Promise<void>;
 }
@@ -59,15 +77,17 @@ export interface Exports {
 interface ExportDeps {
   readonly exports: Exports;
   readonly catalog: Pick<Catalog, 'layer'>;
+  readonly massTruncation: Pick<MassTruncation, 'truncateSelection'>;
 }
+type Order = Omit<z.output<typeof exportBody>, 'dryRun'>;
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes({ exports, catalog }: ExportDeps): readonly Route[] {
+export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
     { method: 'GET', path, role, handler: list },
-    { method: 'POST', path, role, handler: start },
+    { method: 'POST', path, role, handler: start, asksOnly: isDryRun },
     { method: 'GET', path: `${path}/{id}`, role, handler: show },
     { method: 'DELETE', path: `${path}/{id}`, role, handler: remove },
     { method: 'GET', path: `${path}/{id}/file`, role, handler: download },
@@ -79,12 +99,31 @@ export function exportRoutes({ exports, catalog }: ExportDeps): readonly Route[]
   }
 
   async function start(exchange: Exchange): Promise<Answer> {
-    const order = readBody(exchange, exportBody);
+    const { dryRun, ...order } = readBody(exchange, exportBody);
     refuseForeignLayer(exchange.caller, order.layer);
     await refuseOthers(exchange, boundLayer(catalog, order.layer).layer);
+    if (dryRun) return jsonAnswer(await count(order));
     const started = await exports.start(order, authorIn(exchange));
     exchange.change = { target: `layer:${order.layer}`, after: { export: started.id, type: order.type } };
     return createdAnswer(exchange, `${path}/${started.id}`, started);
+  }
+
+  /** By the selection that a truncation of the same tiles has. */
+  async function count({ type: _, layer: name, gridSet, format, ...order }: Order) {
+    const bound = boundLayer(catalog, name);
+    const { parameters: values = {}, ...place } = order;
+    const named = {
+      gridSet: gridSet ?? null,
+      format: format ?? null,
+      parameters: new Map(Object.entries(values)),
+    };
+    const { set } = resolveTileSet(bound, named);
+    const names = { gridSets: [set.gridSet], formats: [set.format], parameters: values };
+    const selection = selectionOf({ ...place, ...names }, bound.layer, 'offered');
+    const found = await massTruncation.truncateSelection(set.layer, selection, true);
+    // Without the tiles for dense screens, which are exported under their own name.
+    const own = found.find((one) => one.set.gridSet === set.gridSet);
+    return { tiles: own?.tiles ?? 0, bytes: own?.bytes ?? 0 };
   }
 
   async function show(exchange: Exchange): Promise<Answer> {

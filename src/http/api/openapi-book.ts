@@ -7,13 +7,8 @@ import {
   scheduleBody,
   scheduleListAnswer,
 } from '../wire/schedule-document.ts';
-import {
-  estimateAnswer,
-  taskAnswer,
-  taskBody,
-  taskListAnswer,
-  taskListQuery,
-} from '../wire/task-document.ts';
+import { taskAnswer, taskBody, taskListAnswer } from '../wire/task-document.ts';
+import { stopAnswer, stopBody, taskListQuery } from '../wire/task-filter.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
   callerAnswer,
@@ -24,8 +19,9 @@ import {
   userBody,
   userChangesBody,
 } from './accounts.ts';
+import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
-import { declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
+import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -33,7 +29,8 @@ import {
   zoomCoverageAnswer,
   zoomCoverageQuery,
 } from './coverage.ts';
-import { exportAnswer, exportBody } from './exports.ts';
+import { estimateAnswer } from './estimate.ts';
+import { exportAnswer, exportBody, exportCountAnswer } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
 import { tileAnswer } from './inspect.ts';
 import {
@@ -44,14 +41,15 @@ import {
   layerListAnswer,
 } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
+import { previewAnswer, scheduleQuery } from './schedules.ts';
 import { seriesAnswer } from './series.ts';
-import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
+import { loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
 
-const declaring = { query: dryRunQuery, body: declarationBody, answer: declarationAnswer };
+const declaring = { query: changeQuery, body: declarationBody, answer: declarationAnswer };
 
 /** Of our own interface, by method and path. The console takes its types from here. */
 export const API_DESCRIPTIONS = {
@@ -62,8 +60,13 @@ export const API_DESCRIPTIONS = {
     answer: z.union([taskAnswer, estimateAnswer]),
     status: 201,
   },
+  'POST /api/v1/tasks/stop': {
+    summary: 'Stop the tasks that a filter describes, or with dryRun count them',
+    body: stopBody,
+    answer: stopAnswer,
+  },
   'GET /api/v1/tasks/{id}': { summary: 'Show a task', answer: taskAnswer },
-  'POST /api/v1/tasks/{id}/cancel': { summary: 'Cancel a task', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/cancel': { summary: 'Stop a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/pause': { summary: 'Pause a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/resume': { summary: 'Resume a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/retry': {
@@ -162,9 +165,9 @@ export const API_DESCRIPTIONS = {
     answer: z.object({ exports: z.array(exportAnswer) }),
   },
   'POST /api/v1/exports': {
-    summary: 'Copy cached tiles into a file, in the background',
+    summary: 'Copy cached tiles into a file, in the background, or with dryRun count them',
     body: exportBody,
-    answer: exportAnswer,
+    answer: z.union([exportAnswer, exportCountAnswer]),
     status: 201,
   },
   'GET /api/v1/exports/{id}': { summary: 'Show an export', answer: exportAnswer },
@@ -176,9 +179,10 @@ export const API_DESCRIPTIONS = {
 
   'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
   'POST /api/v1/schedules': {
-    summary: 'Create a schedule',
+    summary: 'Create a schedule, or with dryRun list its next runs',
+    query: scheduleQuery,
     body: scheduleBody,
-    answer: scheduleAnswer,
+    answer: z.union([scheduleAnswer, previewAnswer]),
     status: 201,
   },
   'GET /api/v1/schedules/{id}': { summary: 'Show a schedule', answer: scheduleAnswer },
@@ -224,6 +228,10 @@ export const API_DESCRIPTIONS = {
   },
   'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
   'GET /api/v1/audit': { summary: 'Query the audit log', query: auditQuery, answer: auditAnswer },
+  'POST /api/v1/audit/{id}/restore': {
+    summary: 'Declare a layer again as it was before a change in the audit log',
+    answer: declarationAnswer,
+  },
   'GET /api/v1/about': { summary: 'Show version and start time', answer: aboutAnswer },
   'GET /api/v1/nodes': {
     summary: 'Servers and workers on the same database; those seen in the last hour',

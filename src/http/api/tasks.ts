@@ -4,23 +4,19 @@ import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { authorIn, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import { authorIn, type ChangeNote, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { isDryRun, readBody, readQuery } from '../wire/read-body.ts';
-import {
-  refuseUnknownNames,
-  taskBody,
-  taskDocument,
-  taskDraftOf,
-  taskListQuery,
-} from '../wire/task-document.ts';
+import { refuseUnknownNames, taskBody, taskDocument, taskDraftOf } from '../wire/task-document.ts';
+import { REPEATABLE, taskFilterOf, taskListQuery } from '../wire/task-filter.ts';
+import { estimateOf } from './estimate.ts';
 
 const HIGHEST_LIMIT = 500;
 
 /** `/api/v1/tasks` and what lies below it. */
-export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route[] {
+export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/tasks';
   const one = `${path}/{id}`;
   return [
@@ -34,16 +30,19 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   ];
 
   async function list(exchange: Exchange): Promise<Answer> {
-    const { state, before, limit: wanted, ...asked } = readQuery(exchange, taskListQuery);
+    const {
+      before,
+      after = before,
+      limit: wanted,
+      ...fields
+    } = readQuery(exchange, taskListQuery, REPEATABLE);
     const limit = Math.min(Math.max(wanted, 1), HIGHEST_LIMIT);
-    const found = await tasks.list({
-      ...asked,
-      limit,
-      ...(state && { states: state }),
-      ...(before !== undefined && { beforeId: before }),
-    });
+    const filter = taskFilterOf(fields);
+    const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
+    const [found, counts] = await Promise.all([tasks.list(page), tasks.count(filter)]);
     const next = found.length === limit ? (found.at(-1)?.id ?? null) : null;
-    return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
+    const shown = await Promise.all(found.map(withEvictions));
+    return jsonAnswer({ tasks: shown, counts, nextAfter: next, nextBefore: next });
   }
 
   async function create(exchange: Exchange): Promise<Answer> {
@@ -51,7 +50,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
     const draft = { layer, type, ...taskDraftOf(body) };
     refuseUnknownNames(catalog, draft);
     refuseForeignLayer(exchange.caller, draft.layer);
-    if (dryRun) return jsonAnswer(await tasks.estimate(draft));
+    if (dryRun) return jsonAnswer(await estimateOf({ tasks, quota }, draft));
     const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
     return created(exchange, await tasks.create({ ...draft, ...key }, authorIn(exchange)));
   }
@@ -61,19 +60,18 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   }
 
   function cancel(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'is over already', async (id) => {
-      const selector = { id, states: ['pending', 'running', 'paused'] } as const;
-      const stopped = await tasks.cancel(selector, callerName(exchange));
+    return change(exchange, 'stopped', 'is over already', async (id) => {
+      const stopped = await tasks.cancel({ ids: [id] }, callerName(exchange));
       return stopped.length === 0 ? null : tasks.get(id);
     });
   }
 
   function pause(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'cannot be paused', (id) => tasks.pause(id));
+    return change(exchange, 'paused', 'cannot be paused', (id) => tasks.pause(id));
   }
 
   function resume(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'is not paused', (id) => tasks.resume(id));
+    return change(exchange, 'resumed', 'is not paused', (id) => tasks.resume(id));
   }
 
   async function retry(exchange: Exchange): Promise<Answer> {
@@ -86,7 +84,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
   async function withEvictions(task: Task): Promise<object> {
-    const document = taskDocument(task);
+    const document = taskDocument(task, clock.now());
     if (task.startedAt === null) return document;
     const until = task.endedAt ?? Number.MAX_SAFE_INTEGER;
     const { tiles, bytes } = await quota.evictedBetween(task.startedAt, until);
@@ -95,14 +93,15 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   async function change(
     exchange: Exchange,
+    done: string,
     otherwise: string,
     apply: (id: number) => Promise<Task | null>,
   ): Promise<Answer> {
     const { id } = await ownTask(exchange);
     const changed = await apply(id);
     if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
-    exchange.change = changeOf(changed);
-    return jsonAnswer(taskDocument(changed));
+    exchange.change = changeOf(changed, `${done} task ${id}, a`);
+    return jsonAnswer(taskDocument(changed, clock.now()));
   }
 
   async function taskOf(exchange: Exchange): Promise<Task> {
@@ -118,14 +117,17 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   }
 
   function created(exchange: Exchange, task: Task): Answer {
-    exchange.change = changeOf(task);
-    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task));
+    exchange.change = changeOf(task, 'started a');
+    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task, clock.now()));
   }
 }
 
 /** For the audit log. */
-function changeOf({ id, state, request: { layer, type } }: Task): Exchange['change'] {
-  return { target: `layer:${layer}`, after: { task: id, type, state } };
+function changeOf({ id, state, request }: Task, done: string): ChangeNote {
+  const { layer, type, zoomStart, zoomStop } = request;
+  const zooms = zoomStart === zoomStop ? `zoom ${zoomStart}` : `zoom ${zoomStart}–${zoomStop}`;
+  const summary = `${done} ${type} of ${layer} (${zooms})`;
+  return { target: `layer:${layer}`, after: { task: id, type, state }, summary };
 }
 
 const HEARTBEAT_MS = 15_000;
@@ -135,7 +137,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const RETRY_MS = 2000;
 
 /** `/api/v1/events`: changes of tasks as server-sent events, for at most `maxStreams` callers at once. */
-export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number): Handler {
+export function createEventStream({ tasks, clock, log }: RouteDeps, maxStreams: number): Handler {
   let streams = 0;
 
   return (exchange) => {
@@ -173,7 +175,10 @@ export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number)
     signal.addEventListener('abort', end, { once: true });
     try {
       unsubscribe = await tasks.subscribe(after, ({ id, task }) =>
-        writeOrEnd(response, `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task))}\n\n`),
+        writeOrEnd(
+          response,
+          `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task, clock.now()))}\n\n`,
+        ),
       );
       if (response.closed) unsubscribe();
     } catch (error) {

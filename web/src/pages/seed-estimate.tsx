@@ -8,7 +8,10 @@ import type { TaskRequest } from './seed-plan.ts';
 type Usage = Answer<'/api/v1/usage'>;
 type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
 
-type EstimateAnswer = Omit<Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>, 'metatiles'>;
+type EstimateAnswer = Pick<
+  Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>,
+  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds'
+>;
 /** What is left to do, of what the request names. */
 type Remaining = EstimateAnswer & { readonly all: number };
 
