@@ -93,10 +93,10 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByLabel('To zoom').nth(1).fill('7');
     await page.getByRole('button', { name: 'Add a parameter filter' }).click();
-    await page.getByLabel('Default', { exact: true }).fill('light');
+    await page.getByLabel('Default value', { exact: true }).fill('light');
     await page.getByLabel('Values', { exact: true }).fill('light, dark');
     await page.getByLabel('Values', { exact: true }).blur();
-    const text = page.getByLabel('As in the configuration file, in JSON');
+    const text = page.getByLabel('All settings (JSON)');
     expect(JSON.parse(await text.inputValue())).toMatchObject({
       formats: ['image/webp'],
       gridSets: ['EPSG:900913', { name: 'EPSG:4326', zoomStop: 7 }],

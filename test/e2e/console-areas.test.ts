@@ -67,8 +67,8 @@ describe.skipIf(program === null)('areas in the console', () => {
   it('takes bounds in degrees', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
-    await page.getByLabel('Coordinates of the bounds').selectOption('degrees');
-    for (const [name, value] of Object.entries({ 'Min x': 0, 'Min y': 0, 'Max x': 40, 'Max y': 40 })) {
+    await page.getByLabel('Bounds in').selectOption('degrees');
+    for (const [name, value] of Object.entries({ West: 0, South: 0, East: 40, North: 40 })) {
       await page.getByLabel(name).fill(String(value));
     }
     const text = (await page.locator('pre').textContent()) ?? '';

@@ -18,7 +18,7 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { LayerField } from '../parts/layer-field.tsx';
+import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -249,6 +249,7 @@ function LimitFields(props: {
 /** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
 function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: LayerDraft | null) => void }) {
   const [name, setName] = useState('');
+  const [fault, setFault] = useState<LayerFault>(null);
   const layers = layersOf(props.draft);
   const add = () => {
     props.onChange(name, FIRST);
@@ -268,8 +269,14 @@ function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: Lay
         </div>
       ))}
       <div className="row">
-        <LayerField value={name} except={layers.map(([layer]) => layer)} onChange={setName} />
-        <Button disabled={name === ''} onClick={add}>
+        <LayerField
+          value={name}
+          except={layers.map(([layer]) => layer)}
+          fault={fault}
+          onFault={setFault}
+          onChange={setName}
+        />
+        <Button disabled={name === '' || fault !== null} onClick={add}>
           {WORDS.addLayer}
         </Button>
       </div>

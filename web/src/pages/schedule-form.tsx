@@ -21,7 +21,7 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { ChosenLayer } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -53,8 +53,15 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
     <>
       <PageHead title={schedule ? TEXTS.editTitle(schedule.name) : WORDS.newTitle} />
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
-        {(layer, field) => (
-          <Editor key={query.toString()} layer={layer} field={field} schedule={schedule} typed={draft} />
+        {(layer, field, fault) => (
+          <Editor
+            key={query.toString()}
+            layer={layer}
+            field={field}
+            fault={fault}
+            schedule={schedule}
+            typed={draft}
+          />
         )}
       </ChosenLayer>
     </>
@@ -64,11 +71,12 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
 function Editor(props: {
   layer: LayerInfo;
   field: ReactNode;
+  fault: LayerFault;
   schedule: Schedule | null;
   /** Gets what is typed. */
   typed: RefObject<ScheduleDraft | null>;
 }) {
-  const { layer, field, schedule, typed } = props;
+  const { layer, field, fault, schedule, typed } = props;
   const { query } = useRoute();
   const same = schedule?.layer === layer.name ? schedule : null;
   const [draft, setDraft] = useState(() => draftOf(layer, query, same));
@@ -87,7 +95,8 @@ function Editor(props: {
     schedule === null
       ? (['POST', 'api/v1/schedules'] as const)
       : (['PUT', `api/v1/schedules/${schedule.id}`] as const);
-  const { body, faults: own } = readDraft(draft);
+  const { faults: own, ...read } = readDraft(draft);
+  const body = fault === null ? read.body : null;
   const told = action.problem && draft === sent ? faultsFrom(action.problem.message) : {};
   const faults = { ...told, ...(tried ? own : { ...own, name: undefined }) };
   const submit = () => {

@@ -3,6 +3,7 @@ import {
   type Area,
   boundsIn,
   coordinateTexts,
+  isWhole,
   rectangleOf,
   type Shape,
   shapeIn,
@@ -68,8 +69,8 @@ function wholeNumber(text: string): number | null {
 }
 
 function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> | null {
-  if (area.kind === 'whole') return {};
-  if (area.kind === 'text') return null;
+  if (isWhole(area)) return {};
+  if (area.kind === 'whole' || area.kind === 'text') return null;
   if (area.kind === 'shape') return { area: area.shape, areaCrs: area.crs };
   const bounds = boundsIn(area);
   if (!bounds || !area.degrees) return bounds && { bounds };

@@ -19,7 +19,7 @@ import {
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { ChosenLayer } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { AreaMap } from './seed-area.tsx';
@@ -56,19 +56,22 @@ export default function Seed() {
     <>
       <PageHead title={TEXTS.nav.seed} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name))}>
-        {(layer, field) => <Form key={query.toString()} layer={layer} field={field} query={query} />}
+        {(layer, field, fault) => (
+          <Form key={query.toString()} layer={layer} field={field} fault={fault} query={query} />
+        )}
       </ChosenLayer>
     </>
   );
 }
 
-function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParams }) {
+function Form(props: { layer: LayerInfo; field: ReactNode; fault: LayerFault; query: URLSearchParams }) {
   const [plan, setPlan] = useState(() => planFrom(props.layer, props.query, 'seed'));
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
   const fields = tied(plan, change);
-  const { request, faults } = readPlan(plan);
+  const { faults, ...read } = readPlan(plan);
+  const request = props.fault === null ? read.request : null;
   const calls = request ? callsFor(request, plan) : [];
   return (
     <div className="grid">

@@ -6,7 +6,7 @@ import { useResource } from '../api/use-resource.ts';
 import { hasFailed } from '../has-failed.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
-import { LayerField } from '../parts/layer-field.tsx';
+import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { NoTasks, TaskLine } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { changeQuery, useRoute } from '../route.ts';
@@ -32,6 +32,7 @@ function TaskList() {
   const { query } = useRoute();
   const filter = useMemo(() => filterOf(query), [query]);
   const address = useMemo(() => `api/v1/tasks?${search(filter)}`, [filter]);
+  const [fault, setFault] = useState<LayerFault>(null);
   const [older, setOlder] = useState<readonly Task[]>([]);
   const resource = useResource<TaskPageAnswer>(address);
   const changes = useTaskChanges();
@@ -53,10 +54,10 @@ function TaskList() {
       <PageHead
         title={TEXTS.nav.tasks}
         under={<span className={`badge ${feed === 'live' ? 'done' : 'paused'}`}>{WORDS.feeds[feed]}</span>}
-        actions={<StopButtons layer={filter.layer} />}
+        actions={<StopButtons layer={filter.layer} disabled={fault !== null} />}
       />
       <div className="stack">
-        <Filters filter={filter} />
+        <Filters filter={filter} fault={fault} onFault={setFault} />
         <Loaded resource={resource} empty={() => tasks.length === 0 && <NoTasks text={WORDS.empty} />}>
           {() => (
             <VirtualList
@@ -117,7 +118,8 @@ function fits(task: Task, { state, type, layer, days }: Filter): boolean {
   );
 }
 
-function Filters({ filter }: { filter: Filter }) {
+function Filters(props: { filter: Filter; fault: LayerFault; onFault: (fault: LayerFault) => void }) {
+  const { filter, fault, onFault } = props;
   const { invalidate: _, ...types } = WORDS.types;
   const fields = tied(filter, changeQuery);
   return (
@@ -129,7 +131,7 @@ function Filters({ filter }: { filter: Filter }) {
       />
       <Choice label={WORDS.type} options={{ '': WORDS.any, ...types }} {...fields.choice('type')} />
       <Choice label={WORDS.created} options={WORDS.sinces} {...fields.choice('days')} />
-      <LayerField {...fields.choice('layer')} />
+      <LayerField fault={fault} onFault={onFault} {...fields.choice('layer')} />
     </div>
   );
 }
@@ -141,7 +143,7 @@ const KINDS = [
 ] as const;
 
 /** Of one layer, or of all that the caller may work on. */
-function StopButtons({ layer }: { layer: string }) {
+function StopButtons({ layer, disabled }: { layer: string; disabled: boolean }) {
   const caller = useCaller();
   const action = useAction();
   if (!may(caller, 'operator')) return null;
@@ -151,6 +153,7 @@ function StopButtons({ layer }: { layer: string }) {
         <ConfirmButton
           key={kind}
           action={action}
+          disabled={disabled}
           title={WORDS.stopQuestion(text, layer === '' ? '' : ` of ${layer}`)}
           verb={text}
           text={WORDS.stopText}

@@ -84,18 +84,19 @@ export function ConfirmButton(
     Safeguards & {
       action: Action;
       label?: string;
+      disabled?: boolean;
       text: string | (() => Promise<string>);
       onConfirm: () => Promise<unknown>;
       children: ReactNode;
     },
 ) {
-  const { action, label, text, onConfirm, children, ...question } = props;
+  const { action, label, disabled = false, text, onConfirm, children, ...question } = props;
   const [asked, setAsked] = useState<string | null>(null);
   const ask = () =>
     typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
   return (
     <>
-      <Button kind="danger" disabled={action.busy} aria-label={label} onClick={ask}>
+      <Button kind="danger" disabled={disabled || action.busy} aria-label={label} onClick={ask}>
         {children}
       </Button>
       {asked !== null && (
