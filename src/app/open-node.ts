@@ -203,7 +203,7 @@ export async function openNode(
     announce,
     gridSetDocuments: () => gridSetDocuments,
     async removed(layer, by) {
-      await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
+      await tasks.cancel({ layers: [layer] }, by);
       for (const { id } of await schedules.list(layer)) await schedules.remove(id);
       const { layerQuotas } = await quota.settings.read();
       const others = layerQuotas.filter((quota) => quota.layer !== layer);

@@ -5,6 +5,7 @@ import { createTables } from './migrations/0001-create-tables.ts';
 import { createPacks } from './migrations/0002-create-packs.ts';
 import { shareNews } from './migrations/0003-share-news.ts';
 import { shareExports } from './migrations/0004-share-exports.ts';
+import { addTaskOutcomes } from './migrations/0005-task-outcomes.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -16,6 +17,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0002-create-packs': createPacks(dialect),
     '0003-share-news': shareNews(dialect),
     '0004-share-exports': shareExports(dialect),
+    '0005-task-outcomes': addTaskOutcomes(),
   };
 }
 

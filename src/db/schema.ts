@@ -21,6 +21,8 @@ export interface Schema {
     /** `changeNumber` of the latest change of the row. */
     event_id: number;
     state: string;
+    /** How it ended; null while it has not. */
+    outcome: string | null;
     reason: string | null;
     layer: string;
     type: string;

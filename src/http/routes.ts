@@ -11,6 +11,7 @@ import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
 import { auditRoutes, sessionRoutes } from './api/session.ts';
 import { statusRoutes } from './api/status.ts';
+import { stopTaskRoutes } from './api/stop-tasks.ts';
 import { createEventStream, taskRoutes } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import type { HttpLimits } from './limits.ts';
@@ -43,6 +44,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 /** Ours and GeoWebCache's. */
 const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   seedRoutes,
+  stopTaskRoutes,
   taskRoutes,
   scheduleRoutes,
   massTruncateRoutes,

@@ -212,11 +212,11 @@ describe('stopping', () => {
     const first = await service.create({ layer: 'roads' }, 'me');
     await until(() => road.source.requests.length === 1);
     const second = await service.create({ layer: 'roads' }, 'me');
-    expect(await service.cancel({ layer: 'other', states: ['running', 'pending'] }, 'me')).toEqual([]);
-    expect(await service.cancel({ layer: 'roads', states: ['pending'] }, 'me')).toMatchObject([
+    expect(await service.cancel({ layers: ['other'], states: ['running', 'pending'] }, 'me')).toEqual([]);
+    expect(await service.cancel({ layers: ['roads'], states: ['pending'] }, 'me')).toMatchObject([
       { id: second.id },
     ]);
-    expect(await service.cancel({ id: second.id, states: ['pending', 'running'] }, 'me')).toEqual([]);
+    expect(await service.cancel({ ids: [second.id], states: ['pending', 'running'] }, 'me')).toEqual([]);
     expect((await service.active('roads')).map((task) => task.id)).toEqual([first.id]);
     await service.cancel({ states: ['running'] }, 'me');
   });

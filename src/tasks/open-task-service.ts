@@ -12,8 +12,8 @@ import type { TilesChange } from './lease-run.ts';
 import { estimateTask, planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
-import { createTaskStore, type TaskStore, UNFINISHED } from './store/task-store.ts';
-import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState } from './task.ts';
+import { createTaskStore, type TaskStore } from './store/task-store.ts';
+import { EVERY_FORMAT, type Task, UNFINISHED } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
@@ -107,21 +107,23 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     },
     createAll: async (drafts, createdBy) => record(drafts.map((draft) => newTask(draft, createdBy))),
     async refuseUnlessRoomFor(count) {
-      const counts = await store.countByState();
-      const unfinished = UNFINISHED.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
+      const counts = await store.count({ states: UNFINISHED });
+      const unfinished = UNFINISHED.reduce((sum, state) => sum + counts.state[state], 0);
       if (unfinished + count > settings.maxUnfinished) throw tooMany();
     },
     async estimate(draft) {
       const planned = plan(draft);
       const { layer, type } = planned.request;
-      const earlier = await store.list({ layer, type, states: ['done'], limit: EARLIER_TASKS });
+      const earlier = await store.list({ layers: [layer], type, states: ['done'], limit: EARLIER_TASKS });
       return estimateTask(planned, earlier);
     },
     get: async (id) => paced(await store.get(id)),
+    count: (filter) => store.count(filter),
+    layersOf: (filter) => store.layersOf(filter),
     list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
     active: async (layer) => (await store.active(layer)).map((task) => watch.withPace(task)),
-    async cancel(selector, by) {
-      const stopped = await store.cancel(selector, `stopped by ${by}`, clock.now());
+    async cancel(filter, by) {
+      const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       for (const task of stopped) workforce.cancel(task.id);
       return stopped;
     },
@@ -136,9 +138,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return retry && onlyOne(await record([{ ...retry, createdBy, idempotencyKey: null }]));
     },
     async figures() {
-      const counts = await store.countByState();
-      const states = Object.fromEntries(TASK_STATES.map((state) => [state, counts.get(state) ?? 0]));
-      return { states: states as Record<TaskState, number>, tilesPerSecond: watch.tilesPerSecond() };
+      const { state: states } = await store.count({});
+      return { states, tilesPerSecond: watch.tilesPerSecond() };
     },
     subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
     async close() {

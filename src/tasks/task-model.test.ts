@@ -137,7 +137,11 @@ const restart = () =>
 
 const kill = (states: readonly ('pending' | 'running' | 'paused')[], layer: string | null) =>
   command(`kill(${states.join('+')}, ${layer ?? 'all'})`, async (model, real) => {
-    const stopped = await real.tasks.cancel({ states, ...(layer && { layer }) }, 'stopped', real.now);
+    const stopped = await real.tasks.cancel(
+      { states, ...(layer && { layers: [layer] }) },
+      'stopped',
+      real.now,
+    );
     for (const { id } of stopped) expect((await real.tasks.get(id))?.state).toBe('aborted');
     for (const [id, expected] of model.tasks) {
       if (layer && expected.layer !== layer) continue;

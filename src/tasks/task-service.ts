@@ -1,15 +1,29 @@
-import type { Task, TaskState, TaskType } from './task.ts';
+import type { Task, TaskOutcome, TaskState, TaskType } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 
+/** Which tasks; each field narrows, and an empty list fits none. */
 export interface TaskFilter {
+  readonly ids?: readonly number[];
   readonly states?: readonly TaskState[];
-  readonly layer?: string;
+  readonly outcomes?: readonly TaskOutcome[];
+  readonly layers?: readonly string[];
   readonly type?: TaskType;
   /** Created at or after, milliseconds since 1970. */
   readonly since?: number;
-  /** Newest first; ids below this one. */
-  readonly beforeId?: number;
+  /** Created before, milliseconds since 1970. */
+  readonly until?: number;
+}
+
+/** A page of them, newest first. */
+export interface TaskListing extends TaskFilter {
+  /** The last task of the page before. */
+  readonly afterId?: number;
   readonly limit: number;
+}
+
+export interface TaskCounts {
+  readonly state: Readonly<Record<TaskState, number>>;
+  readonly outcome: Readonly<Record<TaskOutcome, number>>;
 }
 
 export interface TaskEstimate {
@@ -19,12 +33,6 @@ export interface TaskEstimate {
   /** Null when nothing is known yet to estimate from. */
   readonly bytes: bigint | null;
   readonly seconds: number | null;
-}
-
-export interface CancelSelector {
-  readonly layer?: string;
-  readonly id?: number;
-  readonly states: readonly ('pending' | 'running' | 'paused')[];
 }
 
 interface TaskFigures {
@@ -52,11 +60,14 @@ export interface TaskService {
   refuseUnlessRoomFor(count: number): Promise<void>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
-  list(filter: TaskFilter): Promise<readonly Task[]>;
+  list(filter: TaskListing): Promise<readonly Task[]>;
+  count(filter: TaskFilter): Promise<TaskCounts>;
+  /** The layers that the tasks are of. */
+  layersOf(filter: TaskFilter): Promise<readonly string[]>;
   /** Pending and running tasks in id order, of one layer or of all. */
   active(layer: string | null): Promise<readonly Task[]>;
-  /** The tasks that were stopped, as they were before. */
-  cancel(selector: CancelSelector, by: string): Promise<readonly Task[]>;
+  /** Stops those that have not ended; returns them as they were before. */
+  cancel(filter: TaskFilter, by: string): Promise<readonly Task[]>;
   pause(id: number): Promise<Task | null>;
   resume(id: number): Promise<Task | null>;
   /** A new task over what failed in a finished one. */

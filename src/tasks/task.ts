@@ -16,6 +16,14 @@ export type TaskType = (typeof TASK_TYPES)[number];
  */
 export const TASK_STATES = ['pending', 'running', 'paused', 'done', 'aborted'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
+export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
+
+/**
+ * How a task ended. `partial`: every tile was tried and some failed. `failed`: it was given up early, or no tile could be
+ * made. `stopped`: by a user or a schedule.
+ */
+export const TASK_OUTCOMES = ['ok', 'partial', 'failed', 'stopped'] as const;
+export type TaskOutcome = (typeof TASK_OUTCOMES)[number];
 
 /** As the format of a truncate: every tile set of the grid set that is cached, whatever its format and parameters. */
 export const EVERY_FORMAT = '*';
@@ -75,6 +83,8 @@ export interface Task {
   readonly eventId: number;
   readonly request: TaskRequest;
   readonly state: TaskState;
+  /** Null until it has ended. */
+  readonly outcome: TaskOutcome | null;
   /** Why it ended early or waits, in words; null while all is well. */
   readonly reason: string | null;
   readonly tilesProcessed: bigint;

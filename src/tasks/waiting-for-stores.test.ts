@@ -25,7 +25,7 @@ it('a task that waits for room on the disk says which disk, and how little is fr
   const task = await service.get(id);
   expect(task).toMatchObject({ state: 'running', tilesProcessed: 0n, waitingFor: { reason: 'store-full' } });
   expect(task?.reason).toBe('The disk of /tiles is full: 0.5 % free, and minFreePercent keeps 2 % free.');
-  await service.cancel({ id, states: ['running'] }, 'me');
+  await service.cancel({ ids: [id], states: ['running'] }, 'me');
 });
 
 it.each(['seed', 'truncate'])(

@@ -127,12 +127,48 @@ export function describeTaskStore(open: () => Promise<Database>): void {
         (await tasks.list({ limit: 10, ...filter })).map((task) => task.id);
       const [a, b, c, d] = made;
       expect(await ids({})).toEqual([d, c, b, a]);
-      expect(await ids({ layer: 'rivers' })).toEqual([d, b]);
+      expect(await ids({ layers: ['rivers'] })).toEqual([d, b]);
       expect(await ids({ type: 'reseed' })).toEqual([c, a]);
       expect(await ids({ since: now })).toEqual([d]);
-      expect(await ids({ beforeId: c as number, limit: 1 })).toEqual([b]);
+      expect(await ids({ afterId: c as number, limit: 1 })).toEqual([b]);
       expect(await ids({ states: ['done'] })).toEqual([]);
+      expect(await ids({ since: now - 2000, until: now })).toEqual([c, b]);
+      expect(await ids({ layers: [] })).toEqual([]);
       expect((await tasks.active('rivers')).map((task) => task.id)).toEqual([b, d]);
+    });
+
+    it('a task that ends has an outcome, and tasks are counted and listed by it', async () => {
+      const [ok, partial, failed, stopped] = [
+        await create(newTask(1)),
+        await create(newTask(2, { threadCount: 1, tileFailureRetryCount: 0, layer: 'rivers' })),
+        await create(newTask(1, { tileFailureRetryCount: 0 })),
+        await create(newTask(1)),
+      ].map(({ id }) => id);
+      await tasks.cancel({ ids: [stopped, partial] as number[], layers: ['roads'] }, 'stopped by me', now);
+      const seen = new Set<number>();
+      for (let lease = await take(); lease; lease = (await leases.take(WIDE)) as Lease) {
+        const done = finished(lease);
+        const first = { z: 9, rect: { minX: 0, minY: 0, maxX: 0, maxY: 0 }, tiles: 1n, reason: 'HTTP 500' };
+        const counts = { ...done.counts, processed: done.counts.processed - 1n, made: done.counts.made - 1 };
+        const fails = lease.taskId === failed || (lease.taskId === partial && !seen.has(partial));
+        seen.add(lease.taskId);
+        await leases.report(fails ? { ...done, counts, failures: [first] } : done);
+      }
+      const { id: waiting } = await create(newTask(1, { layer: 'rivers' }));
+      const outcomes = new Map((await tasks.list({ limit: 10 })).map(({ id, outcome }) => [id, outcome]));
+      expect([ok, partial, failed, stopped, waiting].map((id) => outcomes.get(id as number))).toEqual([
+        'ok',
+        'partial',
+        'failed',
+        'stopped',
+        null,
+      ]);
+      const bad = await tasks.list({ outcomes: ['partial', 'failed'], limit: 10 });
+      expect(bad.map(({ id }) => id)).toEqual([failed, partial]);
+      expect((await tasks.count({})).outcome).toEqual({ ok: 1, partial: 1, failed: 1, stopped: 1 });
+      expect((await tasks.count({ layers: ['rivers'] })).outcome).toMatchObject({ ok: 0, partial: 1 });
+      expect((await tasks.count({ outcomes: ['failed'] })).state).toMatchObject({ done: 0, aborted: 1 });
+      expect(await tasks.layersOf({ outcomes: ['partial'] })).toEqual(['rivers']);
     });
 
     it('with the same key are one', async () => {
@@ -407,7 +443,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       await runToEnd(id);
       expect(await tasks.pause(id)).toBeNull();
       expect(await tasks.resume(id)).toBeNull();
-      expect(await tasks.cancel({ id, states: ['pending', 'running'] }, 'x', now)).toEqual([]);
+      expect(await tasks.cancel({ ids: [id], states: ['pending', 'running'] }, 'x', now)).toEqual([]);
     });
   });
 

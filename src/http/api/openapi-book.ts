@@ -7,13 +7,8 @@ import {
   scheduleBody,
   scheduleListAnswer,
 } from '../wire/schedule-document.ts';
-import {
-  estimateAnswer,
-  taskAnswer,
-  taskBody,
-  taskListAnswer,
-  taskListQuery,
-} from '../wire/task-document.ts';
+import { estimateAnswer, taskAnswer, taskBody, taskListAnswer } from '../wire/task-document.ts';
+import { stopAnswer, stopBody, taskListQuery } from '../wire/task-filter.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
   callerAnswer,
@@ -62,8 +57,13 @@ export const API_DESCRIPTIONS = {
     answer: z.union([taskAnswer, estimateAnswer]),
     status: 201,
   },
+  'POST /api/v1/tasks/stop': {
+    summary: 'Stop the tasks that a filter describes, or with dryRun count them',
+    body: stopBody,
+    answer: stopAnswer,
+  },
   'GET /api/v1/tasks/{id}': { summary: 'Show a task', answer: taskAnswer },
-  'POST /api/v1/tasks/{id}/cancel': { summary: 'Cancel a task', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/cancel': { summary: 'Stop a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/pause': { summary: 'Pause a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/resume': { summary: 'Resume a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/retry': {

@@ -20,7 +20,9 @@ interface TaskApp extends TestApp {
 function createTaskApp(access?: Access): TaskApp {
   const catalog = catalogOf([layerNamed('world'), layerNamed('roads')]);
   const tasks = createPlannedTasks((name) => catalog.layer(name));
-  return { ...createTestApp({ deps: { catalog, tasks }, ...(access ? { access } : {}) }), tasks };
+  const evicted = { tiles: 0, bytes: 0 };
+  const quota = { evicted, evictedBetween: async () => evicted } as unknown as HttpServerDeps['quota'];
+  return { ...createTestApp({ deps: { catalog, tasks, quota }, ...(access ? { access } : {}) }), tasks };
 }
 
 function post(app: TaskApp, path: string, value?: unknown) {
@@ -209,8 +211,8 @@ describe('creating a task', () => {
 
 describe('looking at tasks', () => {
   async function idsOf(app: TaskApp, query: string): Promise<unknown> {
-    const { tasks, nextBefore } = JSON.parse((await app.request('GET', `/api/v1/tasks${query}`)).text);
-    return [tasks.map(({ id }: { id: number }) => id), nextBefore];
+    const { tasks, nextAfter } = JSON.parse((await app.request('GET', `/api/v1/tasks${query}`)).text);
+    return [tasks.map(({ id }: { id: number }) => id), nextAfter];
   }
 
   it('filters and pages them, newest first', async () => {
@@ -220,13 +222,37 @@ describe('looking at tasks', () => {
     app.tasks.set(3, { state: 'running' });
     expect(await idsOf(app, '')).toEqual([[4, 3, 2, 1], null]);
     expect(await idsOf(app, '?limit=3')).toEqual([[4, 3, 2], 2]);
-    expect(await idsOf(app, '?limit=3&before=2')).toEqual([[1], null]);
+    expect(await idsOf(app, '?limit=3&after=2')).toEqual([[1], null]);
     expect(await idsOf(app, '?state=done,running')).toEqual([[3, 2], null]);
+    expect(await idsOf(app, '?state=done&state=running')).toEqual([[3, 2], null]);
+    expect(await idsOf(app, '?until=2026-01-01')).toEqual([[], null]);
     expect(await idsOf(app, '?layer=roads&type=seed')).toEqual([[4, 2], null]);
     expect(await idsOf(app, '?since=2027-01-01')).toEqual([[], null]);
   });
 
-  it.each(['?state=lost', '?limit=x', '?since=yesterday', '?type=grow'])(
+  it('counts all tasks of the filter by state and outcome, however small the page', async () => {
+    const app = createTaskApp();
+    for (const layer of ['world', 'roads', 'world', 'world']) await app.tasks.create({ layer }, 'rosa');
+    app.tasks.set(1, { state: 'aborted', outcome: 'partial' });
+    app.tasks.set(3, { state: 'done', outcome: 'ok' });
+    const answer = await app.request('GET', '/api/v1/tasks?layer=world&limit=1');
+    expect(JSON.parse(answer.text).counts).toEqual({
+      state: { pending: 1, running: 0, paused: 0, done: 1, aborted: 1 },
+      outcome: { ok: 1, partial: 1, failed: 0, stopped: 0 },
+    });
+    expect(await idsOf(app, '?outcome=partial&outcome=failed')).toEqual([[1], null]);
+  });
+
+  it('shows how a task ended and how long it took', async () => {
+    const app = createTaskApp();
+    await app.tasks.create({ layer: 'world' }, 'rosa');
+    const look = async () => JSON.parse((await app.request('GET', '/api/v1/tasks/1')).text);
+    expect(await look()).toMatchObject({ outcome: null, durationMs: null });
+    app.tasks.set(1, { state: 'done', outcome: 'ok', startedAt: 1000, endedAt: 3500 });
+    expect(await look()).toMatchObject({ outcome: 'ok', durationMs: 2500 });
+  });
+
+  it.each(['?state=lost', '?limit=x', '?since=yesterday', '?type=grow', '?outcome=bad', '?stat=done'])(
     'refuses the filter %s',
     async (query) => {
       expect((await createTaskApp().request('GET', `/api/v1/tasks${query}`)).status).toBe(400);
@@ -235,6 +261,67 @@ describe('looking at tasks', () => {
 
   it.each(['/api/v1/tasks/1', '/api/v1/tasks/x', '/api/v1/tasks/-1'])('finds nothing at %s', async (path) => {
     expect((await createTaskApp().request('GET', path)).status).toBe(404);
+  });
+});
+
+describe('stopping tasks by a filter', () => {
+  async function threeTasks(access?: Access): Promise<TaskApp> {
+    const app = createTaskApp(access);
+    await app.tasks.create({ layer: 'world' }, 'rosa');
+    await app.tasks.create({ layer: 'roads' }, 'rosa');
+    await app.tasks.create({ layer: 'world', type: 'truncate' }, 'rosa');
+    app.tasks.set(1, { state: 'running' });
+    return app;
+  }
+
+  const states = async (app: TaskApp) => (await app.tasks.list({ limit: 10 })).map(({ state }) => state);
+
+  it('stops only the tasks that the filter describes, after a dry run that counts the same', async () => {
+    const app = await threeTasks();
+    const body = { layer: 'world', type: 'truncate', state: ['pending', 'running'] };
+    const counted = await post(app, '/api/v1/tasks/stop', { ...body, dryRun: true });
+    expect(JSON.parse(counted.text).count).toEqual({ running: 0, pending: 1, paused: 0 });
+    expect(await states(app)).toEqual(['pending', 'pending', 'running']);
+    const stopped = await post(app, '/api/v1/tasks/stop', body);
+    expect(JSON.parse(stopped.text)).toEqual({ count: { running: 0, pending: 1, paused: 0 }, tasks: [3] });
+    expect(await states(app)).toEqual(['aborted', 'pending', 'running']);
+  });
+
+  it('stops everything only when that is said', async () => {
+    const app = await threeTasks();
+    const stopped = await post(app, '/api/v1/tasks/stop', { all: true });
+    expect(JSON.parse(stopped.text).count).toEqual({ running: 1, pending: 2, paused: 0 });
+  });
+
+  it.each([
+    [{}, 400, 'or "all": true for every task'],
+    [{ dryRun: true }, 400, 'or "all": true for every task'],
+    [{ all: false }, 400, 'all must be true'],
+    [{ all: true, layer: 'world' }, 400, 'all cannot be given with layer'],
+    [{ states: ['running'] }, 400, 'states'],
+    [{ state: [] }, 400, 'state'],
+    [{ state: null }, 400, 'state'],
+    [{ layer: 'flakey' }, 404, 'flakey'],
+    [{ layer: '' }, 400, 'layer'],
+  ])('a body of %j stops nothing and answers %i', async (body, status, message) => {
+    const app = await threeTasks();
+    const answer = await post(app, '/api/v1/tasks/stop', body);
+    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(message)]);
+    expect(await states(app)).toEqual(['pending', 'pending', 'running']);
+  });
+
+  it('stops tasks of a scoped operator only on layers that the operator may work on', async () => {
+    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'password' } as Caller;
+    const app = await threeTasks({
+      loopbackOnly: false,
+      authenticate: async () => caller,
+      stillHolds: async () => true,
+    });
+    expect((await post(app, '/api/v1/tasks/stop', { layer: 'world' })).status).toBe(403);
+    const counted = await post(app, '/api/v1/tasks/stop', { all: true, dryRun: true });
+    expect(JSON.parse(counted.text).count).toEqual({ running: 0, pending: 1, paused: 0 });
+    expect(JSON.parse((await post(app, '/api/v1/tasks/stop', { all: true })).text).tasks).toEqual([2]);
+    expect(await states(app)).toEqual(['pending', 'aborted', 'running']);
   });
 });
 

@@ -8,18 +8,13 @@ import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { isDryRun, readBody, readQuery } from '../wire/read-body.ts';
-import {
-  refuseUnknownNames,
-  taskBody,
-  taskDocument,
-  taskDraftOf,
-  taskListQuery,
-} from '../wire/task-document.ts';
+import { refuseUnknownNames, taskBody, taskDocument, taskDraftOf } from '../wire/task-document.ts';
+import { REPEATABLE, taskFilterOf, taskListQuery } from '../wire/task-filter.ts';
 
 const HIGHEST_LIMIT = 500;
 
 /** `/api/v1/tasks` and what lies below it. */
-export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route[] {
+export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/tasks';
   const one = `${path}/{id}`;
   return [
@@ -33,16 +28,19 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   ];
 
   async function list(exchange: Exchange): Promise<Answer> {
-    const { state, before, limit: wanted, ...asked } = readQuery(exchange, taskListQuery);
+    const {
+      before,
+      after = before,
+      limit: wanted,
+      ...fields
+    } = readQuery(exchange, taskListQuery, REPEATABLE);
     const limit = Math.min(Math.max(wanted, 1), HIGHEST_LIMIT);
-    const found = await tasks.list({
-      ...asked,
-      limit,
-      ...(state && { states: state }),
-      ...(before !== undefined && { beforeId: before }),
-    });
+    const filter = taskFilterOf(fields);
+    const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
+    const [found, counts] = await Promise.all([tasks.list(page), tasks.count(filter)]);
     const next = found.length === limit ? (found.at(-1)?.id ?? null) : null;
-    return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
+    const shown = await Promise.all(found.map(withEvictions));
+    return jsonAnswer({ tasks: shown, counts, nextAfter: next, nextBefore: next });
   }
 
   async function create(exchange: Exchange): Promise<Answer> {
@@ -60,8 +58,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   function cancel(exchange: Exchange): Promise<Answer> {
     return change(exchange, 'is over already', async (id) => {
-      const selector = { id, states: ['pending', 'running', 'paused'] } as const;
-      const stopped = await tasks.cancel(selector, callerName(exchange));
+      const stopped = await tasks.cancel({ ids: [id] }, callerName(exchange));
       return stopped.length === 0 ? null : tasks.get(id);
     });
   }
@@ -84,7 +81,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
   async function withEvictions(task: Task): Promise<object> {
-    const document = taskDocument(task);
+    const document = taskDocument(task, clock.now());
     if (task.startedAt === null) return document;
     const until = task.endedAt ?? Number.MAX_SAFE_INTEGER;
     const { tiles, bytes } = await quota.evictedBetween(task.startedAt, until);
@@ -100,7 +97,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
     const changed = await apply(id);
     if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
     exchange.change = changeOf(changed);
-    return jsonAnswer(taskDocument(changed));
+    return jsonAnswer(taskDocument(changed, clock.now()));
   }
 
   async function taskOf(exchange: Exchange): Promise<Task> {
@@ -117,7 +114,7 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
 
   function created(exchange: Exchange, task: Task): Answer {
     exchange.change = changeOf(task);
-    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task));
+    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task, clock.now()));
   }
 }
 
@@ -133,7 +130,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const RETRY_MS = 2000;
 
 /** `/api/v1/events`: changes of tasks as server-sent events, for at most `maxStreams` callers at once. */
-export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number): Handler {
+export function createEventStream({ tasks, clock, log }: RouteDeps, maxStreams: number): Handler {
   let streams = 0;
 
   return (exchange) => {
@@ -171,7 +168,10 @@ export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number)
     signal.addEventListener('abort', end, { once: true });
     try {
       unsubscribe = await tasks.subscribe(after, ({ id, task }) =>
-        writeOrEnd(response, `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task))}\n\n`),
+        writeOrEnd(
+          response,
+          `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task, clock.now()))}\n\n`,
+        ),
       );
       if (response.closed) unsubscribe();
     } catch (error) {

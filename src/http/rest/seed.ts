@@ -1,14 +1,13 @@
-import { mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import type { Task, TaskState } from '../../tasks/task.ts';
+import { type Task, type TaskState, UNFINISHED } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { CancelSelector } from '../../tasks/task-service.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
+import { ownUnfinished } from '../api/stop-tasks.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -60,14 +59,8 @@ export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
   /** `kill_all` for every layer the caller may work on. */
   async function stopOfAll(exchange: Exchange): Promise<Answer> {
     const states = killAllStates(readForm(exchange));
-    const { caller } = exchange;
-    if (!caller) return stoppedPage(exchange, []);
-    if (mayWorkOnAll(caller)) return stoppedPage(exchange, await tasks.cancel({ states }, caller.name));
-    const stopped: Task[] = [];
-    for (const layer of await layersWith(tasks, states)) {
-      if (mayWorkOn(caller, layer)) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
-    }
-    return stoppedPage(exchange, stopped);
+    const own = await ownUnfinished(tasks, exchange.caller, { states });
+    return stoppedPage(exchange, await tasks.cancel(own, callerName(exchange)));
   }
 
   /** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, be it empty. */
@@ -82,10 +75,9 @@ export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
       const task = await start(layer, readSeedForm(form, layer.name), exchange);
       return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
     }
-    const selector = form.has('kill_thread')
-      ? { layer: layer.name, id: threadId(form), states: ALL }
-      : { layer: layer.name, states: killAllStates(form) };
-    return stoppedPage(exchange, await tasks.cancel(selector, callerName(exchange)));
+    const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
+    const filter = { ...chosen, layers: [layer.name] };
+    return stoppedPage(exchange, await tasks.cancel(filter, callerName(exchange)));
   }
 }
 
@@ -113,29 +105,15 @@ function writeRow(task: Task): string {
   return `[${task.tilesProcessed},${task.tilesTotal},${seconds},${task.id},${STATUS_CODES[task.state]}]`;
 }
 
-type States = CancelSelector['states'];
+type States = readonly TaskState[];
 
-const ALL: States = ['pending', 'paused', 'running'];
 /** `1` is what old clients send. A paused task waits, as a pending one does. */
 const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
   ['running', ['running']],
   ['1', ['running']],
   ['pending', ['pending', 'paused']],
-  ['all', ALL],
+  ['all', UNFINISHED],
 ]);
-
-const PAGE = 1000;
-
-async function layersWith(tasks: RouteDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
-  const layers = new Set<string>();
-  for (let beforeId = Number.MAX_SAFE_INTEGER; ; ) {
-    const found = await tasks.list({ states, beforeId, limit: PAGE });
-    for (const { request } of found) layers.add(request.layer);
-    const last = found.at(-1);
-    if (!last || found.length < PAGE) return layers;
-    beforeId = last.id;
-  }
-}
 
 /** Some scripts of GeoWebCache send the form as `text/xml`. */
 function readForm(exchange: Exchange): URLSearchParams {

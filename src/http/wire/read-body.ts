@@ -20,12 +20,18 @@ export function readBody<Schema extends z.ZodType>(exchange: Exchange, schema: S
   return checkBody(readJson(exchange), schema);
 }
 
-/** What of the query the schema knows. Throws `request-invalid`. */
-export function readQuery<Schema extends z.ZodObject>({ query }: Exchange, schema: Schema): z.output<Schema> {
+/** The query as the schema has it; repeated values of a `repeatable` field are joined by commas. Throws `request-invalid`. */
+export function readQuery<Schema extends z.ZodObject>(
+  { query }: Exchange,
+  schema: Schema,
+  repeatable: readonly string[] = [],
+): z.output<Schema> {
   const given = new URLSearchParams(query);
-  const twice = Object.keys(schema.shape).find((name) => given.getAll(name).length > 1);
+  const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
+  const twice = names.find((name) => given.getAll(name).length > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  return checkBody(Object.fromEntries(given), schema, 'The query');
+  const values = [...new Set(given.keys())].map((name) => [name, given.getAll(name).join(',')]);
+  return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 
 export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {

@@ -3,12 +3,11 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { TASK_STATES, TASK_TYPES, type Task, type TaskWait } from '../../tasks/task.ts';
+import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type Task, type TaskWait } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 import {
   AREA_FIELDS,
-  anyTime,
   areaOf,
   areaShown,
   bounds,
@@ -18,7 +17,6 @@ import {
   name,
   parameters,
   time,
-  wholeNumber,
 } from './values.ts';
 
 const usual = 'the default when absent or -1';
@@ -51,6 +49,10 @@ export const taskAnswer = z.object({
   layer: z.string(),
   type: z.enum(TASK_TYPES),
   state: z.enum(TASK_STATES),
+  outcome: z
+    .enum(TASK_OUTCOMES)
+    .nullable()
+    .describe('How it ended: partial when some tiles failed, failed when it was given up; null until it has'),
   tilesProcessed: count,
   tilesTotal: count,
   secondsRemaining: z.number().describe('-1 while it is unknown'),
@@ -94,25 +96,19 @@ export const taskAnswer = z.object({
   createdAt: time,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
+  durationMs: z.number().nullable().describe('Since it started, until it ended; null before that'),
 });
 
 export const taskListAnswer = z.object({
   tasks: z.array(taskAnswer),
-  nextBefore: z.number().int().nullable().describe('Give it as `before` for the next page; null: no more'),
-});
-
-export const taskListQuery = z.object({
-  state: z
-    .string()
-    .transform((text) => text.split(',').map((state) => state.trim()))
-    .pipe(z.array(z.enum(TASK_STATES)))
-    .exactOptional()
-    .describe(`Any of ${TASK_STATES.join(', ')}, separated by commas`),
-  layer: z.string().exactOptional(),
-  type: z.enum(TASK_TYPES).exactOptional(),
-  since: anyTime.exactOptional(),
-  before: wholeNumber(0).exactOptional(),
-  limit: wholeNumber(0).default(50).describe('At most 500'),
+  counts: z
+    .object({
+      state: z.record(z.enum(TASK_STATES), count),
+      outcome: z.record(z.enum(TASK_OUTCOMES), count),
+    })
+    .describe('All tasks that the filter describes, on whatever page'),
+  nextAfter: z.number().int().nullable().describe('Give it as `after` for the next page; null: no more'),
+  nextBefore: z.number().int().nullable().describe('The old name of nextAfter'),
 });
 
 export const estimateAnswer = z.object({
@@ -147,7 +143,7 @@ export function refuseUnknownNames(
 }
 
 /** A task as our own interface and its events show it. */
-export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
+export function taskDocument({ id, eventId: _, request, ...task }: Task, now: number): object {
   const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...asked } = request;
   return {
     id,
@@ -163,6 +159,7 @@ export function taskDocument({ id, eventId: _, request, ...task }: Task): object
     createdAt: isoTime(task.createdAt),
     startedAt: isoTime(task.startedAt),
     endedAt: isoTime(task.endedAt),
+    durationMs: task.startedAt === null ? null : Math.max(0, (task.endedAt ?? now) - task.startedAt),
   };
 }
 

@@ -185,7 +185,7 @@ export function createScheduleRunner({ store, tasks, invalidation, clock, log }:
     opens: number,
   ): Promise<ScheduleRun | null> {
     if (schedule.overrun === 'stop') {
-      await tasks.cancel({ id: taskId, states: ['pending', 'running'] }, `schedule ${schedule.name}`);
+      await tasks.cancel({ ids: [taskId], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
       await store.changeRun(schedule.id, run.dueAt, 'over', 'stopped when its hours were over');
       return null;
     }

@@ -1,5 +1,5 @@
 import type { Statements } from '../../db/database.ts';
-import { stateAfter, type TaskErrorSample } from '../task.ts';
+import { stateAfter, type TaskErrorSample, type TaskOutcome } from '../task.ts';
 import { type TaskRow, updateTask } from './task-rows.ts';
 
 /**
@@ -28,8 +28,13 @@ export async function finishIfComplete(query: Statements, id: number, now: numbe
   if ((await leases.executeTakeFirst()) || (await retries.executeTakeFirst())) return false;
   const reason = failureOf(task);
   const state = stateAfter('running', reason === null ? 'finished' : 'failed') ?? 'aborted';
-  await updateTask(query, id, { state, reason, ended_at: now });
+  await updateTask(query, id, { state, outcome: outcomeOf(task, reason), reason, ended_at: now });
   return true;
+}
+
+function outcomeOf({ failed, tiles_total }: Counted, reason: string | null): TaskOutcome {
+  if (reason === null) return 'ok';
+  return BigInt(failed) > 0n && BigInt(failed) < BigInt(tiles_total) ? 'partial' : 'failed';
 }
 
 type Counted = Pick<TaskRow, 'failed' | 'tiles_processed' | 'tiles_total' | 'error_samples'>;

@@ -61,7 +61,7 @@ it('whoever changes one task holds up nobody who takes, reports or stops another
   if (!lease) return;
   const counts = { ...NO_COUNTS, processed: 1n, made: 1 };
   expect(await leases.report(reportOf(lease, { doneSteps: 1, counts }))).toBe('go-on');
-  expect(await tasks.cancel({ id: other.id, states: ['running'] }, 'enough', 1)).toHaveLength(1);
+  expect(await tasks.cancel({ ids: [other.id], states: ['running'] }, 'enough', 1)).toHaveLength(1);
   await letGo();
   expect(await leases.take(WIDE)).toMatchObject({ taskId: held.id });
 });

@@ -1,7 +1,7 @@
 import type { Database, Statements, Updateable } from '../../db/database.ts';
 import { changeNumber, dialectOf } from '../../db/numbers.ts';
 import type { RowOf, Schema } from '../../db/schema.ts';
-import type { NotedWait, Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
+import type { NotedWait, Task, TaskErrorSample, TaskOutcome, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
 import type { FailedStep } from './lease.ts';
 
@@ -69,6 +69,7 @@ export function taskOf(row: TaskRow): Task {
     eventId: row.event_id,
     request: requestOf(row),
     state: row.state as TaskState,
+    outcome: row.outcome as TaskOutcome | null,
     reason: row.reason,
     tilesProcessed: BigInt(row.tiles_processed),
     tilesTotal: BigInt(row.tiles_total),

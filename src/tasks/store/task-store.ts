@@ -7,10 +7,12 @@ import {
   type TaskHappening,
   type TaskRequest,
   type TaskState,
+  UNFINISHED,
 } from '../task.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
-import type { CancelSelector, TaskFilter } from '../task-service.ts';
+import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
 import type { FailedStep } from './lease.ts';
+import { countTasks, filteredTasks } from './task-filter.ts';
 import {
   changeTasks,
   failedStepOf,
@@ -44,7 +46,6 @@ interface Retention {
 
 /** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
 const EXPRESS_TILES = 256n;
-export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
 const LONGEST_LIST = 1000;
 /** New tasks come one after the other: they are counted, and a key stands for one. */
@@ -87,15 +88,17 @@ export function createTaskStore(database: Database) {
       return row ? taskOf(row) : null;
     },
 
-    async list(filter: TaskFilter): Promise<readonly Task[]> {
-      let found = query.selectFrom('tasks').selectAll();
-      if (filter.states) found = found.where('state', 'in', filter.states);
-      if (filter.layer !== undefined) found = found.where('layer', '=', filter.layer);
-      if (filter.type !== undefined) found = found.where('type', '=', filter.type);
-      if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
-      if (filter.beforeId !== undefined) found = found.where('id', '<', filter.beforeId);
+    async list(filter: TaskListing): Promise<readonly Task[]> {
+      let found = filteredTasks(query, filter).selectAll();
+      if (filter.afterId !== undefined) found = found.where('id', '<', filter.afterId);
       const limit = Math.min(filter.limit, LONGEST_LIST);
       return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
+    },
+    count: (filter: TaskFilter): Promise<TaskCounts> => countTasks(database, filter),
+    /** Layers that the tasks are of. */
+    async layersOf(filter: TaskFilter): Promise<readonly string[]> {
+      const rows = await filteredTasks(query, filter).select('layer').distinct().execute();
+      return rows.map(({ layer }) => layer);
     },
 
     async active(layer: string | null): Promise<readonly Task[]> {
@@ -104,24 +107,10 @@ export function createTaskStore(database: Database) {
       return (await found.orderBy('id').execute()).map(taskOf);
     },
 
-    /** States that no task is in are left out. */
-    async countByState(): Promise<ReadonlyMap<string, number>> {
-      const rows = await query
-        .selectFrom('tasks')
-        .select(({ fn }) => ['state', fn.countAll().as('count')])
-        .groupBy('state')
-        .execute();
-      return new Map(rows.map(({ state, count }) => [state, Number(count)]));
-    },
-
     /** The tasks that were stopped, as they were before. */
-    cancel: (selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]> =>
+    cancel: (filter: TaskFilter, reason: string, now: number): Promise<readonly Task[]> =>
       changeTasks(database, CHANGE, async (inside) => {
-        const states = selector.states.filter((state) => statesBefore('killed').includes(state));
-        if (states.length === 0) return [];
-        let found = inside.selectFrom('tasks').selectAll().where('state', 'in', states);
-        if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
-        if (selector.id !== undefined) found = found.where('id', '=', selector.id);
+        const found = filteredTasks(inside, filter).selectAll().where('state', 'in', statesBefore('killed'));
         const sorted = found.orderBy('id');
         const rows = await (dialectOf(inside) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
         for (const row of rows) await endTask(inside, row.id, 'killed', reason, now);
@@ -214,6 +203,7 @@ async function createTask(
     .values({
       event_id: await changeNumber(query),
       state: 'pending',
+      outcome: null,
       reason: null,
       layer: request.layer,
       type: request.type,
@@ -283,9 +273,10 @@ export async function endTask(
   now: number,
 ): Promise<void> {
   await lockTasks(query, [id]);
+  const outcome = happening === 'killed' ? 'stopped' : 'failed';
   const changed = await query
     .updateTable('tasks')
-    .set({ state: 'aborted', reason, ended_at: now, event_id: await changeNumber(query) })
+    .set({ state: 'aborted', outcome, reason, ended_at: now, event_id: await changeNumber(query) })
     .where('id', '=', id)
     .where('state', 'in', statesBefore(happening))
     .executeTakeFirst();

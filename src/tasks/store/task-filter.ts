@@ -1,0 +1,34 @@
+import type { Database, Statements } from '../../db/database.ts';
+import { TASK_OUTCOMES, TASK_STATES, type TaskOutcome, type TaskState } from '../task.ts';
+import type { TaskCounts, TaskFilter } from '../task-service.ts';
+
+/** The tasks that a filter describes; without fields all of them. */
+export function filteredTasks(query: Statements, filter: TaskFilter) {
+  let found = query.selectFrom('tasks');
+  const lists = [filter.ids, filter.states, filter.outcomes, filter.layers];
+  // PostgreSQL has no empty list.
+  if (lists.some((list) => list?.length === 0)) return found.where(({ lit }) => lit(false));
+  if (filter.ids) found = found.where('id', 'in', [...filter.ids]);
+  if (filter.states) found = found.where('state', 'in', [...filter.states]);
+  if (filter.outcomes) found = found.where('outcome', 'in', [...filter.outcomes]);
+  if (filter.layers) found = found.where('layer', 'in', [...filter.layers]);
+  if (filter.type !== undefined) found = found.where('type', '=', filter.type);
+  if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
+  if (filter.until !== undefined) found = found.where('created_at', '<', filter.until);
+  return found;
+}
+
+export async function countTasks({ query }: Database, filter: TaskFilter): Promise<TaskCounts> {
+  const rows = await filteredTasks(query, filter)
+    .select(({ fn }) => ['state', 'outcome', fn.countAll().as('count')])
+    .groupBy(['state', 'outcome'])
+    .execute();
+  const sum = (fits: (row: (typeof rows)[number]) => boolean) =>
+    rows.filter(fits).reduce((total, { count }) => total + Number(count), 0);
+  const states = TASK_STATES.map((state) => [state, sum((row) => row.state === state)]);
+  const outcomes = TASK_OUTCOMES.map((outcome) => [outcome, sum((row) => row.outcome === outcome)]);
+  return {
+    state: Object.fromEntries(states) as Record<TaskState, number>,
+    outcome: Object.fromEntries(outcomes) as Record<TaskOutcome, number>,
+  };
+}
