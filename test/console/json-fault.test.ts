@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonFault } from '../../web/src/json-fault.ts';
 
@@ -23,4 +24,43 @@ describe('jsonFault', () => {
     expect(() => JSON.parse(text)).toThrow();
     expect(jsonFault(text)).toBe(fault);
   });
+
+  it('finds a fault in exactly the texts that JSON.parse refuses', () => {
+    const pieces = [
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '1',
+      '-0.5e+2',
+      '01',
+      'true',
+      'TRUE',
+      'null',
+      ' ',
+      '\u00a0',
+      '"\\x"',
+      '"\u0007"',
+      '"\u0080"',
+    ];
+    const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.oneof(texts, fc.json()), (text) => {
+        expect(jsonFault(text) === null).toBe(isJson(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

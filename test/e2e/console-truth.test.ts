@@ -97,4 +97,63 @@ describe.skipIf(program === null)('the console does what it shows', () => {
     await eventually('it may start', () => button('Start').isEnabled());
     expect(await request()).not.toMatch(/area|bounds/);
   });
+
+  async function perform(task: object): Promise<number> {
+    const { id } = await api<{ id: number }>('tasks', 'POST', task);
+    await eventually('the task is over', async () =>
+      /done|aborted/.test((await api<{ state: string }>(`tasks/${id}`)).state),
+    );
+    return id;
+  }
+
+  it('a failed task stays in the warnings and in its filter, however many tasks come after it', async () => {
+    wms.answer = ({ parameters }) => (parameters.get('LAYERS') === 'flaky' ? 'xml' : 'good');
+    const failed = await perform({ layer: 'flaky', zoomStop: 0, tileFailureRetryCount: 0 });
+    const others = Array.from({ length: 60 }, () => api('tasks', 'POST', { layer: 'roads', zoomStop: 0 }));
+    await Promise.all(others);
+    await open.go('overview', 'Overview');
+    await page.getByText('1 task of the last 24 hours had failures.').waitFor();
+    await page.getByRole('link', { name: 'See them and retry' }).click();
+    await page.getByRole('link', { name: `#${failed}`, exact: true }).waitFor();
+    expect(await page.getByRole('region', { name: 'List of tasks' }).getByRole('listitem').count()).toBe(1);
+    await page.getByLabel('Type').selectOption('truncate');
+    await page.getByText('No tasks match.').waitFor();
+    expect(await button('Show more').count()).toBe(0);
+  });
+
+  it('Stop all obeys every filter, says how many tasks it stops, and is disabled when there are none', async () => {
+    await eventually('nothing runs', async () => {
+      const { counts } = await api<{ counts: { state: Record<string, number> } }>('tasks');
+      return counts.state.running === 0 && counts.state.pending === 0;
+    });
+    wms.answer = 'hang';
+    const { id } = await api<{ id: number }>('tasks', 'POST', {
+      layer: 'roads',
+      type: 'reseed',
+      zoomStop: 9,
+    });
+    await eventually(
+      'it runs',
+      async () => (await api<{ state: string }>(`tasks/${id}`)).state === 'running',
+    );
+    await open.go('tasks?type=truncate', 'Tasks');
+    await page.getByText('No tasks match.').waitFor();
+    expect(await button('Stop all').isDisabled()).toBe(true);
+    await page.getByLabel('Type').selectOption('reseed');
+    await button('Stop 1 running task…').waitFor();
+    await layerField().fill('rodas');
+    await page.getByText('There is no layer rodas. Did you mean roads?').waitFor();
+    expect(await button('Stop 1 running task…').isDisabled()).toBe(true);
+    await layerField().fill('roads');
+    await button('Stop 1 running task…').click();
+    await page.getByRole('dialog').getByText('Type: Reseed. Layer: roads.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop all' }).click();
+    await page.getByText('Stopping 1 task.').waitFor();
+    wms.reset();
+    await eventually(
+      'it is stopped',
+      async () => (await api<{ state: string }>(`tasks/${id}`)).state === 'aborted',
+    );
+    await eventually('there is nothing left to stop', () => button('Stop all').isDisabled());
+  });
 });

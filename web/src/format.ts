@@ -36,6 +36,11 @@ export function countText(count: number): string {
   return `${Number((count / unit).toFixed(1))}${letter}`;
 }
 
+/** Whole from ten on: below, a tenth is worth showing. */
+export function rateText(rate: number): string {
+  return rate < 10 ? String(Number(rate.toFixed(1))) : countText(rate);
+}
+
 export function percentText(share: number): string {
   const percent = share * 100;
   if (percent > 0 && percent < 0.1) return '<0.1 %';

@@ -1,8 +1,8 @@
 import { TEXTS } from './texts.ts';
 
-const SPACE = /\s*/y;
+const SPACE = /[ \t\r\n]*/y;
 const TOKEN =
-  /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|(?:true|false|null)\b|[[\]{},:]/iuy;
+  /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)\b|[[\]{},:]/uy;
 
 type Wanted = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma' | 'end';
 

@@ -29,22 +29,52 @@ export const TASK_TEXTS = {
     empty: 'No tasks match.',
     feeds: { live: 'Live', polled: 'Updated every 5 s', lost: 'Not live' },
     list: 'List of tasks',
-    progress: (done: string, total: string) => `${done} of ${total} tiles`,
-    rate: (rate: string) => `${rate} tiles/s`,
+    progress: (done: string, total: string, one = false) => `${done} of ${total} ${one ? 'tile' : 'tiles'}`,
+    rate: (rate: string) => (rate === '1' ? '1 tile/s' : `${rate} tiles/s`),
     left: (time: string) => `${time} remaining`,
     by: (name: string) => `by ${name}`,
     stopAll: 'Stop all',
-    stopPending: 'Stop pending',
-    stopRunning: 'Stop running',
-    stopQuestion: (which: string, where: string) => `${which} tasks${where}?`,
-    stopText:
-      'Tiles already created are kept. A stopped task cannot be resumed; a new seed skips cached tiles.',
-    stopped: 'Stop requested.',
+    stopThese: (which: string) => `Stop ${which}…`,
+    stopQuestion: (which: string) => `Stop ${which}?`,
+    /** E.g. `3 running and 12 pending tasks`; null: none. */
+    stopCount: (count: Readonly<Record<'running' | 'pending' | 'paused', number>>): string | null => {
+      const parts = Object.entries(count).flatMap(([state, tasks]) =>
+        tasks > 0 ? [`${tasks} ${state}`] : [],
+      );
+      const all = count.running + count.pending + count.paused;
+      if (all === 0) return null;
+      const last = parts.length > 1 ? ` and ${parts.at(-1)}` : '';
+      return `${(last === '' ? parts : parts.slice(0, -1)).join(', ')}${last} ${all === 1 ? 'task' : 'tasks'}`;
+    },
+    everyTask: 'No filter is set: every task of every layer.',
+    stopText: 'A stopped task cannot be resumed; tiles already created are kept.',
+    stopTypes: {
+      seed: 'A new seed skips cached tiles.',
+      reseed: 'A new reseed starts from the beginning.',
+      truncate: 'A new truncation deletes what is left.',
+    },
+    stopped: (count: number) => (count === 1 ? 'Stopping 1 task.' : `Stopping ${count} tasks.`),
+    selection: 'Selected tasks',
+    choose: (id: number) => `Select #${id}`,
+    chosen: (count: number) => (count === 1 ? '1 task selected' : `${count} tasks selected`),
+    chooseAll: (count: number) => `Select all ${count} listed`,
+    chooseNone: 'Clear selection',
+    repeat: 'Run again',
+    requested: (what: string, count: number) => `${what}: ${count === 1 ? '1 task' : `${count} tasks`}.`,
+    waiting: 'waiting for host',
+    waitingFor: (host: string, why: string, until: string) =>
+      `Waiting for ${host} (${why}). Next try at ${until}`,
+    took: (time: string) => `took ${time}`,
+    failedTiles: (count: string) => `${count} failed`,
+    zoomRange: (from: number, to: number) => (from === to ? `z ${from}` : `z ${from}–${to}`),
+    polygon: 'polygon',
+    wholeGridSet: 'whole grid set',
+    areaMap: 'Map of the area',
     pause: 'Pause',
     resume: 'Resume',
     stop: 'Stop',
     retry: 'Retry failed tiles',
-    again: 'Start again…',
+    again: 'Run again…',
     counters: 'Counters',
     counterNames: {
       made: 'Created',
@@ -67,7 +97,8 @@ export const TASK_TEXTS = {
     averageRate: (tiles: string, time: string, rate: string) => `${tiles} tiles in ${time}: ${rate} tiles/s.`,
     failures: 'Failures',
     failureMap: 'Map of failures',
-    latestFailures: (shown: string, all: string) => `Latest ${shown} locations; ${all} tiles failed.`,
+    latestFailures: (shown: string, all: string) =>
+      `Showing the latest ${shown} failures (${all} ${all === '1' ? 'tile' : 'tiles'} failed in all).`,
     places: (count: number) => (count === 1 ? '1 location' : `${count} locations`),
     curl: 'As curl command',
   },

@@ -39,7 +39,8 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
       }),
     );
   useEffect(() => drawing?.setMode(mode), [drawing, mode]);
-  useEffect(() => drawing?.show(area), [drawing, area]);
+  // GeoJSON comes from elsewhere: it may be out of sight.
+  useEffect(() => drawing?.show(area, area.kind === 'shape' && area.crs !== 'grid-set'), [drawing, area]);
   return (
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>
