@@ -72,7 +72,8 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await png.check();
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByRole('heading', { name: 'Another world', level: 1 }).waitFor();
-    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('button', { name: 'Enable' }).waitFor();
     await page.getByText('This layer is disabled: requests for its tiles are refused.').waitFor();
     expect((await layer('copied world')).json).toMatchObject({ document: { enabled: false } });
@@ -102,8 +103,8 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
       gridSets: ['EPSG:900913', { name: 'EPSG:4326', zoomStop: 7 }],
       parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark'] }],
     });
-    await page.getByRole('button', { name: 'Delete: EPSG:900913' }).click();
-    await page.getByRole('button', { name: 'Delete: STYLES' }).click();
+    await page.getByRole('button', { name: 'Remove: EPSG:900913' }).click();
+    await page.getByRole('button', { name: 'Remove: STYLES' }).click();
     expect(JSON.parse(await text.inputValue())).toMatchObject({
       gridSets: [{ name: 'EPSG:4326', zoomStop: 7 }],
       parameters: [],

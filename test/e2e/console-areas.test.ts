@@ -79,7 +79,7 @@ describe.skipIf(program === null)('areas in the console', () => {
   it('invalidates an area, and accepts blank tiles in one', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');
-    await page.getByText(/^[1-9]\d* cached tiles\.$/).waitFor();
+    await page.locator('.big', { hasText: /^[1-9]\d*$/ }).waitFor();
     await page.getByRole('button', { name: 'Invalidate' }).click();
     await page.getByText(/^[1-9]\d* tiles invalidated\.$/).waitFor();
     await open.go(
@@ -87,10 +87,10 @@ describe.skipIf(program === null)('areas in the console', () => {
       'Seed and truncate',
     );
     await page.getByRole('button', { name: 'Accept blank tiles' }).click();
-    const card = page.getByRole('region', { name: 'Blank areas' });
+    const card = page.getByRole('region', { name: 'Known blank areas' });
     await card.getByText('area with 4 corners').waitFor();
     await card.getByRole('button', { name: 'Delete' }).click();
-    await card.getByText('None. Blank tiles').waitFor();
+    await card.getByText('None. A blank tile').waitFor();
   });
 
   it('exports cached tiles and offers the file', async () => {

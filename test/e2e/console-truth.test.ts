@@ -107,6 +107,7 @@ describe.skipIf(program === null)('the console does what it shows', () => {
   }
 
   it('a failed task stays in the warnings and in its filter, however many tasks come after it', async () => {
+    await open.go('about', 'About');
     wms.answer = ({ parameters }) => (parameters.get('LAYERS') === 'flaky' ? 'xml' : 'good');
     const failed = await perform({ layer: 'flaky', zoomStop: 0, tileFailureRetryCount: 0 });
     const others = Array.from({ length: 60 }, () => api('tasks', 'POST', { layer: 'roads', zoomStop: 0 }));
@@ -123,8 +124,8 @@ describe.skipIf(program === null)('the console does what it shows', () => {
 
   it('Stop all obeys every filter, says how many tasks it stops, and is disabled when there are none', async () => {
     await eventually('nothing runs', async () => {
-      const { counts } = await api<{ counts: { state: Record<string, number> } }>('tasks');
-      return counts.state.running === 0 && counts.state.pending === 0;
+      const { tasks } = await api<{ tasks: unknown[] }>('tasks?state=running,pending');
+      return tasks.length === 0;
     });
     wms.answer = 'hang';
     const { id } = await api<{ id: number }>('tasks', 'POST', {
@@ -155,5 +156,40 @@ describe.skipIf(program === null)('the console does what it shows', () => {
       async () => (await api<{ state: string }>(`tasks/${id}`)).state === 'aborted',
     );
     await eventually('there is nothing left to stop', () => button('Stop all').isDisabled());
+  });
+
+  it('truncations and exports begin with the zooms that hold tiles, and count these before they start', async () => {
+    await perform({ layer: 'roads', zoomStop: 3 });
+    const zooms = () =>
+      Promise.all(['From zoom', 'To zoom'].map((name) => page.getByLabel(name).inputValue()));
+    await open.go('seed/roads?type=truncate', 'Seed and truncate');
+    await page.locator('.big', { hasText: /^85$/ }).waitFor();
+    expect(await zooms()).toEqual(['0', '3']);
+    await page.getByLabel('From zoom').fill('10');
+    await page.getByLabel('To zoom').fill('12');
+    await page.locator('.big', { hasText: /^0$/ }).waitFor();
+    expect(await button('Truncate…').isDisabled()).toBe(true);
+    await page.getByLabel('From zoom').fill('3');
+    await page.locator('.big', { hasText: /^64$/ }).waitFor();
+    await button('Truncate…').click();
+    await page
+      .getByRole('dialog')
+      .getByText(/^64 cached tiles \(\d.* KiB\) of roads will be deleted\./)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await open.go('layers/roads', 'roads');
+    await page.getByRole('link', { name: 'Export…' }).click();
+    await page.locator('.big', { hasText: /^85$/ }).waitFor();
+    expect(await zooms()).toEqual(['0', '3']);
+  });
+
+  it('a seed that does not fit the quota says so before it starts', async () => {
+    const quota = await api<object>('quota');
+    await api('quota', 'PUT', { enabled: true, globalQuota: { value: 50, units: 'MiB' } });
+    await open.go('seed/roads?zoomStart=0&zoomStop=12', 'Seed and truncate');
+    await page.locator('.notice.bad', { hasText: /^Does not fit: [\d,]+ × the quota\./ }).waitFor();
+    await open.go('overview', 'Overview');
+    expect(await page.getByText(/quota is/i).count()).toBe(0);
+    await api('quota', 'PUT', quota);
   });
 });

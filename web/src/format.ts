@@ -2,9 +2,9 @@ import { TEXTS } from './texts.ts';
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 const SHORT: readonly (readonly [size: number, letter: string])[] = [
-  [1e12, 'tn'],
-  [1e9, 'bn'],
-  [1e6, 'M'],
+  [1e12, ' trillion'],
+  [1e9, ' billion'],
+  [1e6, ' million'],
 ];
 /** Seconds. */
 const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
@@ -28,7 +28,7 @@ export function bytesText(bytes: number): string {
   return `${sign}${size.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** Whole up to a million, e.g. `12,345`; shortened above: `3.4M`. */
+/** Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. */
 export function countText(count: number): string {
   const size = Math.abs(count);
   const [unit, letter] = SHORT.find(([least]) => size >= least) ?? [1, ''];
@@ -65,6 +65,11 @@ export function timeText(iso: string, timeZone?: string): string {
   return date.format(new Date(iso));
 }
 
+/** E.g. `15 Nov 2026, 08:24:07`. */
+export function preciseTimeText(iso: string): string {
+  return new Date(iso).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
 /** To the second where it is within a day, e.g. `12:04:17`. */
 export function momentText(iso: string): string {
   const near = Math.abs(Date.parse(iso) - Date.now()) < 86_400_000;
@@ -97,8 +102,12 @@ export function coordinateText(value: number): string {
 }
 
 /** By value where the server knows it, otherwise by the beginning of its id. */
-export function parametersText(id: string | null, values: Readonly<Record<string, string>> | null): string {
-  if (id === null) return TEXTS.none;
+export function parametersText(
+  id: string | null,
+  values: Readonly<Record<string, string>> | null,
+  defaults: string,
+): string {
+  if (id === null) return defaults || TEXTS.none;
   return values === null ? id.slice(0, 8) : valuesText(values);
 }
 

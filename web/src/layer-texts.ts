@@ -10,9 +10,9 @@ export const LAYER_TEXTS = {
     unknown: (name: string, meant: string | null) =>
       `There is no layer ${name}.${meant === null ? '' : ` Did you mean ${meant}?`}`,
     notCached: 'not cached',
-    order: 'Order',
+    order: 'Sort by',
     orders: {
-      declared: 'As configured',
+      declared: 'Configuration order',
       name: 'Title',
       changed: 'Last change',
       size: 'Size',
@@ -47,6 +47,7 @@ export const LAYER_TEXTS = {
     gridSets: 'Grid sets',
     addGridSet: 'Another grid set',
     addOne: 'Add',
+    remove: 'Remove',
     filters: 'Parameter filters',
     addFilter: 'Add a parameter filter',
     parameter: 'Parameter',
@@ -82,7 +83,8 @@ export const LAYER_TEXTS = {
     copyTitle: (name: string) => `Copy ${name}`,
     copyName: (name: string) => `${name}-copy`,
     copyLabel: (title: string) => `${title} (copy)`,
-    fromFile: 'This layer is declared in the configuration file. Change it there and reload the server.',
+    fromFile:
+      'This layer is not added in the console: it is built in or in the configuration file. Change or remove it there, then reload the file. Any layer in the file replaces the built-in one.',
   },
 
   layer: {
@@ -90,6 +92,9 @@ export const LAYER_TEXTS = {
     copy: 'Copy…',
     remove: 'Delete layer…',
     removeTitle: (name: string) => `Delete ${name}`,
+    disableTitle: (name: string) => `Disable ${name}?`,
+    disableText:
+      'Clients that use the layer get an error from now on. Its tiles are kept, and it can be enabled again.',
     isDisabled: 'This layer is disabled: requests for its tiles are refused.',
     removeText: 'The layer, its cached tiles, tasks, schedules and quota will be deleted.',
     map: 'Map',
@@ -140,16 +145,17 @@ export const LAYER_TEXTS = {
       gutter: 'Gutter (pixels)',
       followSource: 'Follow source expiry',
       staleWhileRevalidateSeconds: 'Stale while revalidate',
-      staleIfErrorSeconds: 'Stale if error',
-      outside: 'Outside the extent',
+      staleIfErrorSeconds: 'Serve stale on error for',
+      outside: 'Requests outside the extent',
       blankIsRight: 'Blank tiles accepted',
       fullWms: 'Full WMS',
       infoFormats: 'Feature info formats',
     },
-    byStandard: 'as each service’s standard requires',
+    byStandard: 'default of each service',
     access: 'Access',
     expires: 'Tiles expire after',
-    clientExpires: 'Client cache time',
+    clientExpires: 'Cache-Control for clients',
+    notSent: 'not sent',
     changed: 'Last change',
     failing: (count: string, message: string, ago: string) =>
       `${count} ${count === '1' ? 'failure' : 'failures'} in the last 24 hours. Latest, ${ago}: ${message}`,
@@ -173,16 +179,18 @@ export const LAYER_TEXTS = {
   },
 
   blanks: {
-    title: 'Blank areas',
-    add: 'Accept an area…',
+    title: 'Known blank areas',
+    add: 'Mark an area as blank…',
     everywhere: 'Blank tiles are accepted everywhere (blankIsRight in the declaration).',
-    none: 'None. Blank tiles beside others are cached for a short time only.',
+    none: 'None. A blank tile among non-blank ones may be an upstream error, so it is cached only briefly.',
     allGridSets: 'all grid sets',
     wholeLayer: 'the whole layer',
     corners: (count: number) => `area with ${count} corners`,
     fromFile: 'configuration file',
     suspects: (count: number) =>
-      count === 1 ? 'A blank metatile beside others:' : `${count} blank metatiles beside others:`,
+      count === 1
+        ? 'A blank metatile next to non-blank ones:'
+        : `${count} blank metatiles next to non-blank ones:`,
     tiles: (count: number, first: string) => (count === 1 ? `tile ${first}` : `${count} tiles from ${first}`),
     refused: 'not stored',
     kept: 'cached for a short time',

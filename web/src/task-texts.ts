@@ -5,7 +5,7 @@ export const TASK_TEXTS = {
     seed: 'Seed: create missing tiles',
     reseed: 'Reseed: create all tiles again',
     truncate: 'Truncate: delete tiles',
-    invalidate: 'Invalidate: refresh tiles on request',
+    invalidate: 'Invalidate: mark tiles as stale; each is refreshed when next requested',
     blank: 'Blank area: accept blank tiles',
     export: 'Export: copy cached tiles to a file',
   },
@@ -149,7 +149,16 @@ export const TASK_TEXTS = {
     bytes: 'Disk',
     seconds: 'Duration',
     quotaFits: (left: string) => `fits, ${left} left`,
-    quotaEvicts: (bytes: string) => `about ${bytes} of other tiles will be evicted`,
+    quotaOf: (limit: string) => `${limit}, does not fit`,
+    quotaEvicts: (bytes: string) =>
+      `Does not fit the quota beside the cached tiles: about ${bytes} will be evicted.`,
+    quotaTooSmall: (times: string) =>
+      `Does not fit: ${times} × the quota. Everything else and most of these tiles will be evicted.`,
+    diskTooSmall: (free: string, needed: string) =>
+      `Does not fit: the disk has ${free} free, this needs about ${needed}.`,
+    tooLong: (time: string) => `This takes about ${time} at the rate seen so far.`,
+    cached: 'Cached tiles',
+    nothingToDo: 'There is nothing to do: choose other zooms or another area.',
     bytesUnknown: 'unknown until some tiles are cached',
     starts: {
       seed: 'Start',
@@ -160,10 +169,11 @@ export const TASK_TEXTS = {
       export: 'Export',
     },
     confirmTitle: 'Delete tiles',
-    confirmText: (tiles: string, layer: string) => `Up to ${tiles} tiles of ${layer} will be deleted.`,
+    confirmText: (tiles: string, bytes: string, layer: string) =>
+      `${tiles} cached ${tiles === '1' ? 'tile' : 'tiles'} (${bytes}) of ${layer} will be deleted.`,
     manyTitle: 'Start a very large task?',
     manyText: (tiles: string, requests: string) =>
-      `This task creates ${tiles} tiles with ${requests} upstream requests. Reduce the zooms or the area if that is not intended.`,
+      `This task creates ${tiles} tiles with ${requests} upstream requests. Reduce the zooms or the area if that is not intended. `,
   },
 
   schedules: {
@@ -220,9 +230,11 @@ export const TASK_TEXTS = {
 
   cron: {
     everyMinute: 'every minute',
-    everyMinutes: (minutes: string) => `every ${minutes} minutes`,
+    everyMinutes: (minutes: string) => (minutes === '1' ? 'every minute' : `every ${minutes} minutes`),
+    within: (often: string, from: string, to: string) => `${often} from ${from} to ${to}`,
     everyHour: (past: string) => `every hour at :${past}`,
-    everyHours: (hours: string, past: string) => `every ${hours} hours at :${past}`,
+    everyHours: (hours: string, past: string) =>
+      hours === '1' ? `every hour at :${past}` : `every ${hours} hours at :${past}`,
     at: (times: string) => `at ${times}`,
     everyDay: 'every day',
     every: (days: string) => `every ${days}`,
@@ -234,7 +246,7 @@ export const TASK_TEXTS = {
       parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`,
     fields: ['minute', 'hour', 'day of month', 'month', 'day of week'],
     fieldCount: (count: number) =>
-      `${count} of the 5 fields minute, hour, day of month, month and day of week, e.g. 0 22 * * *`,
+      `A cron expression needs 5 fields (minute, hour, day of month, month, day of week); this has ${count}. E.g. 0 22 * * *`,
     badField: (field: string, part: string, least: number, most: number) =>
       `${field} “${part}” is invalid: use ${least} to ${most}, * or ranges such as ${least}-${most}`,
     unknownWord: (word: string, known: string) => `“${word}” is unknown: use five fields or one of ${known}`,

@@ -1,3 +1,4 @@
+import { AUDIT_ACTIONS } from './audit-texts.ts';
 import { LAYER_TEXTS } from './layer-texts.ts';
 import { TASK_TEXTS } from './task-texts.ts';
 
@@ -10,6 +11,9 @@ export const TEXTS = {
   menu: 'Menu',
   loading: 'Loading…',
   retry: 'Retry',
+  help: 'Documentation of this page',
+  documentation: 'Documentation',
+  timeZone: (zone: string) => `Times are in ${zone}, the time zone of this browser.`,
   cancel: 'Cancel',
   save: 'Save',
   remove: 'Delete',
@@ -31,7 +35,9 @@ export const TEXTS = {
   atMost: (value: string) => `at most ${value}`,
   outOf: (some: string, all: string) => `${some} of ${all}`,
   unknown: 'unknown',
-  needRole: (what: string, role: string) => `${what}: requires the role ${role}.`,
+  needRole: (what: string, role: string) => `${what}: only for ${role}s.`,
+  roles: { viewer: 'viewer', operator: 'operator', admin: 'administrator' },
+  notYours: 'You are not allowed to change this layer. Ask an administrator.',
   request: (id: string) => `Request ${id}`,
   signIn: 'Sign in',
   signOut: 'Sign out',
@@ -79,7 +85,7 @@ export const TEXTS = {
     title: 'Sign in to the console',
     password: 'Password',
     wrong: 'Name or password is wrong.',
-    hint: 'The first administrator is called admin. Unless you set a password, it is in the file initial-admin-password in the data folder.',
+    hint: 'First sign-in: user admin; the password is in the file initial-admin-password in the data folder, unless you set one.',
   },
 
   overview: {
@@ -113,11 +119,6 @@ export const TEXTS = {
     warnDisk: (store: string, percent: number, bytes: string, least: number) =>
       `The disk of store ${store} is full: ${percent} % free (${bytes}), the minimum is ${least} %. New tiles are served but not stored, and seeding waits.`,
     warnDiskDo: 'Lower the quota or truncate a layer',
-    warnOver: 'The quota is reached: tiles are being evicted.',
-    warnFull: (share: string) => `The quota is ${share} used. Tiles are evicted when it is reached.`,
-    warnFullDo: 'Raise it or truncate a layer',
-    warnSoon: (days: string) => `The quota will be reached in about ${days} days.`,
-    warnSoonDo: 'See usage',
     warnNoQuota: 'No quota is enabled: the cache can fill the disk.',
     warnNoQuotaDo: 'Set a quota',
     warnFailed: (count: number) =>
@@ -125,7 +126,7 @@ export const TEXTS = {
         ? '1 task of the last 24 hours had failures.'
         : `${count} tasks of the last 24 hours had failures.`,
     warnFailedDo: 'See them and retry',
-    warnPassword: 'Your password is still the initial one.',
+    warnPassword: 'You are still using the generated password.',
     warnPasswordDo: 'Change it',
     warnUpstream: (host: string, how: string | null, until: string | null) =>
       `${host} is failing${how === null ? '' : ` (${how})`}${until === null ? '' : `; paused until ${until}`}.`,
@@ -148,9 +149,9 @@ export const TEXTS = {
     lowerTitle: 'Save and evict tiles?',
     lowerText: 'Tiles are recreated on request.',
     units: { SECONDS: 'seconds', MINUTES: 'minutes', HOURS: 'hours', DAYS: 'days' },
-    layerQuotas: 'Limits of single layers',
+    layerQuotas: 'Per-layer limits',
     addLayer: 'Add limit',
-    effect: 'Effect of saving',
+    effect: 'If you save',
     effectNothing: 'Everything fits; no tiles will be evicted.',
     effectRemoves: (bytes: string, where: string) => `About ${bytes} will be evicted from ${where}.`,
     effectOff: 'No tiles are evicted while the quota is disabled.',
@@ -185,16 +186,17 @@ export const TEXTS = {
     byForgotten: (id: number) => `Task #${id}, no longer in the history`,
     byRequest: 'a client’s request',
     byUnknown: 'unknown: stored before this was recorded',
-    page: 'Page',
-    pageUses: (hits: string, ago: string) => `${hits} hits on its 16 × 16 tiles, latest ${ago}`,
-    pageUnused: 'no hits on its 16 × 16 tiles',
+    page: 'Storage page',
+    pageUses: (place: string, hits: string, ago: string) =>
+      `${place} (16 × 16 tiles): ${hits} hits, latest ${ago}`,
+    pageUnused: (place: string) => `${place} (16 × 16 tiles): no hits`,
     metatileRange: (columns: string, rows: string) => `columns ${columns}, rows ${rows}`,
     upstream: 'Upstream',
     noUpstream: 'none: drawn by this server',
     renew: 'Replace and compare',
     renewHelp: 'Fetches the tile again, replaces the cached one and shows both.',
     working: 'Working…',
-    renewBelow: 'Reseed it and all below…',
+    renewBelow: 'Reseed this tile and all zooms below…',
     renewed: 'The new tile has replaced the cached one.',
     notStoredBefore: 'It was not cached before.',
     difference: 'Difference',
@@ -210,7 +212,7 @@ export const TEXTS = {
       `${tiles} ${tiles === '1' ? 'tile' : 'tiles'} (${bytes}) will be deleted, ${
         zoomStart === zoomStop ? `zoom ${zoomStart}` : `zooms ${zoomStart} to ${zoomStop}`
       }. Tiles are recreated on request.`,
-    truncateBelow: 'Delete it and all below…',
+    truncateBelow: 'Delete this tile and all zooms below…',
     truncated: (tiles: string) => `${tiles} ${tiles === '1' ? 'tile' : 'tiles'} deleted.`,
     onMap: 'Show on the map',
     picture: (z: number, x: number, y: number) => `Tile ${z}/${x}/${y}`,
@@ -227,6 +229,8 @@ export const TEXTS = {
     change: 'Change',
     changed: 'Password changed.',
     addUser: 'Add user',
+    userAdded: (name: string) => `User ${name} added.`,
+    passwordRule: 'At least 12 characters.',
     keepPassword: 'Leave empty to keep the current one',
     rolesHelp: 'Viewers read; operators also seed and truncate; admins do everything.',
     addToken: 'Create token',
@@ -253,8 +257,14 @@ export const TEXTS = {
     empty: 'No entries match.',
     stranger: 'anonymous',
     change: 'Changes',
-    before: 'before',
-    after: 'after',
+    field: 'Field',
+    before: 'Before',
+    after: 'After',
+    restore: 'Restore',
+    restoreTitle: (layer: string) => `Restore ${layer} as it was before?`,
+    restoreText: 'The settings of the layer are put back as they were before this change.',
+    restored: 'Restored.',
+    actions: AUDIT_ACTIONS,
   },
 
   upstreams: {
@@ -271,7 +281,10 @@ export const TEXTS = {
     latencyText: (half: number, most: number) => `Median ${Math.round(half)} ms, p95 ${Math.round(most)} ms`,
     waiting: 'Queued',
     waitingText: (people: number, tasks: number) => `${people} for clients, ${tasks} for tasks`,
-    refused: 'Rejected before sending',
+    refused: 'Not sent (host was paused or queue full)',
+    layers: 'Layers',
+    failingSince: 'Failing since',
+    lastFailure: 'Last failure',
     budget: 'Daily budget',
     quietHours: 'Quiet hours',
     pausedUntil: 'Paused until',

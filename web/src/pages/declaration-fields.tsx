@@ -219,8 +219,8 @@ function ValuesField(props: { kind: Kind; given: unknown; onChange: (value: unkn
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <Button kind="beside-fields" aria-label={`${TEXTS.remove}: ${label}`} {...button}>
-      {TEXTS.remove}
+    <Button kind="beside-fields" aria-label={`${WORDS.remove}: ${label}`} {...button}>
+      {WORDS.remove}
     </Button>
   );
 }

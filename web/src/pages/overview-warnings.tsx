@@ -1,6 +1,6 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, momentText, percentText } from '../format.ts';
+import { bytesText, momentText, percentText } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { FAILED_LATELY } from '../task-filter.ts';
@@ -8,8 +8,6 @@ import { TEXTS } from '../texts.ts';
 import type { Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.overview;
-const NEARLY_FULL = 0.95;
-const SOON_DAYS = 14;
 const MINUTES = 60;
 const MANY_FAILED = 0.02;
 
@@ -59,15 +57,9 @@ function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
   });
 }
 
-function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
-  const address = addressOf('quota');
-  if (!quota.enabled) return [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, address]];
-  if (share !== null && share >= 1) return [[WORDS.warnOver, WORDS.warnFullDo, address]];
-  if (share !== null && share >= NEARLY_FULL) {
-    return [[WORDS.warnFull(percentText(share)), WORDS.warnFullDo, address]];
-  }
-  if (fullInDays === null || fullInDays >= SOON_DAYS) return [];
-  return [[WORDS.warnSoon(countText(fullInDays)), WORDS.warnSoonDo, address]];
+/** A cache that works at its quota is as it should be. */
+function quotaWarnings({ quota }: Answer<'/api/v1/usage'>): readonly Warning[] {
+  return quota.enabled ? [] : [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')]];
 }
 
 function taskWarnings(failed: number): readonly Warning[] {

@@ -35,7 +35,8 @@ const WORDS = TEXTS.schedules;
 export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
-  if (!may(caller, 'operator')) return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, 'operator')}</Empty>;
+  if (!may(caller, 'operator'))
+    return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, TEXTS.roles.operator)}</Empty>;
   if (id === null) return <OfLayer schedule={null} />;
   return <Loaded resource={schedule}>{(data) => <OfLayer schedule={data} />}</Loaded>;
 }

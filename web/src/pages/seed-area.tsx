@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { coordinateText } from '../format.ts';
+import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import {
   type Area,
@@ -31,6 +32,8 @@ interface AreaProps {
 export function AreaMap({ set, area, onChange }: AreaProps) {
   const [drawing, setDrawing] = useState<AreaDrawing | null>(null);
   const [mode, setMode] = useState<DrawMode>('none');
+  const [failed, setFailed] = useState<string | null>(null);
+  const base = useBaseMap(set.gridSet);
   const ready = (map: ConsoleMap) =>
     setDrawing(
       new AreaDrawing(map, (drawn) => {
@@ -59,7 +62,14 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
         </Button>
         <span className="small quiet">{WORDS.drawHints[mode]}</span>
       </div>
-      <MapBox set={set} label={WORDS.drawHelp} onReady={ready} />
+      <MapBox
+        set={set}
+        base={base}
+        label={WORDS.drawHelp}
+        onReady={ready}
+        events={{ onTileFailed: setFailed }}
+      />
+      {failed !== null && <p className="notice warn small">{TEXTS.layer.tileFailed(failed)}</p>}
     </div>
   );
 }

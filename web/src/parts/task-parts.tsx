@@ -72,8 +72,9 @@ export function TaskLine(props: {
   onChoose?: (id: number, on: boolean) => void;
 }) {
   const { task, area, chosen = false, onChoose } = props;
-  const what = [WORDS.zoomRange(task.zoomStart, task.zoomStop), task.gridSet, task.format];
-  const where = [...what, valuesText(task.parameters), area].filter((text) => text !== '').join(' · ');
+  const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
+  const parts = [zooms, area, task.gridSet, task.format, valuesText(task.parameters)];
+  const where = parts.filter((text) => text !== '').join(' · ');
   return (
     <div className={`task-line ${onChoose ? 'with-buttons' : ''}`}>
       <span className="row tight">
