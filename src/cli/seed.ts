@@ -11,7 +11,7 @@ import {
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
-import { amountOf, durationOf, sizeOf } from './plain-words.ts';
+import { amountOf, countOf, durationOf, sizeOf } from './plain-words.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
@@ -71,8 +71,9 @@ async function runTask(type: string, flags: FlagValues, terminal: Terminal, give
   const client = serverClientFor(flags);
   if (flags['dry-run'] !== undefined) {
     const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
-    const estimate = readAnswer<Estimate>(answer, 'metatiles');
-    return printed(terminal, flags, estimate, () => describeEstimate(estimate));
+    const estimate = readAnswer<Estimate>(answer, 'cachedTiles');
+    const describe = type === 'truncate' ? describeTruncation : describeEstimate;
+    return printed(terminal, flags, estimate, () => describe(estimate));
   }
   const task = readAnswer<TaskDocument>(await send(client, TASKS, layer, order), 'tilesTotal');
   if (flags['no-wait'] !== undefined) return printed(terminal, flags, task, () => started(task));
@@ -91,15 +92,34 @@ function started({ id, tilesTotal }: TaskDocument): string {
 
 type Estimate = Extract<ApiAnswer<'POST /api/v1/tasks'>, { metatiles: number }>;
 
-function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: Estimate): string {
+function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
+  return `Would delete ${amountOf(cachedTiles, 'cached tile')}, ${sizeOf(cachedBytes)}; nothing was deleted.`;
+}
+
+function describeEstimate(estimate: Estimate): string {
+  const { tiles, cachedTiles, metatiles, upstreamRequests, bytes, seconds } = estimate;
   const unknown = 'unknown before the first task of this kind';
+  const cached = cachedTiles > 0 ? `, ${countOf(cachedTiles)} of them cached` : '';
   return [
-    `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
+    `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}${cached}; nothing was started.`,
     `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
     `  space              ${bytes === null ? unknown : `about ${sizeOf(bytes)}`}`,
     `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,
+    ...shortages(estimate),
     '',
   ].join('\n');
+}
+
+function shortages({ quota, disk }: Estimate): readonly string[] {
+  const lines: string[] = [];
+  if (quota?.fits === false) {
+    const which = quota.scope === 'layer' ? "the layer's quota" : 'the quota';
+    lines.push(
+      `Does not fit ${which}: ${sizeOf(quota.usedBytes)} of ${sizeOf(quota.limitBytes)} are used; tiles will be evicted.`,
+    );
+  }
+  if (disk?.fits === false) lines.push(`Does not fit the disk: ${sizeOf(disk.freeBytes)} are free.`);
+  return lines;
 }
 
 type Cleared = ApiAnswer<'POST /api/v1/layers/{layer}/truncate'>;

@@ -14,6 +14,7 @@ import type { LedgerPage } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import { createQuotaSettings, type QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
+import { type QuotaRoom, quotaRoom } from './quota-fit.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
@@ -114,6 +115,12 @@ export async function openQuotaService(options: QuotaServiceOptions) {
         fullInDays,
         parameters,
       };
+    },
+    /** Null when quotas are not enforced. */
+    async roomFor(layer: string): Promise<QuotaRoom | null> {
+      const configuration = await settings.read();
+      if (configuration.enabled) await ledger.refresh();
+      return quotaRoom(layer, configuration, ledger);
     },
     /** What was removed for quotas between two times, to within a few seconds. */
     evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),

@@ -326,16 +326,31 @@ describe('what is asked of the service', () => {
     const draft = { layer: 'roads', zoomStop: 3 };
     expect(await service.estimate(draft)).toEqual({
       tiles: 85n,
+      cachedTiles: 0n,
+      cachedBytes: 0n,
       metatiles: 7n,
       upstreamRequests: 7n,
       bytes: null,
       seconds: null,
+      disk: null,
     });
     await ended((await service.create(draft, 'me')).id);
     const known = await service.estimate({ layer: 'roads', zoomStop: 9 });
     expect(known.bytes).toBeGreaterThan(0n);
+    expect(known.cachedTiles).toBe(85n);
     expect(known.seconds).toBeGreaterThan(0);
     expect(await service.list({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('a truncate is estimated by the tiles that are cached, not by those of the grid', async () => {
+    const { service, ended } = await open();
+    await ended((await service.create({ layer: 'roads', zoomStop: 3 }, 'me')).id);
+    const all = await service.estimate({ layer: 'roads', type: 'truncate' });
+    expect(all).toMatchObject({ tiles: 85n, cachedTiles: 85n, metatiles: 0n, upstreamRequests: 0n });
+    expect(all.cachedBytes).toBeGreaterThan(0n);
+    const part = { layer: 'roads', type: 'truncate', zoomStart: 1, coords: [-20037508, 0, -1, 20037508] };
+    expect(await service.estimate(part)).toMatchObject({ cachedTiles: 1n + 4n + 16n });
+    expect(await service.estimate({ ...part, zoomStart: 4 })).toMatchObject({ tiles: 0n, cachedBytes: 0n });
   });
 
   it('tells the pace of what runs', async () => {

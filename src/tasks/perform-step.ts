@@ -231,7 +231,7 @@ export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly strin
 }
 
 /** Those of `format`, or all that are cached. */
-async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
+export async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
   const gridSets = gridSetsToEmpty(tiles);
   if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
   const cached: TileSetKey[] = [];

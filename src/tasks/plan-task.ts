@@ -5,20 +5,17 @@ import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import { type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, isFinal, TASK_TYPES, type Task, type TaskRequest, type TaskType } from './task.ts';
+import { EVERY_FORMAT, isFinal, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
-import { spanCount, type TaskPlan } from './task-plan.ts';
-import type { TaskEstimate } from './task-service.ts';
+import type { TaskPlan } from './task-plan.ts';
 
-type PlannedTask = ReturnType<typeof planTask>;
+export type PlannedTask = ReturnType<typeof planTask>;
 
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
@@ -251,50 +248,4 @@ export async function planRetry(
   };
   const tilesTotal = failed.reduce((sum, { tiles }) => sum + tiles, 0n);
   return { request: task.request, plan, tilesTotal };
-}
-
-/** Pages looked at for the size of a tile. */
-const SAMPLED_PAGES = 256;
-
-/** What a planned task would cost, from what is stored of its tile set and how fast earlier tasks went. */
-export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
-  const { request, tiles, tilesTotal, plan } = planned;
-  const known = { tiles: tilesTotal, seconds: secondsFor(tilesTotal, earlier) };
-  if (request.type === 'truncate') return { ...known, metatiles: 0n, upstreamRequests: 0n, bytes: 0n };
-  const metatiles = countMetatiles(planned, plan);
-  const tileBytes = await averageTileBytes(tiles.bound.store, tiles.set);
-  const bytes = tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes));
-  return { ...known, metatiles, upstreamRequests: metatiles, bytes };
-}
-
-/** Exact for a rectangle; for an area in proportion to the tiles it covers. */
-function countMetatiles({ cover }: PlannedTask, { levels, stepColumns, stepRows }: TaskPlan): bigint {
-  let total = 0n;
-  for (const { z, rect } of levels) {
-    const columns = spanCount(rect.minX, rect.maxX, stepColumns);
-    const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
-    const tiles = countCovered(null, z, rect);
-    const covered = countCovered(cover, z, rect);
-    total += covered === 0n ? 0n : (whole * covered + tiles - 1n) / tiles;
-  }
-  return total;
-}
-
-async function averageTileBytes(store: TileStore, set: TileSetKey): Promise<number | null> {
-  const pages: StoreChange[] = [];
-  for await (const page of store.pages(set)) if (pages.push(page) >= SAMPLED_PAGES) break;
-  const { tiles, bytes } = sumOfChanges(pages);
-  return tiles === 0 ? null : bytes / tiles;
-}
-
-/** By tasks of the same kind that have ended. */
-function secondsFor(tiles: bigint, earlier: readonly Task[]): number | null {
-  let processed = 0;
-  let milliseconds = 0;
-  for (const task of earlier) {
-    if (task.startedAt === null || task.endedAt === null) continue;
-    processed += Number(task.tilesProcessed);
-    milliseconds += Math.max(1, task.endedAt - task.startedAt);
-  }
-  return processed === 0 ? null : Math.ceil((Number(tiles) * milliseconds) / processed / 1000);
 }

@@ -1,3 +1,4 @@
+import type { StoreRoom } from '../storage/tile-store.ts';
 import type { Task, TaskOutcome, TaskState, TaskType } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 
@@ -27,12 +28,17 @@ export interface TaskCounts {
 }
 
 export interface TaskEstimate {
+  /** Of a truncate those that are cached. */
   readonly tiles: bigint;
+  readonly cachedTiles: bigint;
+  readonly cachedBytes: bigint;
   readonly metatiles: bigint;
   readonly upstreamRequests: bigint;
-  /** Null when nothing is known yet to estimate from. */
+  /** Of all tiles, cached ones included; null when nothing is known yet to estimate from. */
   readonly bytes: bigint | null;
   readonly seconds: number | null;
+  /** Of the disk that the tiles go to; null where there is none. */
+  readonly disk: StoreRoom | null;
 }
 
 interface TaskFigures {

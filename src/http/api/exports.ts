@@ -2,15 +2,29 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { mayWorkOn } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { readBody } from '../wire/read-body.ts';
-import { AREA_FIELDS, bounds, count, name, parameters, time, zoom } from '../wire/values.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import { isDryRun, readBody } from '../wire/read-body.ts';
+import { selectionOf } from '../wire/tile-selection.ts';
+import {
+  AREA_FIELDS,
+  amount,
+  bounds,
+  flag,
+  name,
+  count as number,
+  parameters,
+  time,
+  zoom,
+} from '../wire/values.ts';
 
 export const exportBody = z.strictObject({
   layer: name,
@@ -22,20 +36,25 @@ export const exportBody = z.strictObject({
   zoomStop: zoom.exactOptional(),
   bounds: bounds.exactOptional(),
   ...AREA_FIELDS,
+  dryRun: flag.describe('Only counts the tiles'),
 });
 
-export const exportAnswer = exportBody.required().extend({
-  ...AREA_FIELDS,
-  id: z.string(),
-  state: z.enum(['pending', 'running', 'done', 'failed']),
-  tiles: count.describe('Written so far'),
-  expected: count.nullable().describe('Null while it is not known'),
-  bytes: count.nullable().describe('Of the finished file'),
-  reason: z.string().nullable().describe('Why it failed or has to wait'),
-  createdBy: z.string(),
-  createdAt: time,
-  endedAt: time.nullable(),
-});
+export const exportCountAnswer = z.object(amount).describe('With dryRun: the tiles that would be exported');
+export const exportAnswer = exportBody
+  .omit({ dryRun: true })
+  .required()
+  .extend({
+    ...AREA_FIELDS,
+    id: z.string(),
+    state: z.enum(['pending', 'running', 'done', 'failed']),
+    tiles: number.describe('Written so far'),
+    expected: number.nullable().describe('Null while it is not known'),
+    bytes: number.nullable().describe('Of the finished file'),
+    reason: z.string().nullable().describe('Why it failed or has to wait'),
+    createdBy: z.string(),
+    createdAt: time,
+    endedAt: time.nullable(),
+  });
 
 export type ExportDocument = z.output<typeof exportAnswer>;
 
@@ -48,18 +67,21 @@ export interface Exports {
     read(start: number, end: number): Promise<Readable | null>;
   } | null>;
   /** What was exported before is made anew. Throws `request-invalid` and the like. */
-  start(order: z.output<typeof exportBody>, createdBy: string): Promise<ExportDocument>;
+  start(order: Order, createdBy: string): Promise<ExportDocument>;
   /** Stops it and removes its file. */
   remove(id: string): Promise<void>;
 }
 
+type ExportDeps = Pick<RouteDeps, 'exports' | 'catalog' | 'massTruncation'>;
+type Order = Omit<z.output<typeof exportBody>, 'dryRun'>;
+
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes({ exports }: { readonly exports: Exports }): readonly Route[] {
+export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
     { method: 'GET', path, role, handler: list },
-    { method: 'POST', path, role, handler: start },
+    { method: 'POST', path, role, handler: start, asksOnly: isDryRun },
     { method: 'GET', path: `${path}/{id}`, role, handler: show },
     { method: 'DELETE', path: `${path}/{id}`, role, handler: remove },
     { method: 'GET', path: `${path}/{id}/file`, role, handler: download },
@@ -71,11 +93,30 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
   }
 
   async function start(exchange: Exchange): Promise<Answer> {
-    const order = readBody(exchange, exportBody);
+    const { dryRun, ...order } = readBody(exchange, exportBody);
     refuseForeignLayer(exchange.caller, order.layer);
+    if (dryRun) return jsonAnswer(await count(order));
     const started = await exports.start(order, callerName(exchange));
     exchange.change = { target: `layer:${order.layer}`, after: { export: started.id, type: order.type } };
     return createdAnswer(exchange, `${path}/${started.id}`, started);
+  }
+
+  /** By the selection that a truncation of the same tiles has. */
+  async function count({ type: _, layer: name, gridSet, format, ...order }: Order) {
+    const bound = boundLayer(catalog, name);
+    const { parameters: values = {}, ...place } = order;
+    const named = {
+      gridSet: gridSet ?? null,
+      format: format ?? null,
+      parameters: new Map(Object.entries(values)),
+    };
+    const { set } = resolveTileSet(bound, named);
+    const names = { gridSets: [set.gridSet], formats: [set.format], parameters: values };
+    const selection = selectionOf({ ...place, ...names }, bound.layer, 'offered');
+    const found = await massTruncation.truncateSelection(set.layer, selection, true);
+    // Without the tiles for dense screens, which are exported under their own name.
+    const own = found.find((one) => one.set.gridSet === set.gridSet);
+    return { tiles: own?.tiles ?? 0, bytes: own?.bytes ?? 0 };
   }
 
   async function show(exchange: Exchange): Promise<Answer> {

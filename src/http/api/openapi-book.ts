@@ -7,7 +7,7 @@ import {
   scheduleBody,
   scheduleListAnswer,
 } from '../wire/schedule-document.ts';
-import { estimateAnswer, taskAnswer, taskBody, taskListAnswer } from '../wire/task-document.ts';
+import { taskAnswer, taskBody, taskListAnswer } from '../wire/task-document.ts';
 import { stopAnswer, stopBody, taskListQuery } from '../wire/task-filter.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
@@ -28,7 +28,8 @@ import {
   zoomCoverageAnswer,
   zoomCoverageQuery,
 } from './coverage.ts';
-import { exportAnswer, exportBody } from './exports.ts';
+import { estimateAnswer } from './estimate.ts';
+import { exportAnswer, exportBody, exportCountAnswer } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
 import { tileAnswer } from './inspect.ts';
 import {
@@ -162,9 +163,9 @@ export const API_DESCRIPTIONS = {
     answer: z.object({ exports: z.array(exportAnswer) }),
   },
   'POST /api/v1/exports': {
-    summary: 'Copy cached tiles into a file, in the background',
+    summary: 'Copy cached tiles into a file, in the background, or with dryRun count them',
     body: exportBody,
-    answer: exportAnswer,
+    answer: z.union([exportAnswer, exportCountAnswer]),
     status: 201,
   },
   'GET /api/v1/exports/{id}': { summary: 'Show an export', answer: exportAnswer },

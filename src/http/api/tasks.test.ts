@@ -14,6 +14,7 @@ afterEach(async () => {
 });
 
 interface TaskApp extends TestApp {
+  readonly quota: HttpServerDeps['quota'];
   readonly tasks: PlannedTasks;
 }
 
@@ -21,8 +22,16 @@ function createTaskApp(access?: Access): TaskApp {
   const catalog = catalogOf([layerNamed('world'), layerNamed('roads')]);
   const tasks = createPlannedTasks((name) => catalog.layer(name));
   const evicted = { tiles: 0, bytes: 0 };
-  const quota = { evicted, evictedBetween: async () => evicted } as unknown as HttpServerDeps['quota'];
-  return { ...createTestApp({ deps: { catalog, tasks, quota }, ...(access ? { access } : {}) }), tasks };
+  const quota = {
+    evicted,
+    evictedBetween: async () => evicted,
+    roomFor: async () => null,
+  } as unknown as HttpServerDeps['quota'];
+  return {
+    ...createTestApp({ deps: { catalog, tasks, quota }, ...(access ? { access } : {}) }),
+    tasks,
+    quota,
+  };
 }
 
 function post(app: TaskApp, path: string, value?: unknown) {
@@ -152,13 +161,39 @@ describe('creating a task', () => {
     expect(await app.tasks.active(null)).toEqual([]);
   });
 
+  it('a dry run says whether the tiles fit the quota and the disk', async () => {
+    const app = createTaskApp();
+    const room = { folder: '/', freeBytes: 1000, freePercent: 20, minFreePercent: 10, storing: true };
+    const known = { tiles: 10n, cachedTiles: 5n, cachedBytes: 500n, bytes: 1200n, seconds: 4, disk: room };
+    app.tasks.estimate = async () => ({ ...known, metatiles: 1n, upstreamRequests: 1n });
+    const limit = { scope: 'layer', limitBytes: 2000, usedBytes: 1500 } as const;
+    Object.assign(app.quota, { roomFor: async () => limit });
+    const answer = await post(app, '/api/v1/tasks', { layer: 'world', dryRun: true });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      quota: { ...limit, fits: false },
+      disk: { freeBytes: 1000, fits: false },
+    });
+    Object.assign(room, { freeBytes: 1201 });
+    Object.assign(app.quota, { roomFor: async () => null });
+    expect(
+      JSON.parse((await post(app, '/api/v1/tasks', { layer: 'world', dryRun: true })).text),
+    ).toMatchObject({
+      quota: null,
+      disk: { fits: true },
+    });
+  });
+
   it('leaves a trace with the layer and the task, and none on a dry run', async () => {
     const trace: object[] = [];
     const record = async (entry: object) => void trace.push(entry);
     const accounts = { audit: { record, note: () => {} } } as unknown as HttpServerDeps['accounts'];
     const catalog = catalogOf([layerNamed('world')]);
     const tasks = createPlannedTasks((name) => catalog.layer(name));
-    const app = { ...createTestApp({ deps: { catalog, tasks, accounts } }), tasks };
+    const quota = {
+      roomFor: async () => null,
+      evicted: { tiles: 0, bytes: 0 },
+    } as unknown as HttpServerDeps['quota'];
+    const app = { ...createTestApp({ deps: { catalog, tasks, quota, accounts } }), tasks, quota };
     await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: true });
     expect(trace).toEqual([]);
     await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: false });

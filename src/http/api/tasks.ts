@@ -10,6 +10,7 @@ import type { RouteDeps } from '../route-deps.ts';
 import { isDryRun, readBody, readQuery } from '../wire/read-body.ts';
 import { refuseUnknownNames, taskBody, taskDocument, taskDraftOf } from '../wire/task-document.ts';
 import { REPEATABLE, taskFilterOf, taskListQuery } from '../wire/task-filter.ts';
+import { estimateOf } from './estimate.ts';
 
 const HIGHEST_LIMIT = 500;
 
@@ -48,7 +49,7 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
     const draft = { layer, type, ...taskDraftOf(body) };
     refuseUnknownNames(catalog, draft);
     refuseForeignLayer(exchange.caller, draft.layer);
-    if (dryRun) return jsonAnswer(await tasks.estimate(draft));
+    if (dryRun) return jsonAnswer(await estimateOf({ tasks, quota }, draft));
     return created(exchange, await tasks.create(draft, callerName(exchange)));
   }
 

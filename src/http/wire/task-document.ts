@@ -111,14 +111,6 @@ export const taskListAnswer = z.object({
   nextBefore: z.number().int().nullable().describe('The old name of nextAfter'),
 });
 
-export const estimateAnswer = z.object({
-  tiles: count,
-  metatiles: count,
-  upstreamRequests: count,
-  bytes: count.nullable(),
-  seconds: z.number().nullable(),
-});
-
 export function taskDraftOf(
   body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer'>,
 ): Omit<TaskDraft, 'type' | 'layer'> {
