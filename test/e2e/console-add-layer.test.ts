@@ -116,7 +116,7 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     const { page } = console;
     await console.go('layers', 'Layers');
     await page.getByRole('button', { name: 'Reload configuration file' }).click();
-    await page.getByText('TileLayerConfiguration reloaded. Read 1 layers').waitFor();
+    await page.getByText('Configuration reloaded.').waitFor();
   });
 
   it('says what is wrong with an address, and with a declaration', async () => {

@@ -272,7 +272,7 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     const id = await perform({ layer: 'roads', zoomStop: 0, tileFailureRetryCount: 0 });
     await open.go('overview', 'Overview');
     await page.getByRole('link', { name: 'See them and retry' }).click();
-    await page.getByRole('link', { name: `#${id}` }).waitFor();
+    await page.getByRole('link', { name: `#${id}`, exact: true }).waitFor();
     expect(await page.getByRole('listitem').filter({ hasText: 'world' }).count()).toBe(0);
   });
 

@@ -192,4 +192,49 @@ describe.skipIf(program === null)('the console does what it shows', () => {
     expect(await page.getByText(/quota is/i).count()).toBe(0);
     await api('quota', 'PUT', quota);
   });
+
+  it('several layers are added in one step, one by hand with fields, and each refusal says what to do', async () => {
+    await open.go('add', 'Add layer');
+    const address = page.getByLabel('Address of a WMS or WMTS');
+    await address.fill('http://10.1.2.3:8090/wms');
+    await button('Read capabilities').click();
+    await page.getByText("upstreams:\n  '10.1.2.3:8090': { allowPrivate: true }").waitFor();
+    await button('Reload the file and read again').waitFor();
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    const layers = ['first', 'second', 'roads'].map((name) => ({
+      name,
+      source,
+      formats: ['image/png'],
+      gridSets: ['EPSG:900913'],
+    }));
+    await page.route('**/api/v1/import', (route) =>
+      route.fulfill({ json: { layers, gridSets: [], report: [] } }),
+    );
+    await address.fill(wms.url);
+    await button('Read capabilities').click();
+    await page.getByLabel('Select all 3').check();
+    await button('Add 3 layers').click();
+    await page.getByText('2 layers added.').waitFor();
+    await page.getByText('roads was not added: The name is already used').waitFor();
+    expect(await page.getByLabel('Select roads').isChecked()).toBe(true);
+    await page.unroute('**/api/v1/import');
+    const { layers: listed } = await api<{ layers: { name: string }[] }>('layers');
+    expect(listed.map(({ name }) => name).sort()).toEqual(['first', 'flaky', 'roads', 'second']);
+
+    await button('Enter manually').click();
+    await eventually('the form is in view and has the focus', async () => {
+      const focused = await page.evaluate('document.activeElement?.getBoundingClientRect().top');
+      return (await page.getByLabel('Name', { exact: true }).count()) === 1 && Number(focused) < 900;
+    });
+    const json = page.getByLabel('All settings (JSON)');
+    await json.fill('{\n  "name": "third",\n  "formats": ["image/png",],\n}');
+    await page.getByText('Invalid JSON at line 3, column 28: unexpected “],”.').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('new-layer');
+    expect(await button('Save layer').isDisabled()).toBe(true);
+    await json.fill('{ "name": "third", "formats": ["image/png"], "gridSets": ["EPSG:900913"] }');
+    await page.getByLabel('Address', { exact: true }).fill(wms.url);
+    await page.getByLabel('Layers', { exact: true }).fill('roads');
+    await button('Save layer').click();
+    await page.getByRole('heading', { name: 'third', level: 1 }).waitFor();
+  });
 });

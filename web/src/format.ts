@@ -96,6 +96,12 @@ export function agoText(iso: string): string {
   return TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
 }
 
+/** `last 24 hours`, or since when it has been counted where that is less. */
+export function sinceText(iso: string): string {
+  const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
+  return isWholeDay ? TEXTS.lastDay : TEXTS.sinceStart(momentText(iso).slice(0, 5));
+}
+
 /** As precise as a grid needs, e.g. `-180` or `1234.56`. */
 export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));

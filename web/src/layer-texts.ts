@@ -4,6 +4,7 @@ export const LAYER_TEXTS = {
     search: 'Search',
     list: 'List of layers',
     reload: 'Reload configuration file',
+    reloaded: 'Configuration reloaded.',
     empty: 'No layers yet. Add one here, or under “layers” in the configuration file.',
     noMatch: 'No layer name or title matches.',
     missing: 'Choose a layer.',
@@ -30,6 +31,10 @@ export const LAYER_TEXTS = {
     urlHelp:
       'The service, or its capabilities document. Private addresses need allowPrivate under “upstreams” in the configuration file.',
     read: 'Read capabilities',
+    isPrivate: (host: string) => `${host} is a private address. Allow it in the configuration file:`,
+    whereFile:
+      'The file is tilewarden.yaml in the folder that holds the data folder, unless the server was started with --config. Create it if it does not exist, then reload it here.',
+    reloadAndRead: 'Reload the file and read again',
     reading: 'Reading…',
     curl: 'the same with curl',
     found: (count: string) => `${count} ${count === '1' ? 'layer' : 'layers'} found`,

@@ -159,6 +159,7 @@ export const TASK_TEXTS = {
     tooLong: (time: string) => `This takes about ${time} at the rate seen so far.`,
     cached: 'Cached tiles',
     nothingToDo: 'There is nothing to do: choose other zooms or another area.',
+    allCached: 'All of these tiles are cached: only expired ones would be fetched again.',
     bytesUnknown: 'unknown until some tiles are cached',
     starts: {
       seed: 'Start',

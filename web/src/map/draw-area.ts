@@ -106,13 +106,13 @@ export class AreaDrawing {
     if (this.#interaction) this.#map.map.addInteraction(this.#interaction);
   }
 
-  /** With `fits` the map moves to where it is. */
-  show(area: Area, fits = false): void {
+  /** With a resolution the map moves to where it is, and no closer than that. */
+  show(area: Area, minResolution: number | null = null): void {
     this.#source.clear();
     this.#source.addFeatures(this.#featuresOf(area));
     const bounds = this.#source.getExtent();
-    if (!fits || !bounds || this.#source.isEmpty()) return;
-    this.#map.map.getView().fit(bounds, { padding: [40, 40, 40, 40], nearest: true });
+    if (minResolution === null || !bounds || this.#source.isEmpty()) return;
+    this.#map.map.getView().fit(bounds, { padding: [40, 40, 40, 40], nearest: true, minResolution });
   }
 
   #dragging(): DragBox {

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import { type Answer, part, problemFrom, type Reply, send } from '../api/client.ts';
+import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
@@ -103,6 +104,9 @@ function FromService() {
               </Button>
             </div>
             <ProblemNotice problem={action.problem} />
+            {action.problem && PRIVATE.test(action.problem.message) && (
+              <AllowPrivate url={url} onReloaded={() => action.run(read)} />
+            )}
             {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
           </Form>
         </Card>
@@ -118,6 +122,30 @@ function FromService() {
         )}
       </div>
     </>
+  );
+}
+
+/** In the refusal of an address that the configuration file must allow. */
+const PRIVATE = /allowPrivate/;
+
+/** The lines that allow a map service in a private network, and a button that makes them work. */
+function AllowPrivate({ url, onReloaded }: { url: string; onReloaded: () => unknown }) {
+  const action = useAction();
+  const { host } = new URL(url);
+  const reload = async () => {
+    await reloadConfiguration();
+    await onReloaded();
+  };
+  return (
+    <div className="notice warn stack">
+      <span>{WORDS.isPrivate(host)}</span>
+      <Copy text={`upstreams:\n  '${host}': { allowPrivate: true }`} label={WORDS.isPrivate(host)} />
+      <span className="small">{WORDS.whereFile}</span>
+      <ProblemNotice problem={action.problem} />
+      <Button disabled={action.busy} onClick={() => action.run(reload)}>
+        {WORDS.reloadAndRead}
+      </Button>
+    </div>
   );
 }
 

@@ -22,18 +22,21 @@ import { TEXTS } from '../texts.ts';
 type Entry = Answer<'/api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
-const FILTERS = ['actor', 'text', 'outcome'] as const;
+const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
 const FIRST = 100;
 const MOST = 1000;
 
 export default function Audit() {
   const { query } = useRoute();
-  const [actor = '', text = '', outcome = ''] = FILTERS.map((name) => query.get(name) ?? '');
+  const [actor = '', text = '', outcome = '', since = '', until = ''] = FILTERS.map(
+    (name) => query.get(name) ?? '',
+  );
   const [limit, setLimit] = useState(FIRST);
-  const given = Object.entries({ actor, text, outcome }).filter(([, value]) => value !== '');
+  const range = { since: dayStart(since, 0), until: dayStart(until, 1) };
+  const given = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
   const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
   const entries = useResource<Answer<'/api/v1/audit'>>(`api/v1/audit?${search}`);
-  const filter = tied({ actor, text, outcome }, changeQuery);
+  const filter = tied({ actor, text, outcome, since, until }, changeQuery);
   return (
     <>
       <PageHead title={TEXTS.nav.audit} />
@@ -46,6 +49,8 @@ export default function Audit() {
             options={{ '': TEXTS.tasks.any, ...WORDS.outcomes }}
             {...filter.choice('outcome')}
           />
+          <Input label={WORDS.since} type="date" {...filter.text('since')} />
+          <Input label={WORDS.until} type="date" {...filter.text('until')} />
         </div>
         <Card>
           <Loaded resource={entries} empty={(data) => data.entries.length === 0 && WORDS.empty}>
@@ -58,6 +63,12 @@ export default function Audit() {
       </div>
     </>
   );
+}
+
+/** The beginning of a day of this browser's calendar, or of a later one; empty for what is no day. */
+function dayStart(day: string, later: number): string {
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+  return day === '' || !date ? '' : new Date(year, month - 1, date + later).toISOString();
 }
 
 function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestored: () => void }) {

@@ -51,7 +51,7 @@ function Source({ document, onChange }: FieldsProps) {
   const type = String(source.type ?? 'wms');
   const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
   const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
-  const change = (fields: object) => onChange({ source: { ...source, ...fields } });
+  const change = (fields: object) => onChange({ source: { type, ...source, ...fields } });
   const retype = (chosen: string) => {
     const { layers, layer, ...others } = source;
     const drawn = layers ?? layer ?? '';

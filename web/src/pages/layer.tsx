@@ -169,9 +169,21 @@ function Settings({ layer }: { layer: LayerInfo }) {
         ...namedFacts(WORDS.settingNames, values),
         [WORDS.changed, changed],
         [TEXTS.nav.tasks, tasks],
+        [TEXTS.nav.schedules, <Schedules key="schedules" layer={layer.name} />],
       ]}
     />
   );
+}
+
+function Schedules({ layer }: { layer: string }) {
+  const known = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
+  const own = known.data?.schedules.filter((one) => one.layer === layer) ?? [];
+  if (own.length === 0) return TEXTS.none;
+  return own.map(({ id, name }) => (
+    <a key={id} className="block" href={addressOf('schedules', String(id))}>
+      {name}
+    </a>
+  ));
 }
 
 function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void; onChanged: () => void }) {

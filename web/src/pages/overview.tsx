@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useTaskChanges } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText } from '../format.ts';
+import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
@@ -65,7 +65,7 @@ export default function Overview() {
             )}
           </Loaded>
         </Card>
-        <Card title={WORDS.traffic} className="span-7">
+        <Card title={WORDS.traffic(series.data && sinceText(series.data.from))} className="span-7">
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
         </Card>
         <Card

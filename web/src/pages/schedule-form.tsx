@@ -27,8 +27,9 @@ import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { draftOf, faultsFrom, readDraft, type Schedule, type ScheduleDraft, WORK } from './schedule-draft.ts';
 import { AreaMap } from './seed-area.tsx';
+import { Estimate, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
-import type { Faults, Plan } from './seed-plan.ts';
+import { type Faults, type Plan, readPlan } from './seed-plan.ts';
 
 const WORDS = TEXTS.schedules;
 
@@ -86,6 +87,9 @@ function Editor(props: {
   const [sent, setSent] = useState<ScheduleDraft | null>(null);
   const action = useAction();
   typed.current = draft;
+  const planned = draft && fault === null ? readPlan(draft.plan).request : null;
+  const estimated = planned && /^(re)?seed$/.test(planned.type) ? planned : null;
+  const estimate = useEstimate(estimated, 1);
   if (!draft) return <Empty>{TEXTS.layers.empty}</Empty>;
 
   const change = (changes: Partial<ScheduleDraft>) => setDraft((now) => now && { ...now, ...changes });
@@ -115,6 +119,11 @@ function Editor(props: {
           </div>
         </Card>
         <PlanFields plan={draft.plan} faults={faults} types={WORK} field={field} onChange={changePlan} />
+        {estimated && (
+          <Card title={TEXTS.seed.estimate}>
+            <Estimate resource={estimate} />
+          </Card>
+        )}
         {draft === sent && <ProblemNotice problem={action.problem} />}
         <div className="row">
           <Button type="submit" kind="primary" disabled={action.busy}>

@@ -43,7 +43,10 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
     );
   useEffect(() => drawing?.setMode(mode), [drawing, mode]);
   // GeoJSON comes from elsewhere: it may be out of sight.
-  useEffect(() => drawing?.show(area, area.kind === 'shape' && area.crs !== 'grid-set'), [drawing, area]);
+  useEffect(
+    () => drawing?.show(area, area.kind === 'shape' && area.crs !== 'grid-set' ? 0 : null),
+    [drawing, area],
+  );
   return (
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>

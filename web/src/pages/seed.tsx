@@ -136,7 +136,9 @@ function Start(props: { plan: Plan; request: TaskRequest | null; calls: readonly
   };
   const { data } = estimate;
   const asks = truncates || (data?.tiles ?? 0) > MANY_TILES;
-  const tiles = type === 'blank' ? 1 : worksOnCached(type) ? cached.data?.tiles : data?.tiles;
+  const tiles = type === 'blank' ? null : worksOnCached(type) ? cached.data?.tiles : data?.tiles;
+  // A seed may still renew tiles that have expired.
+  const ready = worksOnCached(type) ? Boolean(tiles) : tiles !== undefined;
   return (
     <Card title={isTask ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
@@ -144,13 +146,15 @@ function Start(props: { plan: Plan; request: TaskRequest | null; calls: readonly
         {request && isTask && !truncates && <Estimate resource={estimate} />}
         {request && worksOnCached(type) && <CachedCount resource={cached} />}
         {request && !isTask && <p className="quiet">{WORDS.means[type]}</p>}
-        {request && tiles === 0 && <p className="quiet">{WORDS.nothingToDo}</p>}
+        {request && tiles === 0 && (
+          <p className="quiet">{worksOnCached(type) ? WORDS.nothingToDo : WORDS.allCached}</p>
+        )}
         {!allowed && <p className="notice warn">{TEXTS.notYours}</p>}
         <ActionNotices action={action} />
         <div className="row">
           <Button
             kind={truncates ? 'danger' : 'primary'}
-            disabled={action.busy || !allowed || !request || !tiles}
+            disabled={action.busy || !allowed || !request || !ready}
             onClick={() => (asks ? setAsking(true) : action.run(start))}
           >
             {WORDS.starts[type]}

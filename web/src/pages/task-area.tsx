@@ -24,12 +24,14 @@ function AreaMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   const first = useRef(task);
   if (!set) return null;
   const draw = (map: ConsoleMap) => {
-    const { area, bounds } = first.current;
+    const { area, bounds, zoomStop } = first.current;
+    // Tiles that the task makes are shown, and no others are made for the map.
+    const closest = set.gridSet.resolutions[zoomStop] ?? 0;
     const shown: Area = area
       ? { kind: 'shape', shape: area, crs: 'grid-set' }
       : { kind: 'bounds', typed: coordinateTexts(bounds) };
     const drawing = new AreaDrawing(map, () => undefined);
-    map.map.once('change:view', () => drawing.show(shown, true));
+    map.map.once('change:view', () => drawing.show(shown, closest));
   };
   return <MapBox set={set} label={TEXTS.tasks.areaMap} onReady={draw} />;
 }
