@@ -119,11 +119,12 @@ function Start(props: { plan: Plan; request: TaskRequest | null; calls: readonly
   const { type, every } = plan;
   const isTask = TASK_TYPES.some((one) => one === type);
   const truncates = type === 'truncate';
-  const estimate = useEstimate(isTask && !truncates ? request : null, calls.length);
-  const cached = useCached(worksOnCached(type) ? request : null, every);
+  const allowed = mayWorkOn(useCaller(), plan.set.layer.name);
+  const counted = allowed ? request : null;
+  const estimate = useEstimate(isTask && !truncates ? counted : null, calls.length);
+  const cached = useCached(worksOnCached(type) ? counted : null, every);
   const action = useAction();
   const [asking, setAsking] = useState(false);
-  const allowed = mayWorkOn(useCaller(), plan.set.layer.name);
   const start = async () => {
     const answers: Started[] = [];
     for (const { path, body } of calls) answers.push((await ask<Started>('POST', path, body)).data);
@@ -143,8 +144,8 @@ function Start(props: { plan: Plan; request: TaskRequest | null; calls: readonly
     <Card title={isTask ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
         {!request && <p className="quiet">{WORDS.faulty}</p>}
-        {request && isTask && !truncates && <Estimate resource={estimate} />}
-        {request && worksOnCached(type) && <CachedCount resource={cached} />}
+        {counted && isTask && !truncates && <Estimate resource={estimate} />}
+        {counted && worksOnCached(type) && <CachedCount resource={cached} />}
         {request && !isTask && <p className="quiet">{WORDS.means[type]}</p>}
         {request && tiles === 0 && (
           <p className="quiet">{worksOnCached(type) ? WORDS.nothingToDo : WORDS.allCached}</p>

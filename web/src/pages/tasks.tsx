@@ -224,6 +224,7 @@ function ForEach(props: {
     <ConfirmButton
       action={action}
       disabled={tasks.length === 0}
+      kind={text === WORDS.stop ? 'danger' : ''}
       title={`${label}?`}
       verb={label}
       text={tasks.map(({ id }) => `#${id}`).join(', ')}

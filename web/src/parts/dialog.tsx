@@ -85,18 +85,20 @@ export function ConfirmButton(
       action: Action;
       label?: string;
       disabled?: boolean;
+      /** Of the button; its question is always one of danger. */
+      kind?: string;
       text: string | (() => Promise<string>);
       onConfirm: () => Promise<unknown>;
       children: ReactNode;
     },
 ) {
-  const { action, label, disabled = false, text, onConfirm, children, ...question } = props;
+  const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
   const [asked, setAsked] = useState<string | null>(null);
   const ask = () =>
     typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
   return (
     <>
-      <Button kind="danger" disabled={disabled || action.busy} aria-label={label} onClick={ask}>
+      <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
         {children}
       </Button>
       {asked !== null && (
