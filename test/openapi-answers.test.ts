@@ -75,6 +75,28 @@ it.each(shown.map((route) => [route.path, route] as const))(
   },
 );
 
+it('a dry run of a schedule answers its next three runs and records nothing', async () => {
+  const schedule = {
+    name: 'office hours',
+    layer: 'world',
+    cron: '*/2 8-18 * * MON-FRI',
+    timeZone: 'Europe/Berlin',
+  };
+  const preview = await ask('POST', '/api/v1/schedules?dryRun=true', schedule);
+  const { nextRuns } = (await preview.json()) as { nextRuns: string[] };
+  expect([preview.status, nextRuns.length]).toEqual([200, 3]);
+  const { schedules } = (await (await ask('GET', '/api/v1/schedules')).json()) as { schedules: object[] };
+  expect(schedules).toHaveLength(1);
+  const wrong = await ask('POST', '/api/v1/schedules?dryRun=true', { ...schedule, timeZone: 'Berlin' });
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('timeZone')]);
+});
+
+it('a dry run of an export counts the tiles that would be exported', async () => {
+  const order = { layer: 'world', type: 'mbtiles', zoomStop: 1, dryRun: true };
+  const counted = await ask('POST', '/api/v1/exports', order);
+  expect([counted.status, await counted.json()]).toEqual([200, { tiles: 5, bytes: expect.any(Number) }]);
+});
+
 it('describes every JSON answer of our own interface', () => {
   const silent = everyRoute()
     .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/'))

@@ -144,6 +144,8 @@ export interface AuditEntry {
   readonly path: string | null;
   /** What was changed, e.g. `user:mary`. */
   readonly target: string | null;
+  /** In words, e.g. `started a seed of roads`; null: the action says it. */
+  readonly summary: string | null;
   readonly before: unknown;
   readonly after: unknown;
   readonly outcome: 'done' | 'refused' | 'failed' | null;
@@ -164,6 +166,7 @@ function auditEntry(draft: AuditDraft, now: number): AuditEntry {
     action,
     path: null,
     target: null,
+    summary: null,
     before: null,
     after: null,
     outcome: null,
@@ -177,13 +180,16 @@ function readAuditLine(line: string): AuditEntry | null {
   try {
     const entry: unknown = JSON.parse(line);
     const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
-    return whole ? (entry as AuditEntry) : null;
+    // Entries of earlier versions have no summary.
+    return whole ? ({ summary: null, ...entry } as AuditEntry) : null;
   } catch {
     return null;
   }
 }
 
 export interface AuditFilter {
+  /** Of the request. */
+  readonly id?: string;
   readonly actor?: string;
   readonly source?: string;
   /** Part of the action or of the path, e.g. `masstruncate`. */
@@ -220,10 +226,11 @@ async function latestFitting(
 /** Whether the entry is one of those that were asked for. */
 function fits(
   entry: AuditEntry,
-  { actor, source, text, target, outcome, since, until }: AuditFilter,
+  { id, actor, source, text, target, outcome, since, until }: AuditFilter,
 ): boolean {
   const time = Date.parse(entry.time);
   return (
+    (id === undefined || entry.id === id) &&
     (actor === undefined || entry.actor === actor) &&
     (source === undefined || entry.source === source) &&
     (target === undefined || entry.target === target) &&

@@ -217,6 +217,7 @@ export async function openNode(
       gridSetDocuments = next.gridSetDocuments;
       return road.takeUp(next);
     },
+    replacing: <Applied>(next: Settings, apply: () => Promise<Applied>) => editor.replaceFixed(next, apply),
     announce: ({ handover }: LoadedSettings) => announceHere(handover),
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
   };

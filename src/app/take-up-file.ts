@@ -18,6 +18,8 @@ export interface TakeUpParts {
   readonly catalog: Pick<ChangeableCatalog<unknown>, 'layers' | 'gridSets'>;
   /** In this process; answers what is not as it was. */
   readonly apply: (settings: Settings) => readonly string[];
+  /** Around the change: tiles that it makes wrong go after it. */
+  readonly replacing: <Applied>(settings: Settings, apply: () => Promise<Applied>) => Promise<Applied>;
   /** Resolves when every other process has taken it up. */
   readonly announce: (loaded: LoadedSettings) => Promise<void>;
   readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
@@ -29,15 +31,18 @@ const LAYERS_PER_TURN = 100;
 
 /** Takes up layers, grid sets and schedules of a file that was read again. One that cannot be used changes nothing. */
 export function createTakeUp(parts: TakeUpParts) {
-  const { file, apply, announce, schedule, renewCertificate } = parts;
+  const { file, apply, replacing, announce, schedule, renewCertificate } = parts;
 
   async function takeUp(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLoss(parts.catalog, loaded.settings);
     await renewCertificate();
-    const changed = apply(loaded.settings);
-    file?.taken(loaded);
-    await announce(loaded);
+    const changed = await replacing(loaded.settings, async () => {
+      const names = apply(loaded.settings);
+      file?.taken(loaded);
+      await announce(loaded);
+      return names;
+    });
     await schedule(loaded.settings.schedules);
     return { layers: loaded.settings.layers.length, changed, restart };
   }

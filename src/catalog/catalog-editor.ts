@@ -1,16 +1,27 @@
 import { shortened, TilewardenError } from '../domain/errors.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import { everySubset, type Layer } from '../domain/layer.ts';
-import { selectParameters } from '../domain/parameter-filter.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
+import { everySubset } from '../domain/layer.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
-import type { ParameterBook, ParameterValues } from './parameter-book.ts';
+import type { ParameterBook } from './parameter-book.ts';
+import {
+  type Affected,
+  carryOutDrop,
+  dropsOf,
+  type Fate,
+  fateOf,
+  gridOf,
+  type TileChoice,
+  usualChoice,
+  withChoice,
+} from './tile-fate.ts';
 
 type Origin = 'program' | 'file' | 'database';
 
@@ -27,11 +38,7 @@ export interface ShownEntry {
 interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document' | 'drops'> {
   readonly kind: EntryKind;
   readonly tileSets: readonly Affected[];
-}
-
-interface Affected {
-  readonly set: TileSetKey;
-  readonly fate: Fate;
+  readonly usual: TileChoice;
 }
 
 export interface EntryChanged {
@@ -41,7 +48,17 @@ export interface EntryChanged {
   /** Null: it was removed, or nothing was changed yet. */
   readonly version: number | null;
   readonly document: unknown;
+  /** As it was, secrets hidden; null: there was none. */
+  readonly before: unknown;
   readonly tileSets: readonly Affected[];
+  /** What becomes of doubtful tiles when the caller does not choose. */
+  readonly usual: TileChoice;
+}
+
+/** What the configuration file declares. */
+interface FixedEntries<Source> {
+  readonly layers: readonly LayerDeclaration<Source>[];
+  readonly gridSets: GridSetBook;
 }
 
 interface ChangeOptions {
@@ -51,6 +68,8 @@ interface ChangeOptions {
   /** Only says what would become of cached tiles. */
   readonly dryRun: boolean;
   readonly aside?: unknown;
+  /** What becomes of doubtful tiles; null: what is usual. */
+  readonly tiles?: TileChoice | null;
 }
 
 export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
@@ -100,12 +119,13 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   /** Only says what would be, where that is wanted. */
   async function carryThrough(
-    { tileSets, drops, ...change }: PlannedChange,
+    { tileSets, usual, drops, ...change }: PlannedChange,
     former: CatalogEntry | null,
     { expected, by, dryRun, aside = null }: ChangeOptions,
   ): Promise<EntryChanged> {
     const { kind, name, document } = change;
-    const done = { kind, name, document: reader.shown(document), tileSets, created: former === null };
+    const before = former && reader.shown(former.document);
+    const done = { kind, name, document: reader.shown(document), before, tileSets, usual, created: !former };
     if (dryRun) return { ...done, version: null };
     const entry = await entries.put({
       ...change,
@@ -121,28 +141,32 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return { ...done, version: document === null ? null : entry.version };
   }
 
-  /** The generation rises first, so that nothing fetched earlier follows into the store. */
   async function carryOut(entry: CatalogEntry): Promise<void> {
     if (entry.drops.length === 0) return;
-    for (const { layer, set } of entry.drops) {
-      for (const store of catalog.stores().values()) {
-        await store.raiseGeneration(layer);
-        await (set ? store.dropTileSet(set) : store.dropLayer(layer));
-      }
-      events.emit({ type: 'layer-dropped', layer, at: clock.now() });
-    }
+    await dropAll(entry.drops);
     await entries.dropped(entry);
   }
 
-  async function effectsOnLayer(declaration: LayerDeclaration<Source>): Promise<readonly Affected[]> {
+  async function dropAll(drops: readonly Drop[]): Promise<void> {
+    for (const drop of drops) {
+      for (const store of catalog.stores().values()) await carryOutDrop(store, drop);
+      events.emit({ type: 'layer-dropped', layer: drop.layer, at: clock.now() });
+    }
+  }
+
+  async function effectsOnLayer(
+    declaration: LayerDeclaration<Source>,
+    gridSets = catalog.gridSets,
+  ): Promise<readonly Affected[]> {
     const { name } = declaration;
     const former = catalog.layer(name);
-    const after = createLayer(declaration, catalog.gridSets);
+    const after = createLayer(declaration, gridSets);
     const store = catalog.stores().get(declaration.store);
     const values = await parameters.values();
     const before = former?.layer ?? after;
+    const sameSource = !former || isSame(former.declared?.source, declaration.source);
     return await affected(name, (set, its) =>
-      fateOf(set, { before, after, sameStore: its === store, values }),
+      fateOf(set, { before, after, sameSource, sameStore: its === store, values }),
     );
   }
 
@@ -162,36 +186,56 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   ): Promise<readonly Affected[]> {
     const found: Affected[] = [];
     for (const store of catalog.stores().values()) {
-      for await (const set of store.tileSets(layer)) found.push({ set, fate: judge(set, store) });
+      for await (const set of store.tileSets(layer)) {
+        const fate = judge(set, store);
+        found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountIn(store, set)) });
+      }
     }
     return found;
   }
 
-  async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
+  async function planLayer(
+    given: unknown,
+    former: CatalogEntry | null,
+    choice: TileChoice | null,
+  ): Promise<PlannedChange> {
     const restored = reader.restored(given, former?.document);
     const declaration = reader.layer(restored, catalog);
     const { name, document, source } = declaration;
     options.admit(source);
-    const tileSets = await effectsOnLayer(declaration);
-    return { kind: 'layer', name, document, tileSets, drops: dropsOf(tileSets) };
+    return { kind: 'layer', name, document, ...chosen(await effectsOnLayer(declaration), choice) };
   }
 
-  async function planGridSet(document: unknown): Promise<PlannedChange> {
+  async function planGridSet(document: unknown, choice: TileChoice | null): Promise<PlannedChange> {
     const gridSet = reader.gridSet(document);
     const former = catalog.gridSets.find(gridSet.name);
-    const tileSets = former && gridOf(former) !== gridOf(gridSet) ? await effectsOnUsers(gridSet.name) : [];
-    return { kind: 'grid-set', name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
+    const effects = former && gridOf(former) !== gridOf(gridSet) ? await effectsOnUsers(gridSet.name) : [];
+    return { kind: 'grid-set', name: gridSet.name, document, ...chosen(effects, choice) };
+  }
+
+  async function dropsOfFile({ layers, gridSets }: FixedEntries<Source>): Promise<readonly Drop[]> {
+    const found: Affected[] = [];
+    for (const former of catalog.gridSets.gridSets) {
+      const after = gridSets.find(former.name);
+      if (after && gridOf(former) !== gridOf(after)) found.push(...(await effectsOnUsers(former.name)));
+    }
+    for (const declaration of layers) {
+      const { name, document } = declaration;
+      if (isSame(catalog.declaration(name)?.document, document)) continue;
+      found.push(...(await effectsOnLayer(declaration, gridSets)));
+    }
+    return dropsOf(found);
   }
 
   async function planRemoval(kind: EntryKind, name: string): Promise<PlannedChange> {
     if (kind === 'layer') {
       const tileSets = await affected(name, () => 'truncated');
-      return { kind, name, document: null, tileSets, drops: [{ layer: name, set: null }] };
+      return { kind, name, document: null, tileSets, usual: 'drop', drops: [{ layer: name, set: null }] };
     }
     const users = [...catalog.layers()].filter((layer) =>
       everySubset(layer).some(({ gridSet }) => gridSet.name === name),
     );
-    if (users.length === 0) return { kind, name, document: null, tileSets: [], drops: [] };
+    if (users.length === 0) return { kind, name, document: null, tileSets: [], usual: 'keep', drops: [] };
     const names = users.slice(0, 5).map((layer) => layer.name);
     throw new TilewardenError(
       'entry-conflict',
@@ -217,8 +261,23 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(given));
       const former = await living(kind, nameIn(given));
-      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
+      const choice = change.tiles ?? null;
+      const plan =
+        kind === 'layer' ? await planLayer(given, former, choice) : await planGridSet(given, choice);
       return await carryThrough(plan, former, change);
+    },
+
+    /** A layer as the audit log has it. Throws `request-invalid` when a hidden secret is not known any longer. */
+    async restore(document: object, by: string): Promise<EntryChanged> {
+      const former = await living('layer', nameIn(document));
+      if (reader.hidesSecrets(reader.restored(document, former?.document))) {
+        throw new TilewardenError(
+          'request-invalid',
+          'The log hides secrets of this layer, and they are not stored any longer. Declare the layer with PUT and give them again.',
+        );
+      }
+      refuseFixed('layer', nameIn(document));
+      return await carryThrough(await planLayer(document, former, null), former, { by, dryRun: false });
     },
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
@@ -227,6 +286,17 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
       return await carryThrough(await planRemoval(kind, name), former, change);
+    },
+
+    /**
+     * The configuration file was read again, and `apply` brings it into this process; `announce` into the others. Tiles
+     * that the change makes doubtful fare as those of a layer that is changed over the network.
+     */
+    async replaceFixed<Applied>(next: FixedEntries<Source>, apply: () => Promise<Applied>): Promise<Applied> {
+      const drops = await dropsOfFile(next);
+      const applied = await apply();
+      await dropAll(drops);
+      return applied;
     },
 
     /** Forgets what was not to outlive the last run, and does what a crash left undone. */
@@ -241,8 +311,20 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   };
 }
 
-function dropsOf(tileSets: readonly Affected[]): readonly Drop[] {
-  return tileSets.filter(({ fate }) => fate === 'truncated').map(({ set }) => ({ layer: set.layer, set }));
+function chosen(effects: readonly Affected[], choice: TileChoice | null) {
+  const tileSets = withChoice(effects, choice);
+  return { tileSets, usual: usualChoice(effects), drops: dropsOf(tileSets) };
+}
+
+/** From the page tables alone. */
+async function amountIn(store: TileStore, set: TileSetKey): Promise<StoreChange> {
+  let amount: StoreChange = NO_CHANGE;
+  for await (const page of store.pages(set)) amount = sumOfChanges([amount, page]);
+  return amount;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function wordFor(kind: EntryKind): string {
@@ -252,47 +334,4 @@ function wordFor(kind: EntryKind): string {
 function nameIn(document: unknown): string {
   const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
   return typeof name === 'string' ? name : '';
-}
-
-/** What becomes of cached tiles: they are right as they are, wrong and removed, or cannot be asked for any more. */
-export type Fate = 'kept' | 'truncated' | 'orphaned';
-
-interface LayerChange {
-  readonly before: Layer;
-  readonly after: Layer;
-  /** Whether both keep their tiles in the same store. */
-  readonly sameStore: boolean;
-  /** By parameters id. */
-  readonly values: ReadonlyMap<string, ParameterValues>;
-}
-
-function fateOf(set: TileSetKey, { before, after, sameStore, values }: LayerChange): Fate {
-  const subset = everySubset(after).find(({ gridSet }) => gridSet.name === set.gridSet);
-  const offered = after.formats.some(({ mediaType }) => mediaType === set.format);
-  if (!sameStore || !subset || !offered) return 'orphaned';
-  if (set.parametersId === null) {
-    // Such tiles show what all defaults stand for.
-    return defaultsOf(before) === defaultsOf(after) ? 'kept' : 'truncated';
-  }
-  const noted = values.get(set.parametersId);
-  return noted && idOf(after, noted) !== set.parametersId ? 'orphaned' : 'kept';
-}
-
-/** The same for grid sets whose tiles are the same. */
-function gridOf({ srs, extent, tileWidth, tileHeight, levels }: GridSet): string {
-  const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
-  return JSON.stringify([srs, extent, tileWidth, tileHeight, ladder]);
-}
-
-function defaultsOf({ parameters }: Layer): string {
-  const given = parameters.filter(({ defaultValue }) => defaultValue !== '');
-  return JSON.stringify(given.map(({ name, defaultValue }) => [name.toUpperCase(), defaultValue]).sort());
-}
-
-function idOf(layer: Layer, values: ParameterValues): string | null {
-  try {
-    return selectParameters(layer.parameters, values).id;
-  } catch {
-    return null;
-  }
 }

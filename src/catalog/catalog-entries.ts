@@ -16,6 +16,8 @@ type KeptKind = EntryKind | 'service';
 export interface Drop {
   readonly layer: string;
   readonly set: TileSetKey | null;
+  /** They stay, and each is renewed before it is shown. */
+  readonly stale?: boolean;
 }
 
 export interface CatalogEntry {

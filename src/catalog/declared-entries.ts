@@ -13,6 +13,8 @@ export interface DocumentReader<Source> {
   shown(document: unknown): unknown;
   /** What was shown as hidden, and came back so, is what it was. */
   restored(document: unknown, former: unknown): unknown;
+  /** Whether a secret is still shown as hidden. */
+  hidesSecrets(document: unknown): boolean;
 }
 
 type Reader<Source> = Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;

@@ -32,6 +32,7 @@ export function createDocumentReader({
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),
     restored: restoreSecrets,
+    hidesSecrets: (document) => JSON.stringify(document).includes(MASK),
   };
 }
 

@@ -32,6 +32,8 @@ export interface ExchangeDeps {
 export interface ChangeNote {
   /** E.g. `user:mary`. */
   readonly target?: string;
+  /** In words, e.g. `started a seed of roads`. */
+  readonly summary?: string;
   readonly before?: unknown;
   readonly after?: unknown;
 }

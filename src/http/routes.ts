@@ -1,4 +1,5 @@
 import { tokenRoutes, userRoutes } from './api/accounts.ts';
+import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
@@ -9,7 +10,7 @@ import { layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
-import { auditRoutes, sessionRoutes } from './api/session.ts';
+import { sessionRoutes } from './api/session.ts';
 import { statusRoutes } from './api/status.ts';
 import { stopTaskRoutes } from './api/stop-tasks.ts';
 import { createEventStream, taskRoutes } from './api/tasks.ts';

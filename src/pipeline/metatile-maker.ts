@@ -17,6 +17,7 @@ import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
+import { markedValidator, ownValidator } from './source-validator.ts';
 
 interface MetatileMakerOptions {
   readonly clock: Clock;
@@ -128,7 +129,8 @@ export class MetatileMaker {
   async #validatorOf({ plan }: Flight): Promise<string | null> {
     const { tiles, metatile, generation } = plan;
     if (generation === null) return null;
-    return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
+    const stored = tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect);
+    return ownValidator(tiles.bound, await stored.catch(() => null));
   }
 
   /** False: the tiles that are said to be right are there no longer. */
@@ -171,7 +173,7 @@ export class MetatileMaker {
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {
     if (answer.kind !== 'encoded') return;
-    flight.validator = answer.validator ?? null;
+    flight.validator = markedValidator(flight.plan.tiles.bound, answer.validator ?? null);
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
   }
 

@@ -100,14 +100,14 @@ describe('a layer declared over the network', () => {
     const otherDefault = { ...document, parameters: [{ name: 'SEASON', default: 'a', values: ['a', 'b'] }] };
     // Tiles are stored behind their answers.
     const plan = () => call('PUT', `${at}?dryRun=true`, otherDefault);
-    const counts = { kept: 1, truncated: 1, orphaned: 0 };
+    const counts = { kept: 1, stale: 0, truncated: 1, orphaned: 0 };
     await expect.poll(async () => (await plan()).json.tileSets).toEqual(counts);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
     await call('PUT', at, otherDefault);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
     expect((await call('GET', `${tile}?SEASON=b`)).headers.get('x-cache')).toBe('HIT');
     const otherFormat = () => call('PUT', `${at}?dryRun=true`, { ...otherDefault, formats: ['image/jpeg'] });
-    const orphans = { kept: 0, truncated: 0, orphaned: 2 };
+    const orphans = { kept: 0, stale: 0, truncated: 0, orphaned: 2 };
     await expect.poll(async () => (await otherFormat()).json.tileSets).toEqual(orphans);
   });
 
@@ -157,6 +157,82 @@ describe('a layer declared over the network', () => {
       expect((await call('GET', at)).status).toBe(404);
     },
   );
+
+  it('a changed source renews each tile before it is shown, whatever staleWhileRevalidate says', async () => {
+    const { document, at, tile } = fresh('moved');
+    const old = { ...document, staleWhileRevalidate: 86_400 };
+    const next = { ...old, source: { type: 'world' } };
+    await call('PUT', at, old);
+    expect((await call('GET', tile)).status).toBe(200);
+    const plan = (query = '') => call('PUT', `${at}?dryRun=true${query}`, next);
+    await expect.poll(async () => (await plan()).json.tiles.affected).toBe(4);
+    expect((await plan()).json).toMatchObject({
+      tileSets: { kept: 0, stale: 1, truncated: 0, orphaned: 0 },
+      tiles: { affected: 4, bytes: expect.any(Number), default: 'stale' },
+    });
+    expect((await plan('&tiles=keep')).json.tileSets).toMatchObject({ kept: 1, stale: 0 });
+    expect((await plan('&tiles=drop')).json.tileSets).toMatchObject({ stale: 0, truncated: 1 });
+    expect((await plan('&tiles=fresh')).status).toBe(400);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+    await call('PUT', at, next);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
+    await expect.poll(async () => (await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+    await call('PUT', `${at}?tiles=keep`, old);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+    await call('PUT', at, { ...old, title: 'Another title' });
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+  });
+
+  it('tiles that a change makes wrong cannot be kept', async () => {
+    const { document, at, tile } = fresh('other defaults');
+    await call('PUT', at, document);
+    expect((await call('GET', tile)).status).toBe(200);
+    const parameters = [{ name: 'SEASON', default: 'b', values: ['a', 'b'] }];
+    const next = { ...document, parameters };
+    const dry = () => call('PUT', `${at}?dryRun=true`, next);
+    await expect.poll(async () => (await dry()).json.tiles).toMatchObject({ affected: 4, default: 'drop' });
+    for (const choice of ['keep', 'stale']) {
+      const refused = await call('PUT', `${at}?tiles=${choice}`, next);
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('tiles must be drop')]);
+    }
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+  });
+
+  it('a changed or deleted layer is in the audit log as it was, and can be restored from there', async () => {
+    const { document, at, tile } = fresh('undone');
+    await call('PUT', at, document);
+    await call('PUT', at, { ...document, title: 'Wrong title' });
+    const latest = async () =>
+      (await call('GET', `/api/v1/audit?limit=1&target=${encodeURIComponent('layer:undone')}`)).json
+        .entries[0];
+    expect(await latest()).toMatchObject({
+      summary: 'changed layer undone',
+      before: { document: { name: 'undone' } },
+      after: { document: { title: 'Wrong title' } },
+    });
+    const restored = await call('POST', `/api/v1/audit/${(await latest()).id}/restore`);
+    expect([restored.status, restored.json.document.title]).toEqual([200, undefined]);
+    expect((await call('DELETE', at)).status).toBe(204);
+    expect(await latest()).toMatchObject({ summary: 'removed layer undone', before: { document } });
+    expect((await call('GET', tile)).status).toBe(404);
+    expect((await call('POST', `/api/v1/audit/${(await latest()).id}/restore`)).status).toBe(200);
+    expect(await latest()).toMatchObject({ summary: 'restored layer undone', before: null });
+    expect((await call('GET', tile)).status).toBe(200);
+    expect((await call('POST', '/api/v1/audit/none-1/restore')).status).toBe(404);
+  });
+
+  it('a deleted layer with secrets is not restored without them', async () => {
+    const { document, at } = fresh('secret once');
+    const headers = { Authorization: 'Bearer x2' };
+    const source = { type: 'wms', url: 'http://maps.test/wms', layers: 'a', headers };
+    await call('PUT', at, { ...document, source });
+    await call('DELETE', at);
+    const log = await call('GET', `/api/v1/audit?limit=1&target=${encodeURIComponent('layer:secret once')}`);
+    expect(log.text).not.toContain('x2');
+    const refused = await call('POST', `/api/v1/audit/${log.json.entries[0].id}/restore`);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('give them again')]);
+    expect((await call('GET', at)).status).toBe(404);
+  });
 
   it('does not tell its secrets, and keeps them when they come back hidden', async () => {
     const { document, at } = fresh('secret');

@@ -237,4 +237,34 @@ describe.skipIf(program === null)('the console does what it shows', () => {
     await button('Save layer').click();
     await page.getByRole('heading', { name: 'third', level: 1 }).waitFor();
   });
+
+  it('a changed source asks what becomes of the tiles, and the audit log shows the change and takes it back', async () => {
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    const layer = { name: 'mine', source, formats: ['image/png'], gridSets: ['EPSG:900913'] };
+    await api('layers', 'POST', layer);
+    await perform({ layer: 'mine', zoomStop: 2 });
+    await open.go('add/mine', 'Edit mine');
+    await page.getByLabel('Layers', { exact: true }).fill('flaky');
+    await button('Save layer').click();
+    await page.getByText(/21 cached tiles \(.*\) show it as it was:/).waitFor();
+    expect(await page.getByRole('radio', { name: /^Mark them as stale/ }).isChecked()).toBe(true);
+    await page.getByRole('radio', { name: 'Delete them' }).check();
+    await button('Save anyway').click();
+    await page.getByRole('heading', { name: 'mine', level: 1, exact: true }).waitFor();
+    await eventually('the tiles are gone', async () => {
+      const { layers } = await api<{ layers: { name: string; tiles: number }[] }>('usage');
+      return (layers.find(({ name }) => name === 'mine')?.tiles ?? 0) === 0;
+    });
+    const layersOf = async () =>
+      (await api<{ document: { source: { layers: string } } }>('layers/mine')).document.source.layers;
+    expect(await layersOf()).toBe('flaky');
+    await open.go('audit', 'Audit log');
+    const entry = page.getByRole('row').filter({ hasText: 'changed layer mine' });
+    await entry.getByText('Changes').click();
+    await entry.getByText(/"layers":"roads"/).waitFor();
+    await entry.getByRole('button', { name: 'Restore…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('restored layer mine').waitFor();
+    expect(await layersOf()).toBe('roads');
+  });
 });

@@ -78,8 +78,14 @@ export const LAYER_TEXTS = {
     notNamed: 'The settings need a "name".',
     save: 'Save layer',
     saveAnyway: 'Save anyway',
-    effect: (truncated: string, orphaned: string) =>
-      `Tile sets that are truncated because their tiles would be wrong: ${truncated}. Tile sets that the layer no longer offers, which stay on disk: ${orphaned}.`,
+    affected: (tiles: string, bytes: string) =>
+      `The layer shows something else now. ${tiles} cached ${tiles === '1' ? 'tile' : 'tiles'} (${bytes}) show it as it was:`,
+    tileChoices: {
+      stale: 'Mark them as stale: each is fetched again before it is shown',
+      drop: 'Delete them',
+      keep: 'Keep them: clients get old and new tiles side by side',
+    },
+    orphaned: (sets: string) => `Tile sets that the layer no longer offers, which stay on disk: ${sets}.`,
     preview: 'Preview',
     previewMap: 'Preview map: arrow keys pan, plus and minus zoom',
     previewFailed: 'Some tiles failed to load. Check the address, layer names and grid sets.',

@@ -206,7 +206,7 @@ export const TASK_TEXTS = {
     started: (id: number) => `Started task #${id}.`,
     ran: 'Run finished.',
     cron: 'Cron expression',
-    cronUnsaid: 'The next runs are shown after saving.',
+    nextRuns: (runs: string, zone: string) => `Next runs (${zone}): ${runs}`,
     presets: [
       ['0 * * * *', 'Hourly'],
       ['0 22 * * *', 'Nightly'],

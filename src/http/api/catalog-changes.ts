@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import type { EntryChanged, Fate } from '../../catalog/catalog-editor.ts';
+import type { EntryChanged } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
+import { type Fate, TILE_CHOICES } from '../../catalog/tile-fate.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
+import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { type ChangeNote, callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { readJson, readQuery } from '../wire/read-body.ts';
-import { tileSetName, yesOrNo } from '../wire/values.ts';
+import { amount, count, tileSetName, yesOrNo } from '../wire/values.ts';
 
 /** The schema is the configuration file's, which is published with the program. */
 export const declarationBody = z
@@ -19,16 +21,31 @@ export const dryRunQuery = z.strictObject({
   dryRun: yesOrNo.default(false).describe('Only report what would happen to cached tiles'),
 });
 
+export const changeQuery = dryRunQuery.extend({
+  tiles: z
+    .enum(TILE_CHOICES)
+    .exactOptional()
+    .describe(
+      'What becomes of cached tiles that the change makes doubtful: keep them, renew each before it is shown (stale), or drop them; stale when only the source changes, drop when default parameters or the grid change',
+    ),
+});
+
 export const declarationAnswer = z.object({
   name: z.string(),
   version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),
   document: z.unknown().describe('In the form of the configuration file, secrets hidden'),
-  tileSets: z.object({ kept: z.number(), truncated: z.number(), orphaned: z.number() }),
+  tileSets: z.object({ kept: z.number(), stale: z.number(), truncated: z.number(), orphaned: z.number() }),
+  tiles: z.object({
+    affected: count.describe('Cached tiles that become stale or are dropped'),
+    bytes: count,
+    default: z.enum(TILE_CHOICES).describe('What becomes of them without the parameter tiles'),
+  }),
   affected: z.array(
     z.object({
       layer: z.string(),
       ...tileSetName,
-      fate: z.enum(['truncated', 'orphaned']),
+      fate: z.enum(['stale', 'truncated', 'orphaned']),
+      ...amount,
     }),
   ),
 });
@@ -67,7 +84,8 @@ export function catalogChangeRoutes({ editor }: RouteDeps): readonly Route[] {
 
   async function put(kind: EntryKind, name: string, path: string, exchange: Exchange): Promise<Answer> {
     const document = withName(readJson(exchange), name);
-    const options = { by: callerName(exchange), dryRun: isDryRun(exchange), ...expectedBy(exchange) };
+    const { dryRun, tiles = null } = readQuery(exchange, changeQuery);
+    const options = { by: callerName(exchange), dryRun, tiles, ...expectedBy(exchange) };
     return changed(await editor.put(kind, document, options), path, exchange);
   }
 
@@ -76,13 +94,13 @@ export function catalogChangeRoutes({ editor }: RouteDeps): readonly Route[] {
     const options = { by: callerName(exchange), dryRun, ...expectedBy(exchange) };
     const change = await editor.remove(kind, name, options);
     if (dryRun) return jsonAnswer(changeDocument(change));
-    exchange.change = { target: `${kind}:${name}`, after: { removed: true } };
+    exchange.change = removalNote(change);
     return NOTHING;
   }
 
   function changed(change: EntryChanged, path: string, exchange: Exchange): Answer {
     if (change.version === null) return jsonAnswer(changeDocument(change));
-    exchange.change = { target: `${change.kind}:${change.name}`, after: { document: change.document } };
+    exchange.change = changeNote(change);
     const location = `${exchange.baseUrl}${path}/${encodeURIComponent(change.name)}`;
     const headers = ['ETag', entityTag(change.version), ...(change.created ? ['Location', location] : [])];
     return jsonAnswer(changeDocument(change), headers, change.created ? 201 : 200);
@@ -94,7 +112,7 @@ export function entityTag(version: number): string {
 }
 
 function isDryRun(exchange: Exchange): boolean {
-  return readQuery(exchange, dryRunQuery).dryRun;
+  return readQuery(exchange, changeQuery).dryRun;
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */
@@ -116,14 +134,46 @@ function withName(document: unknown, name: string): unknown {
   throw invalid(`name must be ${name}, as in the address, or be left out.`);
 }
 
-function changeDocument({ name, version, document, tileSets }: EntryChanged): object {
-  const count = (fate: Fate) => tileSets.filter((affected) => affected.fate === fate).length;
+/** For the audit log: secrets are hidden in both documents. */
+export function changeNote({ kind, name, created, before, document }: EntryChanged): ChangeNote {
+  const verb = created ? 'added' : changeVerb(before, document);
+  return {
+    target: `${kind}:${name}`,
+    before: created ? null : { document: before },
+    after: { document },
+    summary: `${verb} ${WORDS[kind]} ${name}`,
+  };
+}
+
+export function removalNote({ kind, name, before }: EntryChanged): ChangeNote {
+  const summary = `removed ${WORDS[kind]} ${name}`;
+  return { target: `${kind}:${name}`, before: { document: before }, after: { removed: true }, summary };
+}
+
+const WORDS = { layer: 'layer', 'grid-set': 'grid set' } as const;
+
+function changeVerb(before: unknown, after: unknown): string {
+  const enabled = (document: unknown) => !isRecord(document) || document.enabled !== false;
+  if (enabled(before) === enabled(after)) return 'changed';
+  return enabled(after) ? 'enabled' : 'disabled';
+}
+
+export function changeDocument({ name, version, document, tileSets, usual }: EntryChanged): object {
+  const doubtful = tileSets.filter(({ fate }) => fate === 'stale' || fate === 'truncated');
+  const sum = (field: 'tiles' | 'bytes') => doubtful.reduce((total, one) => total + one[field], 0);
+  const setsOf = (fate: Fate) => tileSets.filter((affected) => affected.fate === fate).length;
   const named = tileSets.filter(({ fate }) => fate !== 'kept').slice(0, NAMED_IN_ANSWER);
   return {
     name,
     version,
     document,
-    tileSets: { kept: count('kept'), truncated: count('truncated'), orphaned: count('orphaned') },
-    affected: named.map(({ set, fate }) => ({ ...set, fate })),
+    tileSets: {
+      kept: setsOf('kept'),
+      stale: setsOf('stale'),
+      truncated: setsOf('truncated'),
+      orphaned: setsOf('orphaned'),
+    },
+    tiles: { affected: sum('tiles'), bytes: sum('bytes'), default: usual },
+    affected: named.map(({ set, ...fate }) => ({ ...set, ...fate })),
   };
 }

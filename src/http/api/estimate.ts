@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { StoreRoom } from '../../storage/tile-store.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { TaskEstimate } from '../../tasks/task-service.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -50,6 +49,6 @@ function addedBytes({
 }
 
 /** Nothing is stored in the last percents of a disk. */
-function usableBytes({ freeBytes, freePercent, minFreePercent }: StoreRoom): number {
+function usableBytes({ freeBytes, freePercent, minFreePercent }: NonNullable<TaskEstimate['disk']>): number {
   return freePercent <= minFreePercent ? 0 : freeBytes * (1 - minFreePercent / freePercent);
 }

@@ -2,16 +2,16 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { mayWorkOn } from '../../access/caller.ts';
-import { boundLayer } from '../../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { isDryRun, readBody } from '../wire/read-body.ts';
 import { selectionOf } from '../wire/tile-selection.ts';
 import {
@@ -72,7 +72,11 @@ export interface Exports {
   remove(id: string): Promise<void>;
 }
 
-type ExportDeps = Pick<RouteDeps, 'exports' | 'catalog' | 'massTruncation'>;
+interface ExportDeps {
+  readonly exports: Exports;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly massTruncation: Pick<MassTruncation, 'truncateSelection'>;
+}
 type Order = Omit<z.output<typeof exportBody>, 'dryRun'>;
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */

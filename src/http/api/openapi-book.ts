@@ -19,8 +19,9 @@ import {
   userBody,
   userChangesBody,
 } from './accounts.ts';
+import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
-import { declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
+import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -40,14 +41,15 @@ import {
   layerListAnswer,
 } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
+import { previewAnswer, scheduleQuery } from './schedules.ts';
 import { seriesAnswer } from './series.ts';
-import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
+import { loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
 
-const declaring = { query: dryRunQuery, body: declarationBody, answer: declarationAnswer };
+const declaring = { query: changeQuery, body: declarationBody, answer: declarationAnswer };
 
 /** Of our own interface, by method and path. The console takes its types from here. */
 export const API_DESCRIPTIONS = {
@@ -177,9 +179,10 @@ export const API_DESCRIPTIONS = {
 
   'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
   'POST /api/v1/schedules': {
-    summary: 'Create a schedule',
+    summary: 'Create a schedule, or with dryRun list its next runs',
+    query: scheduleQuery,
     body: scheduleBody,
-    answer: scheduleAnswer,
+    answer: z.union([scheduleAnswer, previewAnswer]),
     status: 201,
   },
   'GET /api/v1/schedules/{id}': { summary: 'Show a schedule', answer: scheduleAnswer },
@@ -225,6 +228,10 @@ export const API_DESCRIPTIONS = {
   },
   'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
   'GET /api/v1/audit': { summary: 'Query the audit log', query: auditQuery, answer: auditAnswer },
+  'POST /api/v1/audit/{id}/restore': {
+    summary: 'Declare a layer again as it was before a change in the audit log',
+    answer: declarationAnswer,
+  },
   'GET /api/v1/about': { summary: 'Show version and start time', answer: aboutAnswer },
   'GET /api/v1/nodes': {
     summary: 'Servers and workers on the same database; those seen in the last hour',

@@ -1,16 +1,26 @@
-import type { Schedule } from '../../tasks/schedules/schedule.ts';
+import { z } from 'zod';
+import { isoTime } from '../../lib/clock.ts';
+import type { Schedule, ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { readBody } from '../wire/read-body.ts';
+import { checkBody, NO_QUERY, readJson, readQuery } from '../wire/read-body.ts';
 import { declarationOf, runDocument, scheduleBody, scheduleDocument } from '../wire/schedule-document.ts';
 import { refuseUnknownNames } from '../wire/task-document.ts';
+import { time, yesOrNo } from '../wire/values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
+const PREVIEWED_RUNS = 3;
+
+export const scheduleQuery = z.strictObject({
+  dryRun: yesOrNo.default(false).describe('Only answers the next three runs'),
+});
+
+export const previewAnswer = z.object({ nextRuns: z.array(time) });
 
 /** `/api/v1/schedules` and what lies below it. */
 export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Route[] {
@@ -18,7 +28,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   const one = `${path}/{id}`;
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
-    { method: 'POST', path, role: 'operator', handler: create },
+    { method: 'POST', path, role: 'operator', handler: create, asksOnly: isDryRun },
     { method: 'GET', path: one, role: 'viewer', handler: show },
     { method: 'PUT', path: one, role: 'operator', handler: replace },
     { method: 'DELETE', path: one, role: 'operator', handler: remove },
@@ -33,10 +43,16 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
 
   async function create(exchange: Exchange): Promise<Answer> {
     const declaration = declarationIn(exchange);
+    if (isDryRun(exchange)) return previewed(declaration);
     const created = await schedules.create(declaration, callerName(exchange));
     if (!created) throw nameTaken(declaration);
     exchange.change = { target: `schedule:${created.id}`, after: declaration };
     return createdAnswer(exchange, `${path}/${created.id}`, await documentOf(created));
+  }
+
+  async function previewed(declaration: ScheduleDeclaration): Promise<Answer> {
+    const runs = await schedules.preview(declaration, PREVIEWED_RUNS);
+    return jsonAnswer({ nextRuns: runs.map((at) => isoTime(at)) });
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
@@ -44,6 +60,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   }
 
   async function replace(exchange: Exchange): Promise<Answer> {
+    readQuery(exchange, NO_QUERY);
     const before = await ownSchedule(exchange);
     const declaration = declarationIn(exchange);
     const after = await schedules.replace(before.id, declaration);
@@ -75,7 +92,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   }
 
   function declarationIn(exchange: Exchange) {
-    const declaration = declarationOf(readBody(exchange, scheduleBody));
+    const declaration = declarationOf(checkBody(readJson(exchange), scheduleBody));
     const { layer, draft } = declaration;
     refuseForeignLayer(exchange.caller, layer);
     refuseUnknownNames(catalog, { layer, ...draft });
@@ -101,6 +118,10 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
     const why = `Schedule ${schedule.name} is declared in the configuration file; change it there.`;
     throw new HttpProblem('conflict', why);
   }
+}
+
+function isDryRun(exchange: Exchange): boolean {
+  return readQuery(exchange, scheduleQuery).dryRun;
 }
 
 function nameTaken({ layer, name }: { readonly layer: string; readonly name: string }): HttpProblem {

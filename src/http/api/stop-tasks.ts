@@ -29,6 +29,7 @@ export function stopTaskRoutes({ catalog, tasks }: RouteDeps): readonly Route[] 
     exchange.change = {
       target: body.layer === undefined ? 'tasks' : `layer:${body.layer}`,
       after: { count },
+      summary: `stopped ${stopped.length} tasks`,
     };
     return jsonAnswer({ count, tasks: stopped.map(({ id }) => id) });
   }

@@ -3,7 +3,7 @@ import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import { type ChangeNote, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -58,18 +58,18 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
   }
 
   function cancel(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'is over already', async (id) => {
+    return change(exchange, 'stopped', 'is over already', async (id) => {
       const stopped = await tasks.cancel({ ids: [id] }, callerName(exchange));
       return stopped.length === 0 ? null : tasks.get(id);
     });
   }
 
   function pause(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'cannot be paused', (id) => tasks.pause(id));
+    return change(exchange, 'paused', 'cannot be paused', (id) => tasks.pause(id));
   }
 
   function resume(exchange: Exchange): Promise<Answer> {
-    return change(exchange, 'is not paused', (id) => tasks.resume(id));
+    return change(exchange, 'resumed', 'is not paused', (id) => tasks.resume(id));
   }
 
   async function retry(exchange: Exchange): Promise<Answer> {
@@ -91,13 +91,14 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
 
   async function change(
     exchange: Exchange,
+    done: string,
     otherwise: string,
     apply: (id: number) => Promise<Task | null>,
   ): Promise<Answer> {
     const { id } = await ownTask(exchange);
     const changed = await apply(id);
     if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
-    exchange.change = changeOf(changed);
+    exchange.change = changeOf(changed, `${done} task ${id}, a`);
     return jsonAnswer(taskDocument(changed, clock.now()));
   }
 
@@ -114,14 +115,17 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
   }
 
   function created(exchange: Exchange, task: Task): Answer {
-    exchange.change = changeOf(task);
+    exchange.change = changeOf(task, 'started a');
     return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task, clock.now()));
   }
 }
 
 /** For the audit log. */
-function changeOf({ id, state, request: { layer, type } }: Task): Exchange['change'] {
-  return { target: `layer:${layer}`, after: { task: id, type, state } };
+function changeOf({ id, state, request }: Task, done: string): ChangeNote {
+  const { layer, type, zoomStart, zoomStop } = request;
+  const zooms = zoomStart === zoomStop ? `zoom ${zoomStart}` : `zoom ${zoomStart}–${zoomStop}`;
+  const summary = `${done} ${type} of ${layer} (${zooms})`;
+  return { target: `layer:${layer}`, after: { task: id, type, state }, summary };
 }
 
 const HEARTBEAT_MS = 15_000;

@@ -38,7 +38,7 @@ export function truncateRoutes({ catalog, massTruncation, invalidation }: RouteD
     const body = readBody(exchange, truncateBody);
     const selection = selectionOf(body, layer, 'any');
     const selected = await massTruncation.truncateSelection(layer.name, selection, body.dryRun);
-    return jsonAnswer(told(exchange, layer.name, body.dryRun, selected));
+    return jsonAnswer(told(exchange, 'deleted', layer.name, body.dryRun, selected));
   }
 
   async function invalidate(exchange: Exchange): Promise<Answer> {
@@ -49,7 +49,7 @@ export function truncateRoutes({ catalog, massTruncation, invalidation }: RouteD
     const { marked, tasks } = body.dryRun
       ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
       : await invalidation.invalidate(layer.name, selection, by);
-    const document = told(exchange, layer.name, body.dryRun, marked);
+    const document = told(exchange, 'invalidated', layer.name, body.dryRun, marked);
     return jsonAnswer({ ...document, tasks: tasks.map(({ id }) => id) });
   }
 }
@@ -62,10 +62,20 @@ function readInvalidation(exchange: Exchange): z.output<typeof invalidateBody> {
 }
 
 /** The answer, which the audit log hears of too. */
-function told(exchange: Exchange, layer: string, dryRun: boolean, selected: readonly SelectedTiles[]) {
+function told(
+  exchange: Exchange,
+  done: string,
+  layer: string,
+  dryRun: boolean,
+  selected: readonly SelectedTiles[],
+) {
   const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
   const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
-  exchange.change = { target: `layer:${layer}`, after: all };
+  exchange.change = {
+    target: `layer:${layer}`,
+    after: all,
+    summary: `${done} ${all.tiles} tiles of ${layer}`,
+  };
   const tileSets = selected.map(({ set: { layer: _, ...set }, tiles, bytes }) => ({ ...set, tiles, bytes }));
   return { layer, ...all, tileSets };
 }

@@ -2,6 +2,7 @@ import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Answer, textAnswer } from '../answer.ts';
+import { changeNote, removalNote } from '../api/catalog-changes.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
@@ -43,19 +44,19 @@ export function restGridSetRoutes({ catalog, editor }: RouteDeps): readonly Rout
       );
     }
     const options = { by: callerName(exchange), dryRun: false, aside: kept };
-    const { name, created } = await editor.put('grid-set', document, options);
-    exchange.change = { target: `grid-set:${name}`, after: { document } };
-    return textAnswer(created ? 201 : 200, '', warningHeader(warnings));
+    const change = await editor.put('grid-set', document, options);
+    exchange.change = changeNote(change);
+    return textAnswer(change.created ? 201 : 200, '', warningHeader(warnings));
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
     const name = exchange.param('gridSet');
     try {
-      await editor.remove('grid-set', name, { by: callerName(exchange), dryRun: false });
+      const options = { by: callerName(exchange), dryRun: false };
+      exchange.change = removalNote(await editor.remove('grid-set', name, options));
     } catch (error) {
       throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', exchange) : error;
     }
-    exchange.change = { target: `grid-set:${name}`, after: { removed: true } };
     return textAnswer(200, '');
   }
 }

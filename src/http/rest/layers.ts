@@ -17,6 +17,7 @@ import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, type Headers, textAnswer } from '../answer.ts';
+import { changeNote, removalNote } from '../api/catalog-changes.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
@@ -71,19 +72,18 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
   async function save(exchange: Exchange, read: ReadDocument): Promise<readonly ReadWarning[]> {
     const former = await editor.show('layer', nameIn(exchange));
     const options = { by: callerName(exchange), dryRun: false, aside: read.kept };
-    const { name, document } = await editor.put('layer', merged(read.document, former), options);
-    exchange.change = { target: `layer:${name}`, after: { document } };
+    exchange.change = changeNote(await editor.put('layer', merged(read.document, former), options));
     return read.warnings;
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
     const name = nameIn(exchange);
     try {
-      await editor.remove('layer', name, { by: callerName(exchange), dryRun: false });
+      const options = { by: callerName(exchange), dryRun: false };
+      exchange.change = removalNote(await editor.remove('layer', name, options));
     } catch (error) {
       throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(exchange) : error;
     }
-    exchange.change = { target: `layer:${name}`, after: { removed: true } };
     return textAnswer(200, `${name} deleted`);
   }
 

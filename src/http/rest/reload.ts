@@ -46,7 +46,7 @@ ${list(problems)}`;
 
 function donePage({ layers, changed, restart }: Exclude<Reloaded, { problems: unknown }>) {
   const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
-${changed.length === 0 ? html`<p>Nothing has changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Cached tiles are as they were; truncate the layers whose pictures are others now.</p>`}
+${changed.length === 0 ? html`<p>Nothing has changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
 ${restart.length === 0 ? html`` : html`<p>Restart the server to apply the changes of: ${restart.join(', ')}.</p>`}`;
   return pageAnswer('Configuration reloaded', body);
 }

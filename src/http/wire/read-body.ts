@@ -9,7 +9,7 @@ const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
 /** One line takes no more. */
 const MOST_EXPLAINED = 5;
 
-const NO_QUERY = z.strictObject({});
+export const NO_QUERY = z.strictObject({});
 
 /**
  * The body of one of our own requests: plain JSON, of exactly this shape. What stands in the query instead would be

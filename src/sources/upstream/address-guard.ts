@@ -28,7 +28,7 @@ export class AddressRefused extends Error {
     this.name = 'AddressRefused';
     this.advice = isNever
       ? `The map source is at ${kind}, to which no request is sent.`
-      : `The map source is at ${kind}, and the configuration file does not name it: set allowPrivate for its host under upstreams there.`;
+      : `The map source is at ${kind}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
   }
 }
 

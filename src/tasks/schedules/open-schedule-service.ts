@@ -46,6 +46,20 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     await tasks.estimate({ ...draft, layer, type: work === 'invalidate' ? 'seed' : work });
   }
 
+  function nextRuns(
+    schedule: Pick<Schedule, 'cron' | 'timeZone' | 'hours' | 'nextDue'>,
+    count: number,
+  ): readonly number[] {
+    const timetable = createTimetable(schedule);
+    const begins: number[] = [];
+    for (let due = schedule.nextDue; due !== null && begins.length < count; ) {
+      const begin = timetable.mayBeginAt(Math.max(due, clock.now()));
+      begins.push(begin);
+      due = timetable.dueAfter(begin);
+    }
+    return begins;
+  }
+
   return {
     list: store.list,
     get: store.get,
@@ -67,15 +81,11 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     /** Newest first. */
     runs: store.runs,
     /** When it will begin next, as far as it can be told; none while it is switched off. */
-    nextRuns(schedule: Schedule, count: number): readonly number[] {
-      const timetable = createTimetable(schedule);
-      const begins: number[] = [];
-      for (let due = schedule.nextDue; due !== null && begins.length < count; ) {
-        const begin = timetable.mayBeginAt(Math.max(due, clock.now()));
-        begins.push(begin);
-        due = timetable.dueAfter(begin);
-      }
-      return begins;
+    nextRuns,
+    /** When a schedule would begin that is not recorded. Throws as `create` does. */
+    async preview(declaration: ScheduleDeclaration, count: number): Promise<readonly number[]> {
+      await check(declaration);
+      return nextRuns({ ...declaration, nextDue: firstDue(declaration, clock) }, count);
     },
     /** The configuration file was read again. */
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),

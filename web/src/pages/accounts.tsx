@@ -110,7 +110,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
           ),
         ])}
       />
-      {/* Another form, empty again, when somebody was added. */}
+      {/* Another form, empty again, after a user was added. */}
       <AddUser key={users.length} onAdd={(draft) => action.run(() => add(draft))} />
       {changing && (
         <ChangeUser

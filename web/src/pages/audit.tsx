@@ -107,6 +107,7 @@ function requestText({ action, path }: Entry): string {
 
 /** In words where they are known. */
 function actionText(entry: Entry): string {
+  if (entry.summary !== null) return entry.summary;
   const words = WORDS.actions[entry.action];
   if (words === undefined) return requestText(entry);
   return typeof words === 'string' ? words : words(fieldsOf(entry.after), fieldsOf(entry.before));

@@ -1,8 +1,8 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { ask, part, problemFrom } from '../api/client.ts';
+import { ask, part, problemFrom, type Reply } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText } from '../format.ts';
+import { bytesText, countText } from '../format.ts';
 import { jsonFault } from '../json-fault.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -15,11 +15,14 @@ import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
 
-/** What saving a text does to tile sets. */
-interface Effect {
+type Change = Reply<'PUT /api/v1/layers/{layer}'>;
+
+/** What saving a text does to cached tiles, and what the administrator wants to become of them. */
+interface Effect extends Pick<Change, 'tiles'> {
   readonly text: string;
-  readonly truncated: number;
+  /** Tile sets. */
   readonly orphaned: number;
+  readonly choice: keyof typeof WORDS.tileChoices;
 }
 
 /** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
@@ -55,11 +58,12 @@ export function DeclarationEditor(props: {
   const save = async () => {
     if (!document) return;
     if (props.version !== null && !isTold) {
-      const { data } = await ask<{ tileSets: Effect }>(method, `${path}?dryRun=true`, document);
-      const { truncated, orphaned } = data.tileSets;
-      if (truncated + orphaned > 0) return setEffect({ text, truncated, orphaned });
+      const { tiles, tileSets } = (await ask<Change>(method, `${path}?dryRun=true`, document)).data;
+      const { orphaned } = tileSets;
+      if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
-    await saveLayer(method, path, document, props.gridSets ?? [], props.version);
+    const address = isTold ? `${path}?tiles=${effect.choice}` : path;
+    await saveLayer(method, address, document, props.gridSets ?? [], props.version);
     goTo(addressOf('layers', document.name));
   };
   return (
@@ -101,11 +105,7 @@ export function DeclarationEditor(props: {
             </p>
           )}
           <ProblemNotice problem={action.problem} />
-          {isTold && (
-            <p className="notice warn" role="alert">
-              {WORDS.effect(countText(effect.truncated), countText(effect.orphaned))}
-            </p>
-          )}
+          {isTold && <TileFate effect={effect} onChoose={(choice) => setEffect({ ...effect, choice })} />}
           <div className="row">
             <Button
               kind={isTold ? 'danger' : 'primary'}
@@ -121,6 +121,32 @@ export function DeclarationEditor(props: {
       <Card title={WORDS.preview} className="span-6 pinned">
         <Preview document={shown} needed={props.gridSets ?? []} />
       </Card>
+    </div>
+  );
+}
+
+/** Asks what becomes of tiles that show what the layer was before. */
+function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) => void }) {
+  const { tiles, orphaned, choice } = props.effect;
+  return (
+    <div className="notice warn stack" role="alert">
+      {tiles.affected > 0 && (
+        <fieldset>
+          <legend>{WORDS.affected(countText(tiles.affected), bytesText(tiles.bytes))}</legend>
+          {(Object.keys(WORDS.tileChoices) as Effect['choice'][]).map((one) => (
+            <label key={one} className="check">
+              <input
+                type="radio"
+                name="tiles"
+                checked={one === choice}
+                onChange={() => props.onChoose(one)}
+              />
+              {WORDS.tileChoices[one]}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {orphaned > 0 && <span>{WORDS.orphaned(countText(orphaned))}</span>}
     </div>
   );
 }

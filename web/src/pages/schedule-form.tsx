@@ -1,8 +1,9 @@
 import { type ReactNode, type RefObject, useMemo, useRef, useState } from 'react';
-import { part, send } from '../api/client.ts';
+import { part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
+import { timeText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
   Button,
@@ -30,6 +31,8 @@ import { AreaMap } from './seed-area.tsx';
 import { Estimate, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
 import { type Faults, type Plan, readPlan } from './seed-plan.ts';
+
+type Preview = Extract<Reply<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
 
 const WORDS = TEXTS.schedules;
 
@@ -115,7 +118,7 @@ function Editor(props: {
         <Card title={WORDS.when}>
           <div className="stack">
             <TextField label={TEXTS.name} error={faults.name ?? null} {...tied(draft, change).text('name')} />
-            <ScheduleTimes draft={draft} faults={faults} onChange={change} />
+            <ScheduleTimes draft={draft} faults={faults} body={body} onChange={change} />
           </div>
         </Card>
         <PlanFields plan={draft.plan} faults={faults} types={WORK} field={field} onChange={changePlan} />
@@ -153,10 +156,15 @@ function open({ id }: Schedule): void {
 function ScheduleTimes(props: {
   draft: ScheduleDraft;
   faults: Faults;
+  /** What would be saved; null: it cannot be yet. */
+  body: object | null;
   onChange: (changes: Partial<ScheduleDraft>) => void;
 }) {
-  const { draft, faults, onChange } = props;
+  const { draft, faults, body, onChange } = props;
   const fields = tied(draft, onChange);
+  const preview = useResource<Preview>(body && 'api/v1/schedules?dryRun=true', null, body ?? {});
+  const runs = preview.data?.nextRuns.map((time) => timeText(time, draft.timeZone)) ?? [];
+  const nextRuns = runs.length === 0 ? '' : WORDS.nextRuns(runs.join('; '), draft.timeZone);
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
   return (
     <>
@@ -166,7 +174,7 @@ function ScheduleTimes(props: {
           className="mono"
           spellCheck={false}
           error={faults.cron ?? null}
-          help={cronText(draft.cron) ?? WORDS.cronUnsaid}
+          help={[cronText(draft.cron) ?? '', nextRuns].filter((text) => text !== '').join('. ')}
           {...fields.text('cron')}
         />
         <div className="row">

@@ -27,7 +27,7 @@ export interface Plan {
   /** Every format and parameter value, and not only the chosen ones. */
   readonly every: boolean;
   readonly archive: keyof typeof WORDS.archives;
-  /** The zooms are proposed, and nobody has chosen any. */
+  /** The zooms are proposed: none was typed or given. */
   readonly zoomsProposed: boolean;
 }
 
