@@ -251,9 +251,10 @@ describe.skipIf(program === null)('the console does what it shows', () => {
     await page.getByRole('radio', { name: 'Delete them' }).check();
     await button('Save anyway').click();
     await page.getByRole('heading', { name: 'mine', level: 1, exact: true }).waitFor();
-    await eventually('the tiles are gone', async () => {
-      const { layers } = await api<{ layers: { name: string; tiles: number }[] }>('usage');
-      return (layers.find(({ name }) => name === 'mine')?.tiles ?? 0) === 0;
+    // The map of the layer makes new tiles of other zooms.
+    await eventually('the tile of zoom 0 is gone', async () => {
+      const { stored } = await api<{ stored: unknown }>('layers/mine/tiles/EPSG:900913/0/0/0');
+      return stored === null;
     });
     const layersOf = async () =>
       (await api<{ document: { source: { layers: string } } }>('layers/mine')).document.source.layers;
