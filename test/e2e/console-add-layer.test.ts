@@ -66,7 +66,8 @@ describe('adding a layer in the console', needs('chromium'), () => {
     await png.check();
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByRole('heading', { name: 'Another world', level: 1 }).waitFor();
-    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('button', { name: 'Enable' }).waitFor();
     await page.getByText('This layer is disabled: requests for its tiles are refused.').waitFor();
     expect((await layer('copied world')).json).toMatchObject({ document: { enabled: false } });
@@ -87,17 +88,17 @@ describe('adding a layer in the console', needs('chromium'), () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByLabel('To zoom').nth(1).fill('7');
     await page.getByRole('button', { name: 'Add a parameter filter' }).click();
-    await page.getByLabel('Default', { exact: true }).fill('light');
+    await page.getByLabel('Default value', { exact: true }).fill('light');
     await page.getByLabel('Values', { exact: true }).fill('light, dark');
     await page.getByLabel('Values', { exact: true }).blur();
-    const text = page.getByLabel('As in the configuration file, in JSON');
+    const text = page.getByLabel('All settings (JSON)');
     expect(JSON.parse(await text.inputValue())).toMatchObject({
       formats: ['image/webp'],
       gridSets: ['EPSG:900913', { name: 'EPSG:4326', zoomStop: 7 }],
       parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark'] }],
     });
-    await page.getByRole('button', { name: 'Delete: EPSG:900913' }).click();
-    await page.getByRole('button', { name: 'Delete: STYLES' }).click();
+    await page.getByRole('button', { name: 'Remove: EPSG:900913' }).click();
+    await page.getByRole('button', { name: 'Remove: STYLES' }).click();
     expect(JSON.parse(await text.inputValue())).toMatchObject({
       gridSets: [{ name: 'EPSG:4326', zoomStop: 7 }],
       parameters: [],
@@ -109,7 +110,7 @@ describe('adding a layer in the console', needs('chromium'), () => {
     const { page } = console;
     await console.go('layers', 'Layers');
     await page.getByRole('button', { name: 'Reload configuration file' }).click();
-    await page.getByText('TileLayerConfiguration reloaded. Read 1 layers').waitFor();
+    await page.getByText('Configuration reloaded.').waitFor();
   });
 
   it('says what is wrong with an address, and with a declaration', async () => {

@@ -62,8 +62,8 @@ describe('areas in the console', needs('chromium'), () => {
   it('takes bounds in degrees', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
-    await page.getByLabel('Coordinates of the bounds').selectOption('degrees');
-    for (const [name, value] of Object.entries({ 'Min x': 0, 'Min y': 0, 'Max x': 40, 'Max y': 40 })) {
+    await page.getByLabel('Bounds in').selectOption('degrees');
+    for (const [name, value] of Object.entries({ West: 0, South: 0, East: 40, North: 40 })) {
       await page.getByLabel(name).fill(String(value));
     }
     const text = (await page.locator('pre').textContent()) ?? '';
@@ -74,7 +74,7 @@ describe('areas in the console', needs('chromium'), () => {
   it('invalidates an area, and accepts blank tiles in one', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');
-    await page.getByText(/^[1-9]\d* cached tiles\.$/).waitFor();
+    await page.locator('.big', { hasText: /^[1-9]\d*$/ }).waitFor();
     await page.getByRole('button', { name: 'Invalidate' }).click();
     await page.getByText(/^[1-9]\d* tiles invalidated\.$/).waitFor();
     await open.go(
@@ -82,10 +82,10 @@ describe('areas in the console', needs('chromium'), () => {
       'Seed and truncate',
     );
     await page.getByRole('button', { name: 'Accept blank tiles' }).click();
-    const card = page.getByRole('region', { name: 'Blank areas' });
+    const card = page.getByRole('region', { name: 'Known blank areas' });
     await card.getByText('area with 4 corners').waitFor();
     await card.getByRole('button', { name: 'Delete' }).click();
-    await card.getByText('None. Blank tiles').waitFor();
+    await card.getByText('None. A blank tile').waitFor();
   });
 
   it('exports cached tiles and offers the file', async () => {

@@ -119,7 +119,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^1 tile \(.*\) will be deleted/).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Delete it and all below…' }).click();
+    await page.getByRole('button', { name: 'Delete this tile and all zooms below…' }).click();
     await dialog.getByText('zooms 5 to 6').waitFor();
     expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
     await dialog.getByLabel(`Type ${LAYER} to confirm`).fill(LAYER);

@@ -30,7 +30,7 @@ export function cronText(cron: string): string | null {
   const days = daysText(day, weekday);
   const months = listText(month, (text) => named(text, WORDS.months, 1));
   if (time === null || days === null || months === null) return null;
-  const often = hour === '*' || hour.startsWith('*/');
+  const often = hour === '*' || hour.startsWith('*/') || /^\*/.test(minute);
   const everyDay = day === '*' && weekday === '*';
   const parts = often ? [time, everyDay ? '' : days] : [days, time];
   return [...parts, month === '*' ? '' : WORDS.inMonths(months)].filter((part) => part !== '').join(' ');
@@ -60,6 +60,11 @@ function timeText(minute: string, hour: string): string | null {
   const minutes = step.exec(minute)?.[1];
   if (hour === '*' && minute === '*') return WORDS.everyMinute;
   if (hour === '*' && minutes !== undefined) return WORDS.everyMinutes(minutes);
+  const within = /^(\d{1,2})-(\d{1,2})$/.exec(hour);
+  if (within && (minute === '*' || minutes !== undefined)) {
+    const often = minutes === undefined ? WORDS.everyMinute : WORDS.everyMinutes(minutes);
+    return WORDS.within(often, `${padded(within[1])}:00`, `${padded(within[2])}:59`);
+  }
   if (!/^\d{1,2}$/.test(minute)) return null;
   const past = minute.padStart(2, '0');
   if (hour === '*') return WORDS.everyHour(past);
@@ -69,6 +74,10 @@ function timeText(minute: string, hour: string): string | null {
     /^\d{1,2}$/.test(text) ? `${text.padStart(2, '0')}:${past}` : null,
   );
   return times === null || hour.includes('-') ? null : WORDS.at(times);
+}
+
+function padded(text = ''): string {
+  return text.padStart(2, '0');
 }
 
 function daysText(day: string, weekday: string): string | null {

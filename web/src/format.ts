@@ -2,9 +2,9 @@ import { TEXTS } from './texts.ts';
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 const SHORT: readonly (readonly [size: number, letter: string])[] = [
-  [1e12, 'tn'],
-  [1e9, 'bn'],
-  [1e6, 'M'],
+  [1e12, ' trillion'],
+  [1e9, ' billion'],
+  [1e6, ' million'],
 ];
 /** Seconds. */
 const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
@@ -28,12 +28,17 @@ export function bytesText(bytes: number): string {
   return `${sign}${size.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** Whole up to a million, e.g. `12,345`; shortened above: `3.4M`. */
+/** Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. */
 export function countText(count: number): string {
   const size = Math.abs(count);
   const [unit, letter] = SHORT.find(([least]) => size >= least) ?? [1, ''];
   if (letter === '') return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
   return `${Number((count / unit).toFixed(1))}${letter}`;
+}
+
+/** Whole from ten on: below, a tenth is worth showing. */
+export function rateText(rate: number): string {
+  return rate < 10 ? String(Number(rate.toFixed(1))) : countText(rate);
 }
 
 export function percentText(share: number): string {
@@ -58,6 +63,11 @@ export function timeText(iso: string, timeZone?: string): string {
   const date = known ?? dateFormat(timeZone);
   dates.set(timeZone, date);
   return date.format(new Date(iso));
+}
+
+/** E.g. `15 Nov 2026, 08:24:07`. */
+export function preciseTimeText(iso: string): string {
+  return new Date(iso).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
 /** To the second where it is within a day, e.g. `12:04:17`. */
@@ -86,14 +96,24 @@ export function agoText(iso: string): string {
   return TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
 }
 
+/** `last 24 hours`, or since when it has been counted where that is less. */
+export function sinceText(iso: string): string {
+  const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
+  return isWholeDay ? TEXTS.lastDay : TEXTS.sinceStart(momentText(iso).slice(0, 5));
+}
+
 /** As precise as a grid needs, e.g. `-180` or `1234.56`. */
 export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
 }
 
 /** By value where the server knows it, otherwise by the beginning of its id. */
-export function parametersText(id: string | null, values: Readonly<Record<string, string>> | null): string {
-  if (id === null) return TEXTS.none;
+export function parametersText(
+  id: string | null,
+  values: Readonly<Record<string, string>> | null,
+  defaults: string,
+): string {
+  if (id === null) return defaults || TEXTS.none;
   return values === null ? id.slice(0, 8) : valuesText(values);
 }
 

@@ -95,6 +95,7 @@ function Landing() {
           {WORDS.tile} {set && pointed && <TileLink set={set} tile={pointed.tile} />}
         </span>
         {set && <a href={`layers/${encodeURIComponent(set.layer.name)}`}>{WORDS.use}</a>}
+        <a href="docs/">{TEXTS.documentation}</a>
         <span className="attribution">{WORDS.attribution}</span>
       </footer>
     </>

@@ -3,6 +3,7 @@ import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
 import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
+import { docsAddress } from './route.ts';
 import { TEXTS } from './texts.ts';
 
 export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {
@@ -39,7 +40,10 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
           {TEXTS.signIn}
         </Button>
         <p className="small quiet">{TEXTS.login.hint}</p>
-        <a href="#map">{TEXTS.backToMap}</a>
+        <div className="row">
+          <a href="#map">{TEXTS.backToMap}</a>
+          <a href={docsAddress('overview')}>{TEXTS.documentation}</a>
+        </div>
       </Form>
     </main>
   );

@@ -1,4 +1,5 @@
 import { createContext, useContext } from 'react';
+import { mayWorkOn as isOwnLayer } from '../../src/access/caller.ts';
 import type { Answer } from './api/client.ts';
 
 export type Caller = Omit<Answer<'/api/v1/me'>, 'passwordIsInitial'>;
@@ -19,6 +20,11 @@ export function useCaller(): Caller {
   const caller = useContext(CallerContext);
   if (!caller) throw new Error('nobody is signed in');
   return caller;
+}
+
+/** Seeds, stops and truncates that layer. */
+export function mayWorkOn(caller: Caller, layer: string): boolean {
+  return may(caller, 'operator') && isOwnLayer(caller, layer);
 }
 
 export function may(caller: Caller, role: Role): boolean {

@@ -32,6 +32,8 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
   Record<PageName, React.LazyExoticComponent<React.ComponentType>>
 >;
 
+const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** Milliseconds before a server that cannot be reached is asked again. */
 const RETRY_MS = 3000;
 
@@ -129,13 +131,14 @@ function CurrentPage() {
       )}
       <Fence key={`${page}/${item}`}>
         {role && !may(caller, role) ? (
-          <Empty>{TEXTS.needRole(TEXTS.nav[name], role)}</Empty>
+          <Empty>{TEXTS.needRole(TEXTS.nav[name], TEXTS.roles[role])}</Empty>
         ) : (
           <Suspense fallback={<Empty>{TEXTS.loading}</Empty>}>
             <Page />
           </Suspense>
         )}
       </Fence>
+      <footer className="small quiet">{TEXTS.timeZone(TIME_ZONE)}</footer>
     </main>
   );
 }

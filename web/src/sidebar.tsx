@@ -68,7 +68,7 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
   return (
     <div className="who">
       <span>
-        <strong>{caller.name}</strong> <span className="quiet">{caller.role}</span>
+        <strong>{caller.name}</strong> <span className="quiet">· {TEXTS.roles[caller.role]}</span>
       </span>
       <Choice
         label={TEXTS.theme}
@@ -81,6 +81,9 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
       />
       <div className="row small">
         <a href="#map">{TEXTS.backToMap}</a>
+        <a href="docs/" target="_blank" rel="noopener">
+          {TEXTS.documentation}
+        </a>
         {caller.via === 'session' && (
           <Button kind="link" onClick={signOut}>
             {TEXTS.signOut}

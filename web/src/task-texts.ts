@@ -5,7 +5,7 @@ export const TASK_TEXTS = {
     seed: 'Seed: create missing tiles',
     reseed: 'Reseed: create all tiles again',
     truncate: 'Truncate: delete tiles',
-    invalidate: 'Invalidate: refresh tiles on request',
+    invalidate: 'Invalidate: mark tiles as stale; each is refreshed when next requested',
     blank: 'Blank area: accept blank tiles',
     export: 'Export: copy cached tiles to a file',
   },
@@ -29,22 +29,52 @@ export const TASK_TEXTS = {
     empty: 'No tasks match.',
     feeds: { live: 'Live', polled: 'Updated every 5 s', lost: 'Not live' },
     list: 'List of tasks',
-    progress: (done: string, total: string) => `${done} of ${total} tiles`,
-    rate: (rate: string) => `${rate} tiles/s`,
+    progress: (done: string, total: string, one = false) => `${done} of ${total} ${one ? 'tile' : 'tiles'}`,
+    rate: (rate: string) => (rate === '1' ? '1 tile/s' : `${rate} tiles/s`),
     left: (time: string) => `${time} remaining`,
     by: (name: string) => `by ${name}`,
     stopAll: 'Stop all',
-    stopPending: 'Stop pending',
-    stopRunning: 'Stop running',
-    stopQuestion: (which: string, where: string) => `${which} tasks${where}?`,
-    stopText:
-      'Tiles already created are kept. A stopped task cannot be resumed; a new seed skips cached tiles.',
-    stopped: 'Stop requested.',
+    stopThese: (which: string) => `Stop ${which}…`,
+    stopQuestion: (which: string) => `Stop ${which}?`,
+    /** E.g. `3 running and 12 pending tasks`; null: none. */
+    stopCount: (count: Readonly<Record<'running' | 'pending' | 'paused', number>>): string | null => {
+      const parts = Object.entries(count).flatMap(([state, tasks]) =>
+        tasks > 0 ? [`${tasks} ${state}`] : [],
+      );
+      const all = count.running + count.pending + count.paused;
+      if (all === 0) return null;
+      const last = parts.length > 1 ? ` and ${parts.at(-1)}` : '';
+      return `${(last === '' ? parts : parts.slice(0, -1)).join(', ')}${last} ${all === 1 ? 'task' : 'tasks'}`;
+    },
+    everyTask: 'No filter is set: every task of every layer.',
+    stopText: 'A stopped task cannot be resumed; tiles already created are kept.',
+    stopTypes: {
+      seed: 'A new seed skips cached tiles.',
+      reseed: 'A new reseed starts from the beginning.',
+      truncate: 'A new truncation deletes what is left.',
+    },
+    stopped: (count: number) => (count === 1 ? 'Stopping 1 task.' : `Stopping ${count} tasks.`),
+    selection: 'Selected tasks',
+    choose: (id: number) => `Select #${id}`,
+    chosen: (count: number) => (count === 1 ? '1 task selected' : `${count} tasks selected`),
+    chooseAll: (count: number) => `Select all ${count} listed`,
+    chooseNone: 'Clear selection',
+    repeat: 'Run again',
+    requested: (what: string, count: number) => `${what}: ${count === 1 ? '1 task' : `${count} tasks`}.`,
+    waiting: 'waiting for host',
+    waitingFor: (host: string, why: string, until: string) =>
+      `Waiting for ${host} (${why}). Next try at ${until}`,
+    took: (time: string) => `took ${time}`,
+    failedTiles: (count: string) => `${count} failed`,
+    zoomRange: (from: number, to: number) => (from === to ? `z ${from}` : `z ${from}–${to}`),
+    polygon: 'polygon',
+    wholeGridSet: 'whole grid set',
+    areaMap: 'Map of the area',
     pause: 'Pause',
     resume: 'Resume',
     stop: 'Stop',
     retry: 'Retry failed tiles',
-    again: 'Start again…',
+    again: 'Run again…',
     counters: 'Counters',
     counterNames: {
       made: 'Created',
@@ -67,7 +97,8 @@ export const TASK_TEXTS = {
     averageRate: (tiles: string, time: string, rate: string) => `${tiles} tiles in ${time}: ${rate} tiles/s.`,
     failures: 'Failures',
     failureMap: 'Map of failures',
-    latestFailures: (shown: string, all: string) => `Latest ${shown} locations; ${all} tiles failed.`,
+    latestFailures: (shown: string, all: string) =>
+      `Showing the latest ${shown} failures (${all} ${all === '1' ? 'tile' : 'tiles'} failed in all).`,
     places: (count: number) => (count === 1 ? '1 location' : `${count} locations`),
     curl: 'As curl command',
   },
@@ -84,12 +115,13 @@ export const TASK_TEXTS = {
     clear: 'Clear',
     drawHelp: 'Map: draw with the pointer, or type the bounds beside it',
     polygons: 'Polygons',
-    shape: (corners: number) => `Polygon area with ${corners} corners. Clear it on the map to type bounds.`,
-    minX: 'Min x',
-    minY: 'Min y',
-    maxX: 'Max x',
-    maxY: 'Max y',
-    crs: 'Coordinates of the bounds',
+    shape: (corners: number) =>
+      `Polygon area with ${corners} corners. Press Clear above the map to type bounds instead.`,
+    bounds: {
+      'grid-set': ['Min x', 'Min y', 'Max x', 'Max y'],
+      degrees: ['West', 'South', 'East', 'North'],
+    },
+    crs: 'Bounds in',
     degrees: 'Degrees (EPSG:4326)',
     geoJson: 'Area from GeoJSON',
     geoJsonText: 'Polygons in degrees, longitude first',
@@ -106,7 +138,7 @@ export const TASK_TEXTS = {
         'Blank tiles in this area and zoom range are cached as long as others. Listed on the layer’s page.',
       export: 'Nothing is fetched. Progress and download are on the layer’s page.',
     } as Partial<Record<string, string>>,
-    badBounds: 'Enter four numbers, min not above max, or leave all four empty for the whole layer.',
+    badBounds: 'Enter all four bounds (minimum below maximum), or none for the whole layer.',
     badZooms: (from: number, to: number) => `Enter zooms from ${from} to ${to}, lowest first.`,
     badThreads: 'Enter a whole number of at least 1.',
     zoomStart: 'From zoom',
@@ -117,7 +149,17 @@ export const TASK_TEXTS = {
     bytes: 'Disk',
     seconds: 'Duration',
     quotaFits: (left: string) => `fits, ${left} left`,
-    quotaEvicts: (bytes: string) => `about ${bytes} of other tiles will be evicted`,
+    quotaOf: (limit: string) => `${limit}, does not fit`,
+    quotaEvicts: (bytes: string) =>
+      `Does not fit the quota beside the cached tiles: about ${bytes} will be evicted.`,
+    quotaTooSmall: (times: string) =>
+      `Does not fit: ${times} × the quota. Everything else and most of these tiles will be evicted.`,
+    diskTooSmall: (free: string, needed: string) =>
+      `Does not fit: the disk has ${free} free, this needs about ${needed}.`,
+    tooLong: (time: string) => `This takes about ${time} at the rate seen so far.`,
+    cached: 'Cached tiles',
+    nothingToDo: 'There is nothing to do: choose other zooms or another area.',
+    allCached: 'All of these tiles are cached: only expired ones would be fetched again.',
     bytesUnknown: 'unknown until some tiles are cached',
     starts: {
       seed: 'Start',
@@ -128,10 +170,11 @@ export const TASK_TEXTS = {
       export: 'Export',
     },
     confirmTitle: 'Delete tiles',
-    confirmText: (tiles: string, layer: string) => `Up to ${tiles} tiles of ${layer} will be deleted.`,
+    confirmText: (tiles: string, bytes: string, layer: string) =>
+      `${tiles} cached ${tiles === '1' ? 'tile' : 'tiles'} (${bytes}) of ${layer} will be deleted.`,
     manyTitle: 'Start a very large task?',
     manyText: (tiles: string, requests: string) =>
-      `This task creates ${tiles} tiles with ${requests} upstream requests. Reduce the zooms or the area if that is not intended.`,
+      `This task creates ${tiles} tiles with ${requests} upstream requests. Reduce the zooms or the area if that is not intended. `,
   },
 
   schedules: {
@@ -163,7 +206,7 @@ export const TASK_TEXTS = {
     started: (id: number) => `Started task #${id}.`,
     ran: 'Run finished.',
     cron: 'Cron expression',
-    cronUnsaid: 'The next runs are shown after saving.',
+    nextRuns: (runs: string, zone: string) => `Next runs (${zone}): ${runs}`,
     presets: [
       ['0 * * * *', 'Hourly'],
       ['0 22 * * *', 'Nightly'],
@@ -188,9 +231,11 @@ export const TASK_TEXTS = {
 
   cron: {
     everyMinute: 'every minute',
-    everyMinutes: (minutes: string) => `every ${minutes} minutes`,
+    everyMinutes: (minutes: string) => (minutes === '1' ? 'every minute' : `every ${minutes} minutes`),
+    within: (often: string, from: string, to: string) => `${often} from ${from} to ${to}`,
     everyHour: (past: string) => `every hour at :${past}`,
-    everyHours: (hours: string, past: string) => `every ${hours} hours at :${past}`,
+    everyHours: (hours: string, past: string) =>
+      hours === '1' ? `every hour at :${past}` : `every ${hours} hours at :${past}`,
     at: (times: string) => `at ${times}`,
     everyDay: 'every day',
     every: (days: string) => `every ${days}`,
@@ -202,7 +247,7 @@ export const TASK_TEXTS = {
       parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`,
     fields: ['minute', 'hour', 'day of month', 'month', 'day of week'],
     fieldCount: (count: number) =>
-      `${count} of the 5 fields minute, hour, day of month, month and day of week, e.g. 0 22 * * *`,
+      `A cron expression needs 5 fields (minute, hour, day of month, month, day of week); this has ${count}. E.g. 0 22 * * *`,
     badField: (field: string, part: string, least: number, most: number) =>
       `${field} “${part}” is invalid: use ${least} to ${most}, * or ranges such as ${least}-${most}`,
     unknownWord: (word: string, known: string) => `“${word}” is unknown: use five fields or one of ${known}`,

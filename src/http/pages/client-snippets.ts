@@ -39,7 +39,7 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
       'Layer › Add Layer › Add WMS/WMTS Layer… › New, and this as the URL.',
       capabilities,
     ],
-    openlayers: picture && ['OpenLayers', OF_PAGE, openLayers(shown.subset, url)],
+    openlayers: picture && ['OpenLayers', OF_PAGE, openLayers(shown.subset, url, layer.attribution)],
     leaflet: picture &&
       mercator && [
         'Leaflet',
@@ -104,7 +104,11 @@ function chosenIn({ bound, selection }: ResolvedTileSet): Record<string, string>
 }
 
 /** A grid that needs no projection to be known, so that it works for every CRS. */
-function openLayers({ gridSet, extent, zoomStart, zoomStop }: GridSubset, url: string): string {
+function openLayers(
+  { gridSet, extent, zoomStart, zoomStop }: GridSubset,
+  url: string,
+  attribution: string,
+): string {
   const box = JSON.stringify(coordsOf(extent));
   const levels = gridSet.levels.slice(0, zoomStop + 1);
   const code = `EPSG:${gridSet.srs}`;
@@ -124,7 +128,7 @@ const tileGrid = new TileGrid({
   resolutions: ${JSON.stringify(levels.map(({ resolution }) => resolution))},
   tileSize: [${gridSet.tileWidth}, ${gridSet.tileHeight}],
 });
-const source = new TileImage({
+const source = new TileImage({${attribution === '' ? '' : `\n  attributions: ${scriptString(attribution)},`}
   projection,
   tileGrid,
   tileUrlFunction: ([z, x, y]) =>

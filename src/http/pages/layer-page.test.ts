@@ -44,6 +44,24 @@ describe('the page of a layer', () => {
     ]);
   });
 
+  it('has a link for every other grid set and format, and a way back to the map and the console', async () => {
+    const gridSubsets = [subset('EPSG:900913', 3), subset('EPSG:4326', 3)] as const;
+    const formats = [format('image/png'), format('image/jpeg')] as const;
+    const { text } = await openPage(layerNamed('a/b', { gridSubsets, formats }));
+    const links = Array.from(text.matchAll(/<a href="([^"]*)">/g), ([, address = '']) => decodeXml(address));
+    expect(links).toContain('http://localhost/#layer=a%2Fb');
+    expect(links).toContain('http://localhost/#/layers/a%2Fb');
+    const others = links
+      .filter((address) => address.includes('?gridSet='))
+      .map((address) => new URL(address));
+    expect(others.map(({ searchParams }) => [...searchParams.values()].slice(0, 2).join(' '))).toEqual([
+      'EPSG:4326 image/png',
+      'EPSG:900913 image/jpeg',
+      'EPSG:900913 image/png',
+    ]);
+    expect(others[2]?.searchParams.get('STYLES')).toBe('dark');
+  });
+
   it('tells of the tile set that the address names, as the interface does', async () => {
     const gridSubsets = [subset('EPSG:900913', 3), subset('EPSG:4326', 3)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a', { gridSubsets })]) } });

@@ -69,7 +69,8 @@ export function demoRoutes(): readonly Route[] {
 
 function describeLayer(shown: ResolvedTileSet, base: string): Html {
   const { layer } = shown.bound;
-  return html`${layer.description === '' ? NOTHING : html`<p>${layer.description}</p>`}
+  return html`<nav aria-label="Elsewhere"><a href="${base}/#layer=${addressPart(layer.name)}">Map</a> · <a href="${base}/#/layers/${addressPart(layer.name)}">Console</a></nav>
+${layer.description === '' ? NOTHING : html`<p>${layer.description}</p>`}
 ${preview(layer, base)}
 <dl>
 <dt>Name</dt><dd><code>${layer.name}</code></dd>
@@ -78,11 +79,37 @@ ${layer.parameters.map(({ name, values }) => html`<dt>${name}</dt><dd>${paramete
 ${layer.attribution === '' ? NOTHING : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
 </dl>
 <h2>In map clients</h2>
+${choices(shown, base)}
 ${snippetsFor(shown, base).map(snippet)}
 <h2>Grid sets</h2>
 ${gridSetTable(layer)}
 <h2>Documents</h2>
 ${documentList(layer, base)}`;
+}
+
+/** Links to this page for every grid set, format and listed parameter value. */
+function choices(shown: ResolvedTileSet, base: string): Html {
+  const { layer } = shown.bound;
+  const current: Readonly<Record<string, string>> = {
+    gridSet: shown.subset.gridSet.name,
+    format: shown.format.mediaType,
+    ...Object.fromEntries(shown.selection.values),
+  };
+  const link = (name: string, value: string): Html => {
+    if ((current[name] ?? '') === value)
+      return html`<strong aria-current="true">${value || 'default'}</strong> `;
+    const query = new URLSearchParams({ ...current, [name]: value });
+    return html`<a href="${base}/layers/${addressPart(layer.name)}?${query.toString()}">${value || 'default'}</a> `;
+  };
+  const offered: readonly (readonly [label: string, name: string, values: readonly string[]])[] = [
+    ['Grid set', 'gridSet', layer.gridSubsets.map(({ gridSet }) => gridSet.name)],
+    ['Format', 'format', layer.formats.map(({ mediaType }) => mediaType)],
+    ...layer.parameters.map(({ name, values }) => [name, name, values ?? []] as const),
+  ];
+  const several = offered.filter(([, , values]) => values.length > 1);
+  return html`<dl>
+${several.map(([label, name, values]) => html`<dt>${label}</dt><dd>${values.map((value) => link(name, value))}</dd>`)}
+</dl>`;
 }
 
 function parameterText(values: readonly string[] | null): string {

@@ -41,6 +41,8 @@ export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
   readonly map: OlMap;
+  /** Pale, so that the layer above it is seen. */
+  readonly #base = new TileLayer<TileImage>({ opacity: 0.35 });
   readonly #tiles = new TileLayer<TileImage>();
   readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.5 });
   readonly #events: ConsoleMapEvents;
@@ -54,7 +56,7 @@ export class ConsoleMap {
     this.#options = { ...USUAL, ...options };
     this.map = new OlMap({
       target,
-      layers: [this.#tiles, this.#overlay],
+      layers: [this.#base, this.#tiles, this.#overlay],
       controls: [new Zoom()],
       maxTilesLoading: this.#options.maxTilesLoading,
       // The wheel and the mouse work at once, also before the map has the focus.
@@ -88,6 +90,20 @@ export class ConsoleMap {
       this.map.setView(view);
     }
     this.#tellView();
+  }
+
+  /** A map below the layer; null takes it away. */
+  showBase(set: TileSet<OfferedLayer> | null): void {
+    const source =
+      set &&
+      sourceOf({
+        projection: projectionOf(set.gridSet),
+        tileGrid: gridOf(set.gridSet),
+        wrapX: this.#options.wrapX,
+        addressOf: (z, x, y) => tileAddress(set, z, x, y),
+        onTileFailed: () => undefined,
+      });
+    this.#base.setSource(source);
   }
 
   /** A picture of cells over the map; null takes it away. */

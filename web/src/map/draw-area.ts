@@ -6,7 +6,7 @@ import DragBox from 'ol/interaction/DragBox.js';
 import Draw from 'ol/interaction/Draw.js';
 import type Interaction from 'ol/interaction/Interaction.js';
 import VectorLayer from 'ol/layer/Vector.js';
-import { get as knownProjection } from 'ol/proj.js';
+import { get as knownProjection, transformExtent } from 'ol/proj.js';
 import VectorSource from 'ol/source/Vector.js';
 import Fill from 'ol/style/Fill.js';
 import Stroke from 'ol/style/Stroke.js';
@@ -14,6 +14,8 @@ import Style from 'ol/style/Style.js';
 import type { Body } from '../api/client.ts';
 import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
+
+const DEGREES = 'EPSG:4326';
 
 export type DrawMode = 'none' | 'rectangle' | 'polygon';
 
@@ -31,6 +33,22 @@ export type Shape = NonNullable<Body<'POST /api/v1/tasks'>['area']>;
 type Corners = NonNullable<Body<'POST /api/v1/tasks'>['bounds']>;
 
 export const WHOLE: Area = { kind: 'whole' };
+const NOT_TYPED = ['', '', '', ''];
+
+/** Four empty fields mean the whole layer, in degrees too. */
+export function isWhole(area: Area): boolean {
+  return area.kind === 'whole' || (area.kind === 'bounds' && area.typed.every((text) => text.trim() === ''));
+}
+
+/** The same bounds in degrees or in the grid set's CRS; null where the browser cannot convert them. */
+export function areaInUnits(area: Area, srs: string, degrees: boolean): Area | null {
+  if (isWhole(area)) return degrees ? { kind: 'bounds', typed: NOT_TYPED, degrees } : WHOLE;
+  if (area.kind !== 'bounds' || area.degrees === degrees) return area;
+  const bounds = boundsIn(area);
+  const [from, to] = degrees ? [srs, DEGREES] : [DEGREES, srs];
+  if (!bounds || !knownProjection(srs)) return null;
+  return { kind: 'bounds', typed: coordinateTexts(transformExtent([...bounds], from, to)), degrees };
+}
 
 /** Null unless all four are numbers in their order. */
 export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners | null {
@@ -88,9 +106,13 @@ export class AreaDrawing {
     if (this.#interaction) this.#map.map.addInteraction(this.#interaction);
   }
 
-  show(area: Area): void {
+  /** With a resolution the map moves to where it is, and no closer than that. */
+  show(area: Area, minResolution: number | null = null): void {
     this.#source.clear();
     this.#source.addFeatures(this.#featuresOf(area));
+    const bounds = this.#source.getExtent();
+    if (minResolution === null || !bounds || this.#source.isEmpty()) return;
+    this.#map.map.getView().fit(bounds, { padding: [40, 40, 40, 40], nearest: true, minResolution });
   }
 
   #dragging(): DragBox {

@@ -7,6 +7,8 @@ import type { OfferedLayer, TileSet } from './tile-set.ts';
 export function MapBox(props: {
   set: TileSet<OfferedLayer>;
   label: string;
+  /** Drawn below it. */
+  base?: TileSet<OfferedLayer> | null;
   options?: Partial<MapOptions>;
   events?: ConsoleMapEvents;
   onReady?: (map: ConsoleMap) => void;
@@ -36,6 +38,7 @@ export function MapBox(props: {
   }, []);
 
   useEffect(() => map?.show(props.set), [map, props.set]);
+  useEffect(() => map?.showBase(props.base ?? null), [map, props.base]);
 
   return (
     <div className="map-box">

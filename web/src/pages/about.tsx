@@ -28,7 +28,9 @@ export default function About() {
               />
             )}
           </Loaded>
-          <p>{WORDS.licence}</p>
+          <p>
+            {WORDS.licence} <a href="docs/">{TEXTS.documentation}</a>
+          </p>
           <p className="quiet">{WORDS.map}</p>
         </Card>
         <Card title={WORDS.nodes} className="span-12">

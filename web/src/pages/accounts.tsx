@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type Answer, type Body, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
@@ -37,7 +37,9 @@ export default function Accounts() {
     <>
       <PageHead title={TEXTS.nav.accounts} />
       {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
-      {!may(caller, 'admin') && <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, 'admin')}</Empty>}
+      {!may(caller, 'admin') && (
+        <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
+      )}
       <div className="grid">
         {may(caller, 'admin') && (
           <>
@@ -67,13 +69,20 @@ export default function Accounts() {
   );
 }
 
+type NewUser = Body<'POST /api/v1/users'>;
+
 function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => void }) {
   const caller = useCaller();
   const action = useAction();
   const [changing, setChanging] = useState<User | null>(null);
+  const add = async (draft: NewUser) => {
+    await send('POST', 'api/v1/users', draft);
+    onChanged();
+    return WORDS.userAdded(draft.name);
+  };
   return (
     <div className="stack">
-      <ProblemNotice problem={action.problem} />
+      <ActionNotices action={action} />
       <Table
         label={WORDS.users}
         head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.tasks.created]}
@@ -101,7 +110,8 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
           ),
         ])}
       />
-      <AddUser onAdd={(draft) => action.run(() => send('POST', 'api/v1/users', draft).then(onChanged))} />
+      {/* Another form, empty again, after a user was added. */}
+      <AddUser key={users.length} onAdd={(draft) => action.run(() => add(draft))} />
       {changing && (
         <ChangeUser
           user={changing}
@@ -154,13 +164,22 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   );
 }
 
-function AddUser({ onAdd }: { onAdd: (draft: object) => unknown }) {
+function AddUser({ onAdd }: { onAdd: (draft: NewUser) => unknown }) {
   const grant = useGrant({ name: '', role: 'viewer', layers: '*' });
   const [password, setPassword] = useState('');
   return (
     <AddForm verb={WORDS.addUser} onSubmit={() => onAdd({ ...grant.body, password })}>
       {grant.name}
-      <Password fresh label={TEXTS.login.password} value={password} onText={setPassword} />
+      <TextField
+        label={TEXTS.login.password}
+        help={WORDS.passwordRule}
+        type="password"
+        autoComplete="new-password"
+        required
+        minLength={12}
+        value={password}
+        onText={setPassword}
+      />
       {grant.role}
       {grant.layers}
     </AddForm>
@@ -261,7 +280,7 @@ function useGrant(first: { readonly name: string; readonly role: Role; readonly 
 }
 
 /** `roads*, rivers` → its patterns. */
-function patternsOf(text: string): readonly string[] {
+function patternsOf(text: string): string[] {
   return text
     .split(',')
     .map((pattern) => pattern.trim())

@@ -1,12 +1,15 @@
 import { useMemo, useState } from 'react';
-import { type Answer, part, type Reply, send } from '../api/client.ts';
+import { type Answer, part, problemFrom, type Reply, send } from '../api/client.ts';
+import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
+  ActionNotices,
   Button,
   Card,
+  Check,
   Copy,
   Empty,
   Form,
@@ -19,9 +22,9 @@ import {
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { useRoute } from '../route.ts';
+import { addressOf, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import { DeclarationEditor } from './declaration-editor.tsx';
+import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
 
 type Found = Reply<'POST /api/v1/import'>;
@@ -62,7 +65,9 @@ function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boole
   const document = layer.document as Declaration | null;
   if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
   if (!isCopy) return <DeclarationEditor document={document} version={version} />;
-  return <DeclarationEditor document={{ ...document, name: WORDS.copyName(document.name) }} version={null} />;
+  const title = document.title === undefined ? {} : { title: WORDS.copyLabel(String(document.title)) };
+  const copied = { ...document, name: WORDS.copyName(document.name), ...title };
+  return <DeclarationEditor document={copied} version={null} />;
 }
 
 function FromService() {
@@ -99,20 +104,48 @@ function FromService() {
               </Button>
             </div>
             <ProblemNotice problem={action.problem} />
+            {action.problem && PRIVATE.test(action.problem.message) && (
+              <AllowPrivate url={url} onReloaded={() => action.run(read)} />
+            )}
             {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
           </Form>
         </Card>
-        {found && <Choices found={found} chosen={chosen} onChoose={setChosen} />}
+        {found && <Choices key={url} found={found} chosen={chosen} onChoose={setChosen} />}
         {chosen && (
           <DeclarationEditor
             key={chosen.name}
             document={chosen}
             version={null}
             gridSets={neededBy(chosen, found)}
+            opensItself
           />
         )}
       </div>
     </>
+  );
+}
+
+/** In the refusal of an address that the configuration file must allow. */
+const PRIVATE = /allowPrivate/;
+
+/** The lines that allow a map service in a private network, and a button that makes them work. */
+function AllowPrivate({ url, onReloaded }: { url: string; onReloaded: () => unknown }) {
+  const action = useAction();
+  const { host } = new URL(url);
+  const reload = async () => {
+    await reloadConfiguration();
+    await onReloaded();
+  };
+  return (
+    <div className="notice warn stack">
+      <span>{WORDS.isPrivate(host)}</span>
+      <Copy text={`upstreams:\n  '${host}': { allowPrivate: true }`} label={WORDS.isPrivate(host)} />
+      <span className="small">{WORDS.whereFile}</span>
+      <ProblemNotice problem={action.problem} />
+      <Button disabled={action.busy} onClick={() => action.run(reload)}>
+        {WORDS.reloadAndRead}
+      </Button>
+    </div>
   );
 }
 
@@ -128,6 +161,11 @@ function Choices(props: {
 }) {
   const { found, chosen } = props;
   const [search, setSearch] = useState('');
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const mark = (names: readonly string[], on: boolean) =>
+    setMarked((before) =>
+      on ? new Set([...before, ...names]) : new Set([...before].filter((name) => !names.includes(name))),
+    );
   const layers = useMemo(() => {
     const wanted = search.toLowerCase();
     return found.layers.filter(({ name, title }) =>
@@ -139,21 +177,87 @@ function Choices(props: {
       <div className="stack">
         <Input label={TEXTS.layers.search} type="search" value={search} onText={setSearch} />
         {layers.length === 0 && <Empty>{TEXTS.layers.noMatch}</Empty>}
-        <VirtualList items={layers} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ name }) => name}>
-          {(layer) => (
-            <Button
-              kind="plain service-layer"
-              aria-pressed={layer.name === chosen?.name}
-              onClick={() => props.onChoose(layer)}
-            >
-              <strong className="name">{String(layer.title ?? layer.name)}</strong>
-              <span className="small quiet">{layer.name}</span>
-            </Button>
+        {layers.length > 1 && (
+          <Check
+            label={WORDS.chooseAll(countText(layers.length))}
+            checked={layers.every(({ name }) => marked.has(name))}
+            onChange={(on) =>
+              mark(
+                layers.map(({ name }) => name),
+                on,
+              )
+            }
+          />
+        )}
+        <VirtualList
+          items={layers.map((layer) => ({
+            layer,
+            on: marked.has(layer.name),
+            isOpen: layer.name === chosen?.name,
+          }))}
+          rowHeight={ROW_HEIGHT}
+          label={WORDS.list}
+          keyOf={({ layer }) => layer.name}
+        >
+          {({ layer, on, isOpen }) => (
+            <div className="service-line">
+              <input
+                type="checkbox"
+                aria-label={WORDS.choose(layer.name)}
+                checked={on}
+                onChange={({ target }) => mark([layer.name], target.checked)}
+              />
+              <Button kind="plain service-layer" aria-pressed={isOpen} onClick={() => props.onChoose(layer)}>
+                <strong className="name">{String(layer.title ?? layer.name)}</strong>
+                <span className="small quiet">{layer.name}</span>
+              </Button>
+            </div>
           )}
         </VirtualList>
+        <AddMany
+          found={found}
+          layers={found.layers.filter(({ name }) => marked.has(name))}
+          onAdded={(name) => mark([name], false)}
+        />
         <Report found={found} />
       </div>
     </Card>
+  );
+}
+
+/** Adds the marked layers as they are. One that is refused stays marked, with the reason, and the others are added. */
+function AddMany(props: { found: Found; layers: readonly Declaration[]; onAdded: (name: string) => void }) {
+  const { found, layers, onAdded } = props;
+  const action = useAction();
+  const [refused, setRefused] = useState<readonly string[]>([]);
+  const add = async () => {
+    const reasons: string[] = [];
+    for (const layer of layers) {
+      try {
+        await saveLayer('POST', 'api/v1/layers', layer, neededBy(layer, found));
+        onAdded(layer.name);
+      } catch (error) {
+        reasons.push(WORDS.notAdded(layer.name, problemFrom(error).message));
+      }
+    }
+    setRefused(reasons);
+    return reasons.length === layers.length ? null : WORDS.addedMany(layers.length - reasons.length);
+  };
+  return (
+    <>
+      <div className="row">
+        <Button kind="primary" disabled={layers.length === 0 || action.busy} onClick={() => action.run(add)}>
+          {WORDS.addMany(layers.length)}
+        </Button>
+        {action.done !== null && <a href={addressOf('layers')}>{TEXTS.overview.allLayers}</a>}
+      </div>
+      <ActionNotices action={action} />
+      {refused.map((text) => (
+        <p key={text} className="notice bad" role="alert">
+          {text}
+        </p>
+      ))}
+    </>
   );
 }
 

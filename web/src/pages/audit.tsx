@@ -1,26 +1,42 @@
 import { useDeferredValue, useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import { type Answer, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { timeText } from '../format.ts';
-import { Button, Card, Choice, Input, Loaded, PageHead, Table, tied } from '../parts/basics.tsx';
-import { changeQuery, useRoute } from '../route.ts';
+import { preciseTimeText } from '../format.ts';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Choice,
+  Input,
+  Loaded,
+  PageHead,
+  Table,
+  tied,
+} from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
 type Entry = Answer<'/api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
-const FILTERS = ['actor', 'text', 'outcome'] as const;
+const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
 const FIRST = 100;
 const MOST = 1000;
 
 export default function Audit() {
   const { query } = useRoute();
-  const [actor = '', text = '', outcome = ''] = FILTERS.map((name) => query.get(name) ?? '');
+  const [actor = '', text = '', outcome = '', since = '', until = ''] = FILTERS.map(
+    (name) => query.get(name) ?? '',
+  );
   const [limit, setLimit] = useState(FIRST);
-  const given = Object.entries({ actor, text, outcome }).filter(([, value]) => value !== '');
+  const range = { since: dayStart(since, 0), until: dayStart(until, 1) };
+  const given = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
   const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
   const entries = useResource<Answer<'/api/v1/audit'>>(`api/v1/audit?${search}`);
-  const filter = tied({ actor, text, outcome }, changeQuery);
+  const filter = tied({ actor, text, outcome, since, until }, changeQuery);
   return (
     <>
       <PageHead title={TEXTS.nav.audit} />
@@ -33,10 +49,12 @@ export default function Audit() {
             options={{ '': TEXTS.tasks.any, ...WORDS.outcomes }}
             {...filter.choice('outcome')}
           />
+          <Input label={WORDS.since} type="date" {...filter.text('since')} />
+          <Input label={WORDS.until} type="date" {...filter.text('until')} />
         </div>
         <Card>
           <Loaded resource={entries} empty={(data) => data.entries.length === 0 && WORDS.empty}>
-            {(data) => <Entries entries={data.entries} />}
+            {(data) => <Entries entries={data.entries} onRestored={entries.reload} />}
           </Loaded>
         </Card>
         {limit < MOST && (entries.data?.entries.length ?? 0) >= limit && (
@@ -47,7 +65,13 @@ export default function Audit() {
   );
 }
 
-function Entries({ entries }: { entries: readonly Entry[] }) {
+/** The beginning of a day of this browser's calendar, or of a later one; empty for what is no day. */
+function dayStart(day: string, later: number): string {
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+  return day === '' || !date ? '' : new Date(year, month - 1, date + later).toISOString();
+}
+
+function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestored: () => void }) {
   return (
     <Table
       label={TEXTS.nav.audit}
@@ -55,45 +79,107 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
       rows={entries.map((entry, place) => [
         // An entry may have no id.
         `${entry.id} ${place}`,
-        timeText(entry.time),
+        preciseTimeText(entry.time),
         entry.actor ?? WORDS.stranger,
         <>
-          {actionText(entry)}
+          <span title={requestText(entry)}>{actionText(entry)}</span>
           <Change entry={entry} />
+          <Restore entry={entry} onRestored={onRestored} />
         </>,
-        entry.target,
+        <Target key="target" target={entry.target} />,
         <span key="source" className="mono">
           {entry.source}
         </span>,
         <span key="outcome" className={`badge ${entry.outcome === 'done' ? 'done' : 'failed'}`}>
-          {entry.outcome ?? entry.phase} {entry.status}
+          {entry.outcome === null ? entry.phase : WORDS.outcomes[entry.outcome]}{' '}
+          {entry.outcome === 'done' ? '' : entry.status}
         </span>,
       ])}
     />
   );
 }
 
-/** `POST /api/v1/tasks/{id}/pause` with the path that was really asked for; others have a word. */
-function actionText({ action, path }: Entry): string {
+/** `POST /api/v1/tasks/{id}/pause` with the path that was really asked for. */
+function requestText({ action, path }: Entry): string {
   const [method = '', template] = action.split(' ', 2);
   return path === null || template === undefined ? action : `${method} ${path}`;
 }
 
-/** What it was and what it became, as far as the server wrote it down. */
-function Change({ entry: { before, after } }: { entry: Entry }) {
-  const parts = [
-    [WORDS.before, before],
-    [WORDS.after, after],
-  ].filter(([, value]) => value !== null && value !== undefined);
-  if (parts.length === 0) return null;
+/** In words where they are known. */
+function actionText(entry: Entry): string {
+  if (entry.summary !== null) return entry.summary;
+  const words = WORDS.actions[entry.action];
+  if (words === undefined) return requestText(entry);
+  return typeof words === 'string' ? words : words(fieldsOf(entry.after), fieldsOf(entry.before));
+}
+
+const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
+  layer: (name) => addressOf('layers', name),
+  schedule: (id) => addressOf('schedules', id),
+  user: () => addressOf('accounts'),
+  token: () => addressOf('accounts'),
+  quota: () => addressOf('quota'),
+};
+
+function Target({ target }: { target: string | null }) {
+  const [kind = '', ...name] = target?.split(':') ?? [];
+  const address = TARGET_PAGES[kind]?.(name.join(':'));
+  return address === undefined ? target : <a href={address}>{name.join(':') || kind}</a>;
+}
+
+/** The fields of what was changed; a declaration is wrapped as `document`. */
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return {};
+  const fields = value as Readonly<Record<string, unknown>>;
+  return typeof fields.document === 'object' && fields.document !== null ? fieldsOf(fields.document) : fields;
+}
+
+/** What was changed, field by field: before and after. */
+function Change({ entry }: { entry: Entry }) {
+  const [before, after] = [fieldsOf(entry.before), fieldsOf(entry.after)];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  if (changed.length === 0) return null;
+  const text = (value: unknown) => (value === undefined ? '–' : JSON.stringify(value));
   return (
     <details className="small change">
       <summary>{WORDS.change}</summary>
-      {parts.map(([name, value]) => (
-        <pre key={String(name)}>
-          {String(name)}: {JSON.stringify(value, null, 1)}
-        </pre>
-      ))}
+      <Table
+        label={WORDS.change}
+        className="snug"
+        head={[WORDS.field, WORDS.before, WORDS.after]}
+        rows={changed.map((name) => [name, name, text(before[name]), text(after[name])])}
+      />
     </details>
+  );
+}
+
+const RESTORABLE = /^(PUT|DELETE) \/api\/v1\/layers\/\{layer\}$/;
+
+/** Puts the declaration of a layer back as it was before the change. */
+function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }) {
+  const action = useAction();
+  const { id, before, outcome, target } = entry;
+  if (id === null || before === null || outcome !== 'done' || !RESTORABLE.test(entry.action)) return null;
+  const path = `api/v1/audit/${part(id)}/restore`;
+  const restore = async () => {
+    await send('POST', path);
+    onRestored();
+    return WORDS.restored;
+  };
+  return (
+    <>
+      <ConfirmButton
+        action={action}
+        title={WORDS.restoreTitle(target?.replace(/^layer:/, '') ?? '')}
+        verb={WORDS.restore}
+        command={curl('POST', path)}
+        text={WORDS.restoreText}
+        onConfirm={restore}
+      >
+        {WORDS.restore}…
+      </ConfirmButton>
+      <ActionNotices action={action} />
+    </>
   );
 }

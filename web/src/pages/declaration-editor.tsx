@@ -1,24 +1,28 @@
-import { useDeferredValue, useMemo, useState } from 'react';
-import { ask, part, problemFrom } from '../api/client.ts';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { ask, part, problemFrom, type Reply } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText } from '../format.ts';
+import { bytesText, countText } from '../format.ts';
+import { jsonFault } from '../json-fault.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { Button, Card, Choice, Copy, Field, Input, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { addressOf, goTo } from '../route.ts';
+import { addressOf, docsAddress, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
 
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
 
-/** What saving a text does to tile sets. */
-interface Effect {
+type Change = Reply<'PUT /api/v1/layers/{layer}'>;
+
+/** What saving a text does to cached tiles, and what the administrator wants to become of them. */
+interface Effect extends Pick<Change, 'tiles'> {
   readonly text: string;
-  readonly truncated: number;
+  /** Tile sets. */
   readonly orphaned: number;
+  readonly choice: keyof typeof WORDS.tileChoices;
 }
 
 /** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
@@ -28,62 +32,80 @@ export function DeclarationEditor(props: {
   version: string | null;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
+  /** It comes into view, and has the focus. */
+  opensItself?: boolean;
 }) {
   const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));
+  const [shown, setShown] = useState(props.document);
   const action = useAction();
-  const document = useMemo(() => parsed(text), [text]);
+  const { document, fault } = useMemo(() => parsed(text), [text]);
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
-  const change = (fields: object) => document && setText(JSON.stringify({ ...document, ...fields }, null, 2));
+  const write = (changed: string) => {
+    setText(changed);
+    const { document: valid } = parsed(changed);
+    if (valid) setShown(valid);
+  };
+  const change = (fields: object) => write(JSON.stringify({ ...shown, ...fields }, null, 2));
   const [effect, setEffect] = useState<Effect | null>(null);
   const isTold = effect?.text === text;
+  const first = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!props.opensItself) return;
+    first.current?.scrollIntoView({ block: 'start' });
+    first.current?.querySelector('input')?.focus({ preventScroll: true });
+  }, [props.opensItself]);
   const save = async () => {
     if (!document) return;
     if (props.version !== null && !isTold) {
-      const { data } = await ask<{ tileSets: Effect }>(method, `${path}?dryRun=true`, document);
-      const { truncated, orphaned } = data.tileSets;
-      if (truncated + orphaned > 0) return setEffect({ text, truncated, orphaned });
+      const { tiles, tileSets } = (await ask<Change>(method, `${path}?dryRun=true`, document)).data;
+      const { orphaned } = tileSets;
+      if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
-    await declareGridSets(props.gridSets ?? [], text);
-    await ask(method, path, document, { version: props.version });
+    const address = isTold ? `${path}?tiles=${effect.choice}` : path;
+    await saveLayer(method, address, document, props.gridSets ?? [], props.version);
     goTo(addressOf('layers', document.name));
   };
   return (
-    <div className="grid">
+    <div className="grid" ref={first}>
       <Card title={WORDS.declaration} className="span-6">
         <div className="stack">
-          <div className="form-grid tops">
-            <Input
-              label={TEXTS.name}
-              value={document?.name ?? ''}
-              disabled={document === null || props.version !== null}
-              onText={(name) => change({ name })}
-            />
-            <Input
-              label={TEXTS.layers.orders.name}
-              value={String(document?.title ?? '')}
-              disabled={document === null}
-              onText={(title) => change({ title })}
-            />
-          </div>
-          {document && <DeclarationFields document={document} onChange={change} />}
+          <fieldset className="stack" disabled={document === null}>
+            <div className="form-grid tops">
+              <Input
+                label={TEXTS.name}
+                value={shown.name}
+                disabled={props.version !== null}
+                onText={(name) => change({ name })}
+              />
+              <Input
+                label={TEXTS.layers.orders.name}
+                value={String(shown.title ?? '')}
+                onText={(title) => change({ title })}
+              />
+            </div>
+            <DeclarationFields document={shown} onChange={change} />
+          </fieldset>
           <Field label={WORDS.json}>
             <textarea
               className="mono"
               rows={18}
               spellCheck={false}
               value={text}
-              aria-invalid={document === null}
-              onChange={({ target }) => setText(target.value)}
+              aria-invalid={fault !== null}
+              onChange={({ target }) => write(target.value)}
             />
           </Field>
-          {document === null && <p className="small field-error">{WORDS.notJson}</p>}
-          <ProblemNotice problem={action.problem} />
-          {isTold && (
-            <p className="notice warn" role="alert">
-              {WORDS.effect(countText(effect.truncated), countText(effect.orphaned))}
+          <a className="small" href={docsAddress('add')} target="_blank" rel="noopener">
+            {WORDS.keys}
+          </a>
+          {fault !== null && (
+            <p className="small field-error" role="alert">
+              {fault}
             </p>
           )}
+          <ProblemNotice problem={action.problem} />
+          {isTold && <TileFate effect={effect} onChoose={(choice) => setEffect({ ...effect, choice })} />}
           <div className="row">
             <Button
               kind={isTold ? 'danger' : 'primary'}
@@ -97,8 +119,34 @@ export function DeclarationEditor(props: {
         </div>
       </Card>
       <Card title={WORDS.preview} className="span-6 pinned">
-        {document && <Preview document={document} needed={props.gridSets ?? []} />}
+        <Preview document={shown} needed={props.gridSets ?? []} />
       </Card>
+    </div>
+  );
+}
+
+/** Asks what becomes of tiles that show what the layer was before. */
+function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) => void }) {
+  const { tiles, orphaned, choice } = props.effect;
+  return (
+    <div className="notice warn stack" role="alert">
+      {tiles.affected > 0 && (
+        <fieldset>
+          <legend>{WORDS.affected(countText(tiles.affected), bytesText(tiles.bytes))}</legend>
+          {(Object.keys(WORDS.tileChoices) as Effect['choice'][]).map((one) => (
+            <label key={one} className="check">
+              <input
+                type="radio"
+                name="tiles"
+                checked={one === choice}
+                onChange={() => props.onChoose(one)}
+              />
+              {WORDS.tileChoices[one]}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {orphaned > 0 && <span>{WORDS.orphaned(countText(orphaned))}</span>}
     </div>
   );
 }
@@ -149,20 +197,27 @@ function previewed({ name, source, formats, gridSets }: Declaration): object {
 /** The status of a name that is taken. */
 const TAKEN = 409;
 
-/** Those that the text names; one that is there already is the one that is meant. */
-async function declareGridSets(gridSets: readonly Declaration[], text: string): Promise<void> {
+/** With the grid sets that it names; one that is there already is the one that is meant. */
+export async function saveLayer(
+  method: 'POST' | 'PUT',
+  path: string,
+  layer: Declaration,
+  gridSets: readonly Declaration[],
+  version: string | null = null,
+): Promise<void> {
+  const text = JSON.stringify(layer);
   for (const gridSet of gridSets.filter(({ name }) => text.includes(JSON.stringify(name)))) {
     await ask('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
       if (problemFrom(error).status !== TAKEN) throw error;
     });
   }
+  await ask(method, path, layer, { version });
 }
 
-function parsed(text: string): Declaration | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && 'name' in value ? (value as Declaration) : null;
-  } catch {
-    return null;
-  }
+function parsed(text: string): { readonly document: Declaration | null; readonly fault: string | null } {
+  const fault = jsonFault(text);
+  if (fault !== null) return { document: null, fault };
+  const value: unknown = JSON.parse(text);
+  const named = typeof value === 'object' && value !== null && 'name' in value;
+  return named ? { document: value as Declaration, fault: null } : { document: null, fault: WORDS.notNamed };
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
-import { Button, Check, Choice, Input, Suggestions } from '../parts/basics.tsx';
+import { Button, Check, Choice, Input, Suggestions, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -28,14 +28,52 @@ interface FieldsProps {
   readonly onChange: (fields: object) => void;
 }
 
-/** Formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
+/** Source, formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
 export function DeclarationFields(props: FieldsProps) {
   return (
     <>
+      <Source {...props} />
       <Formats {...props} />
       <GridSets {...props} />
       <Filters {...props} />
     </>
+  );
+}
+
+/** By type of source: the setting that names what is drawn. */
+const NAMED = {
+  wms: { field: 'layers', label: WORDS.sourceLayers, help: WORDS.sourceLayersHelp },
+  wmts: { field: 'layer', label: WORDS.sourceLayer, help: WORDS.sourceLayerHelp },
+} as const;
+
+function Source({ document, onChange }: FieldsProps) {
+  const source = (document.source ?? {}) as Readonly<Record<string, unknown>>;
+  const type = String(source.type ?? 'wms');
+  const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
+  const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
+  const change = (fields: object) => onChange({ source: { type, ...source, ...fields } });
+  const retype = (chosen: string) => {
+    const { layers, layer, ...others } = source;
+    const drawn = layers ?? layer ?? '';
+    const field = chosen === 'wms' ? { layers: drawn } : chosen === 'wmts' ? { layer: drawn } : {};
+    onChange({ source: { ...others, type: chosen, ...field } });
+  };
+  return (
+    <fieldset className="stack">
+      <legend>{TEXTS.layer.source}</legend>
+      <Choice label={WORDS.type} value={type} options={types} onChange={retype} />
+      {type in WORDS.types && typeof source.url !== 'object' && (
+        <TextField label={WORDS.address} value={String(source.url ?? '')} onText={(url) => change({ url })} />
+      )}
+      {named && (
+        <TextField
+          label={named.label}
+          help={named.help}
+          value={String(source[named.field] ?? '')}
+          onText={(text) => change({ [named.field]: text })}
+        />
+      )}
+    </fieldset>
   );
 }
 
@@ -181,8 +219,8 @@ function ValuesField(props: { kind: Kind; given: unknown; onChange: (value: unkn
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <Button kind="beside-fields" aria-label={`${TEXTS.remove}: ${label}`} {...button}>
-      {TEXTS.remove}
+    <Button kind="beside-fields" aria-label={`${WORDS.remove}: ${label}`} {...button}>
+      {WORDS.remove}
     </Button>
   );
 }

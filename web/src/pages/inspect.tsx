@@ -16,10 +16,10 @@ export default function Inspect() {
     <>
       <PageHead title={TEXTS.nav.inspect} under={WORDS.help} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('inspect', name))}>
-        {(layer, field) => (
+        {(layer, field, fault) => (
           <div className="stack">
             <div className="row">{field}</div>
-            <Place layer={layer} />
+            {fault === null && <Place layer={layer} />}
           </div>
         )}
       </ChosenLayer>

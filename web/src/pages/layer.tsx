@@ -2,7 +2,15 @@ import { useMemo, useState } from 'react';
 import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, countText, durationText, parametersText, timeText } from '../format.ts';
+import {
+  agoText,
+  bytesText,
+  countText,
+  durationText,
+  parametersText,
+  timeText,
+  valuesText,
+} from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
 import {
   ActionNotices,
@@ -20,7 +28,7 @@ import {
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { Addresses } from './layer-addresses.tsx';
 import { LayerBlankAreas } from './layer-blank-areas.tsx';
@@ -44,7 +52,7 @@ export default function LayerPage({ name }: { name: string }) {
 function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: () => void }) {
   const { layer, usage } = props;
   const { query } = useRoute();
-  const works = may(useCaller(), 'operator');
+  const works = mayWorkOn(useCaller(), layer.name);
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
   const [set, setSet] = useState<TileSet | null>(asked);
   if (!set) return <Empty>{TEXTS.layers.empty}</Empty>;
@@ -70,7 +78,7 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
       <div className="grid">
         <LayerMap set={set} onChange={change} />
         <Card title={WORDS.sizes} className="span-6">
-          {own ? <Sizes layer={own} /> : <Empty>{WORDS.noTiles}</Empty>}
+          {own ? <Sizes layer={own} defaults={defaultsOf(layer)} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
         <Card title={WORDS.source} className="span-6">
           <Facts of={namedFacts(WORDS.sourceNames, layer.source)} />
@@ -92,7 +100,12 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
   );
 }
 
-function Sizes({ layer }: { layer: Usage['layers'][number] }) {
+/** What a tile set without parameters shows. */
+function defaultsOf({ parameters }: LayerInfo): string {
+  return valuesText(Object.fromEntries(parameters.map(({ name, default: usual }) => [name, usual])));
+}
+
+function Sizes({ layer, defaults }: { layer: Usage['layers'][number]; defaults: string }) {
   return (
     <Table
       label={WORDS.sizes}
@@ -102,7 +115,7 @@ function Sizes({ layer }: { layer: Usage['layers'][number] }) {
       rows={layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => {
         const values = (
           <span key="values" title={parametersId ?? ''}>
-            {parametersText(parametersId, parameters)}
+            {parametersText(parametersId, parameters, defaults)}
           </span>
         );
         const key = `${gridSet} ${format} ${parametersId}`;
@@ -152,21 +165,34 @@ function Settings({ layer }: { layer: LayerInfo }) {
       of={[
         [WORDS.access, layer.access],
         [WORDS.expires, expiryText(expireCacheSeconds ?? 0, expireCacheByZoom, TEXTS.never)],
-        [WORDS.clientExpires, expiryText(expireClientsSeconds, expireClientsByZoom, TEXTS.none)],
+        [WORDS.clientExpires, expiryText(expireClientsSeconds, expireClientsByZoom, WORDS.notSent)],
         ...namedFacts(WORDS.settingNames, values),
         [WORDS.changed, changed],
         [TEXTS.nav.tasks, tasks],
+        [TEXTS.nav.schedules, <Schedules key="schedules" layer={layer.name} />],
       ]}
     />
   );
+}
+
+function Schedules({ layer }: { layer: string }) {
+  const known = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
+  const own = known.data?.schedules.filter((one) => one.layer === layer) ?? [];
+  if (own.length === 0) return TEXTS.none;
+  return own.map(({ id, name }) => (
+    <a key={id} className="block" href={addressOf('schedules', String(id))}>
+      {name}
+    </a>
+  ));
 }
 
 function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void; onChanged: () => void }) {
   const { set, layer, onEmptied, onChanged } = props;
   const caller = useCaller();
   const action = useAction();
-  if (!may(caller, 'operator')) return null;
   const { name } = layer;
+  if (!may(caller, 'operator')) return null;
+  if (!mayWorkOn(caller, name)) return <span className="quiet">{TEXTS.notYours}</span>;
   const path = `api/v1/layers/${part(name)}/truncate`;
   const truncate = (dryRun: boolean) =>
     send<Reply<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
@@ -219,13 +245,26 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
       <ProblemNotice problem={action.problem} />
       <LinkButton href={addressOf('add', layer.name)}>{WORDS.edit}</LinkButton>
       {copy}
-      <Button
-        title={curl('PUT', path, toggled(layer.document))}
-        disabled={action.busy}
-        onClick={() => action.run(toggle)}
-      >
-        {enabled ? TEXTS.disable : TEXTS.enable}
-      </Button>
+      {enabled ? (
+        <ConfirmButton
+          action={action}
+          title={WORDS.disableTitle(layer.name)}
+          verb={TEXTS.disable}
+          command={curl('PUT', path, toggled(layer.document))}
+          text={WORDS.disableText}
+          onConfirm={toggle}
+        >
+          {TEXTS.disable}…
+        </ConfirmButton>
+      ) : (
+        <Button
+          title={curl('PUT', path, toggled(layer.document))}
+          disabled={action.busy}
+          onClick={() => action.run(toggle)}
+        >
+          {TEXTS.enable}
+        </Button>
+      )}
       <ConfirmButton
         action={action}
         title={WORDS.removeTitle(layer.name)}

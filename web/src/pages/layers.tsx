@@ -1,5 +1,6 @@
 import { lazy, useDeferredValue, useMemo } from 'react';
-import { type Answer, Problem, part, problemFrom, reach } from '../api/client.ts';
+import { type Answer, part } from '../api/client.ts';
+import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, timeText } from '../format.ts';
@@ -34,7 +35,6 @@ const WORDS = TEXTS.layers;
 const ROW_HEIGHT = 58;
 const REFRESH_SECONDS = 30;
 const ORDERS = ['declared', 'name', 'changed', 'size', 'failures'] as const;
-const RELOAD_FORM = new URLSearchParams({ reload_configuration: '1' });
 
 export default function Layers() {
   const { item } = useRoute();
@@ -81,22 +81,6 @@ function Actions({ onReloaded }: { onReloaded: () => void }) {
       </LinkButton>
     </>
   );
-}
-
-/** GeoWebCache's address for it, which answers with a page. */
-async function reloadConfiguration(): Promise<string> {
-  try {
-    return textIn(await (await reach('rest/reload', { method: 'POST', body: RELOAD_FORM })).text());
-  } catch (error) {
-    const { message, status, requestId } = problemFrom(error);
-    throw new Problem(textIn(message), status, requestId);
-  }
-}
-
-function textIn(page: string): string {
-  const { body } = new DOMParser().parseFromString(page, 'text/html');
-  const lines = [...body.querySelectorAll('p, li')].map((line) => line.textContent?.trim());
-  return lines.length > 0 ? lines.join(' ') : (body.textContent?.trim() ?? '');
 }
 
 /** `#/layers?search=…&order=…&failing=1` */

@@ -1,17 +1,13 @@
 import type { Answer } from '../api/client.ts';
-import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, momentText, percentText } from '../format.ts';
-import { hasFailed } from '../has-failed.ts';
+import { bytesText, momentText, percentText } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
+import { FAILED_LATELY } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import type { Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.overview;
-const NEARLY_FULL = 0.95;
-const SOON_DAYS = 14;
-const LATELY_MS = 86_400_000;
 const MINUTES = 60;
 const MANY_FAILED = 0.02;
 
@@ -23,7 +19,7 @@ export function Warnings(props: {
   usage: Answer<'/api/v1/usage'> | null;
   series: Answer<'/api/v1/series'> | null;
   hosts: Answer<'/api/v1/upstreams'> | null;
-  tasks: readonly Task[];
+  failedTasks: number;
 }) {
   const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
   const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
@@ -31,7 +27,7 @@ export function Warnings(props: {
   const warnings = [
     ...diskWarnings(props.usage),
     ...quotaWarnings(props.usage),
-    ...taskWarnings(props.tasks),
+    ...taskWarnings(props.failedTasks),
     ...upstreamWarnings(props.hosts?.upstreams ?? []),
     ...scheduleWarnings(schedules.data?.schedules ?? []),
     ...(props.series ? failureWarnings(props.series) : []),
@@ -61,23 +57,15 @@ function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
   });
 }
 
-function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
-  const address = addressOf('quota');
-  if (!quota.enabled) return [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, address]];
-  if (share !== null && share >= 1) return [[WORDS.warnOver, WORDS.warnFullDo, address]];
-  if (share !== null && share >= NEARLY_FULL) {
-    return [[WORDS.warnFull(percentText(share)), WORDS.warnFullDo, address]];
-  }
-  if (fullInDays === null || fullInDays >= SOON_DAYS) return [];
-  return [[WORDS.warnSoon(countText(fullInDays)), WORDS.warnSoonDo, address]];
+/** A cache that works at its quota is as it should be. */
+function quotaWarnings({ quota }: Answer<'/api/v1/usage'>): readonly Warning[] {
+  return quota.enabled ? [] : [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')]];
 }
 
-function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
-  const since = Date.now() - LATELY_MS;
-  const failed = tasks.filter((task) => hasFailed(task) && task.endedAt && Date.parse(task.endedAt) > since);
-  if (failed.length === 0) return [];
-  const address = addressOf('tasks', '', { state: 'failed', days: '1' });
-  return [[WORDS.warnFailed(failed.length), WORDS.warnFailedDo, address]];
+function taskWarnings(failed: number): readonly Warning[] {
+  if (failed === 0) return [];
+  const { state, days } = FAILED_LATELY;
+  return [[WORDS.warnFailed(failed), WORDS.warnFailedDo, addressOf('tasks', '', { state, days })]];
 }
 
 /** Those in quiet hours, or whose budget is used up, do what they are told. */

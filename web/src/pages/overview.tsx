@@ -1,16 +1,18 @@
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import type { Answer } from '../api/client.ts';
-import { type Task, useTaskChanges } from '../api/task-feed.ts';
+import { useTaskChanges } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText } from '../format.ts';
+import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { NoTasks, TaskLine } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
+import { FAILED_LATELY, isOver, merged, searchOf, wantedBy } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
 import { failuresOf, HealthBadge } from './upstream-parts.tsx';
 
+type Tasks = Answer<'/api/v1/tasks'>;
 type Usage = Answer<'/api/v1/usage'>;
 type Upstreams = Answer<'/api/v1/upstreams'>;
 type Series = Answer<'/api/v1/series'>;
@@ -18,22 +20,24 @@ type Series = Answer<'/api/v1/series'>;
 const USAGE_SECONDS = 30;
 const SERIES_SECONDS = 60;
 const LARGEST = 8;
-const ACTIVE: readonly Task['state'][] = ['running', 'pending', 'paused'];
+const ACTIVE = ['running', 'pending', 'paused'];
 const WORDS = TEXTS.overview;
 
 export default function Overview() {
   const usage = useResource<Usage>('api/v1/usage', USAGE_SECONDS);
   const series = useResource<Series>('api/v1/series', SERIES_SECONDS);
-  const tasks = useResource<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+  const tasks = useResource<Tasks>(`api/v1/tasks?state=${ACTIVE.join(',')}&limit=50`);
+  const failed = useFailedCount();
   const hosts = useResource<Upstreams>('api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
-  const active = all.filter(({ state }) => ACTIVE.includes(state));
+  const active = all.filter((task) => !isOver(task));
+  const areaText = useAreaTexts();
   return (
     <>
       <PageHead title={TEXTS.nav.overview} />
       <div className="grid">
-        <Warnings usage={usage.data} series={series.data} hosts={hosts.data} tasks={all} />
+        <Warnings usage={usage.data} series={series.data} hosts={hosts.data} failedTasks={failed} />
         <Card title={WORDS.disk} className="span-4">
           <Loaded resource={usage}>{(data) => <Disk usage={data} />}</Loaded>
         </Card>
@@ -54,14 +58,14 @@ export default function Overview() {
               <ul className="lines">
                 {active.map((task) => (
                   <li key={task.id}>
-                    <TaskLine task={task} />
+                    <TaskLine task={task} area={areaText(task)} />
                   </li>
                 ))}
               </ul>
             )}
           </Loaded>
         </Card>
-        <Card title={WORDS.traffic} className="span-7">
+        <Card title={WORDS.traffic(series.data && sinceText(series.data.from))} className="span-7">
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
         </Card>
         <Card
@@ -76,10 +80,14 @@ export default function Overview() {
   );
 }
 
-/** Newest first; what the stream told last counts. */
-export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Task>): readonly Task[] {
-  const byId = new Map([...listed.map((task) => [task.id, task] as const), ...changes]);
-  return [...byId.values()].sort((a, b) => b.id - a.id);
+/** Tasks of the last 24 hours that ended with failures, counted by the server. */
+function useFailedCount(): number {
+  const [since] = useState(Date.now);
+  const { data } = useResource<Tasks>(
+    `api/v1/tasks?${searchOf(wantedBy(FAILED_LATELY, since), 1)}`,
+    SERIES_SECONDS,
+  );
+  return data === null ? 0 : data.counts.outcome.partial + data.counts.outcome.failed;
 }
 
 function Disk({ usage }: { usage: Usage }) {

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { type Answer, Problem, problemFrom, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
@@ -18,7 +18,7 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { LayerField } from '../parts/layer-field.tsx';
+import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -49,7 +49,14 @@ const HOUR_MS = 3_600_000;
 const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 
 export default function QuotaPage() {
-  const usage = useResource<Usage>('api/v1/usage', REFRESH_SECONDS);
+  const [evicting, setEvicting] = useState(false);
+  const usage = useResource<Usage>('api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
+  useEffect(() => setEvicting((usage.data?.share ?? 0) > 1), [usage.data]);
+  /** What does not fit any more is evicted within seconds. */
+  const saved = () => {
+    setEvicting(true);
+    usage.reload();
+  };
   const quota = useResource<Quota>('api/v1/quota', REFRESH_SECONDS);
   const history = useResource<History>('api/v1/evictions?days=7', REFRESH_SECONDS);
   return (
@@ -64,7 +71,7 @@ export default function QuotaPage() {
             <Card title={TEXTS.overview.layers} className="span-8">
               <UsageBars usage={data} />
             </Card>
-            <QuotaForm usage={usage} quota={quota} />
+            <QuotaForm usage={usage} quota={quota} onSaved={saved} />
             <Card title={WORDS.evictions} className="span-12">
               <Evictions usage={data} history={history.data} />
             </Card>
@@ -102,7 +109,7 @@ function UsageBars({ usage }: { usage: Usage }) {
               <li key={`${set.gridSet} ${set.format} ${set.parametersId}`} className="usage-line">
                 <span>
                   {set.gridSet} {set.format}{' '}
-                  {set.parametersId !== null && parametersText(set.parametersId, set.parameters)}
+                  {set.parametersId !== null && parametersText(set.parametersId, set.parameters, '')}
                 </span>
                 <Bar share={set.bytes / Math.max(1, layer.bytes)} label={`${set.gridSet} ${set.format}`} />
                 <span className="number">{bytesText(set.bytes)}</span>
@@ -136,7 +143,8 @@ function Evictions({ usage, history }: { usage: Usage; history: History | null }
   );
 }
 
-function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Quota> }) {
+function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSaved: () => void }) {
+  const { usage, quota, onSaved } = props;
   const allowed = may(useCaller(), 'admin');
   const action = useAction();
   const [changes, setChanges] = useState<Changes>({});
@@ -159,7 +167,7 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
     }
     setChanges({});
     quota.reload();
-    usage.reload();
+    onSaved();
     return WORDS.saved;
   };
   const removes = effects.some((effect) => effect.removes);
@@ -168,7 +176,7 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
       <Form onSubmit={() => (removes ? setAsking(true) : action.run(save))}>
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
-          {!allowed && <p className="notice">{TEXTS.needRole(WORDS.limits, 'admin')}</p>}
+          {!allowed && <p className="notice">{TEXTS.needRole(WORDS.limits, TEXTS.roles.admin)}</p>}
           <Check label={WORDS.enabled} {...fields.check('enabled')} />
           <div className="form-grid tops">
             <LimitFields label={WORDS.limit} limit={draft} onChange={change} />
@@ -249,6 +257,7 @@ function LimitFields(props: {
 /** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
 function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: LayerDraft | null) => void }) {
   const [name, setName] = useState('');
+  const [fault, setFault] = useState<LayerFault>(null);
   const layers = layersOf(props.draft);
   const add = () => {
     props.onChange(name, FIRST);
@@ -268,8 +277,14 @@ function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: Lay
         </div>
       ))}
       <div className="row">
-        <LayerField value={name} except={layers.map(([layer]) => layer)} onChange={setName} />
-        <Button disabled={name === ''} onClick={add}>
+        <LayerField
+          value={name}
+          except={layers.map(([layer]) => layer)}
+          fault={fault}
+          onFault={setFault}
+          onChange={setName}
+        />
+        <Button disabled={name === '' || fault !== null} onClick={add}>
           {WORDS.addLayer}
         </Button>
       </div>

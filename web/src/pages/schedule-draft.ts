@@ -46,7 +46,7 @@ export function draftOf(
   schedule: Schedule | null,
 ): ScheduleDraft | null {
   const wanted = schedule ? new URLSearchParams(queryOf(picked(schedule, GIVEN))) : query;
-  const plan = planFrom(layer, wanted, 'reseed', schedule !== null);
+  const plan = planFrom(layer, wanted, 'seed', schedule !== null);
   if (!plan) return null;
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {
@@ -85,7 +85,7 @@ export function readDraft(draft: ScheduleDraft): { readonly body: Saved | null; 
   };
   if (!request || Object.keys(faults).length > 0) return { body: null, faults };
   const hours = from === '' ? {} : { hours: `${from}-${until}` };
-  const type = WORK.find((one) => one === request.type) ?? 'reseed';
+  const type = WORK.find((one) => one === request.type) ?? 'seed';
   return {
     body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, type, ...unshown },
     faults,

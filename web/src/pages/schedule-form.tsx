@@ -1,8 +1,9 @@
 import { type ReactNode, type RefObject, useMemo, useRef, useState } from 'react';
-import { part, send } from '../api/client.ts';
+import { part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
+import { timeText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
   Button,
@@ -21,21 +22,25 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { ChosenLayer } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { draftOf, faultsFrom, readDraft, type Schedule, type ScheduleDraft, WORK } from './schedule-draft.ts';
 import { AreaMap } from './seed-area.tsx';
+import { Estimate, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
-import type { Faults, Plan } from './seed-plan.ts';
+import { type Faults, type Plan, readPlan } from './seed-plan.ts';
+
+type Preview = Extract<Reply<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
 
 const WORDS = TEXTS.schedules;
 
 export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
-  if (!may(caller, 'operator')) return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, 'operator')}</Empty>;
+  if (!may(caller, 'operator'))
+    return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, TEXTS.roles.operator)}</Empty>;
   if (id === null) return <OfLayer schedule={null} />;
   return <Loaded resource={schedule}>{(data) => <OfLayer schedule={data} />}</Loaded>;
 }
@@ -53,8 +58,15 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
     <>
       <PageHead title={schedule ? TEXTS.editTitle(schedule.name) : WORDS.newTitle} />
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
-        {(layer, field) => (
-          <Editor key={query.toString()} layer={layer} field={field} schedule={schedule} typed={draft} />
+        {(layer, field, fault) => (
+          <Editor
+            key={query.toString()}
+            layer={layer}
+            field={field}
+            fault={fault}
+            schedule={schedule}
+            typed={draft}
+          />
         )}
       </ChosenLayer>
     </>
@@ -64,11 +76,12 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
 function Editor(props: {
   layer: LayerInfo;
   field: ReactNode;
+  fault: LayerFault;
   schedule: Schedule | null;
   /** Gets what is typed. */
   typed: RefObject<ScheduleDraft | null>;
 }) {
-  const { layer, field, schedule, typed } = props;
+  const { layer, field, fault, schedule, typed } = props;
   const { query } = useRoute();
   const same = schedule?.layer === layer.name ? schedule : null;
   const [draft, setDraft] = useState(() => draftOf(layer, query, same));
@@ -77,6 +90,9 @@ function Editor(props: {
   const [sent, setSent] = useState<ScheduleDraft | null>(null);
   const action = useAction();
   typed.current = draft;
+  const planned = draft && fault === null ? readPlan(draft.plan).request : null;
+  const estimated = planned && /^(re)?seed$/.test(planned.type) ? planned : null;
+  const estimate = useEstimate(estimated, 1);
   if (!draft) return <Empty>{TEXTS.layers.empty}</Empty>;
 
   const change = (changes: Partial<ScheduleDraft>) => setDraft((now) => now && { ...now, ...changes });
@@ -87,7 +103,8 @@ function Editor(props: {
     schedule === null
       ? (['POST', 'api/v1/schedules'] as const)
       : (['PUT', `api/v1/schedules/${schedule.id}`] as const);
-  const { body, faults: own } = readDraft(draft);
+  const { faults: own, ...read } = readDraft(draft);
+  const body = fault === null ? read.body : null;
   const told = action.problem && draft === sent ? faultsFrom(action.problem.message) : {};
   const faults = { ...told, ...(tried ? own : { ...own, name: undefined }) };
   const submit = () => {
@@ -101,10 +118,15 @@ function Editor(props: {
         <Card title={WORDS.when}>
           <div className="stack">
             <TextField label={TEXTS.name} error={faults.name ?? null} {...tied(draft, change).text('name')} />
-            <ScheduleTimes draft={draft} faults={faults} onChange={change} />
+            <ScheduleTimes draft={draft} faults={faults} body={body} onChange={change} />
           </div>
         </Card>
         <PlanFields plan={draft.plan} faults={faults} types={WORK} field={field} onChange={changePlan} />
+        {estimated && (
+          <Card title={TEXTS.seed.estimate}>
+            <Estimate resource={estimate} />
+          </Card>
+        )}
         {draft === sent && <ProblemNotice problem={action.problem} />}
         <div className="row">
           <Button type="submit" kind="primary" disabled={action.busy}>
@@ -134,10 +156,15 @@ function open({ id }: Schedule): void {
 function ScheduleTimes(props: {
   draft: ScheduleDraft;
   faults: Faults;
+  /** What would be saved; null: it cannot be yet. */
+  body: object | null;
   onChange: (changes: Partial<ScheduleDraft>) => void;
 }) {
-  const { draft, faults, onChange } = props;
+  const { draft, faults, body, onChange } = props;
   const fields = tied(draft, onChange);
+  const preview = useResource<Preview>(body && 'api/v1/schedules?dryRun=true', null, body ?? {});
+  const runs = preview.data?.nextRuns.map((time) => timeText(time, draft.timeZone)) ?? [];
+  const nextRuns = runs.length === 0 ? '' : WORDS.nextRuns(runs.join('; '), draft.timeZone);
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
   return (
     <>
@@ -147,7 +174,7 @@ function ScheduleTimes(props: {
           className="mono"
           spellCheck={false}
           error={faults.cron ?? null}
-          help={cronText(draft.cron) ?? WORDS.cronUnsaid}
+          help={[cronText(draft.cron) ?? '', nextRuns].filter((text) => text !== '').join('. ')}
           {...fields.text('cron')}
         />
         <div className="row">

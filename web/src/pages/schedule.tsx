@@ -7,7 +7,7 @@ import { ActionNotices, Button, Card, Facts, LinkButton, Loaded, PageHead, Table
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { type Schedule, switchedBody } from './schedule-draft.ts';
 
@@ -139,7 +139,7 @@ function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
 function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () => void }) {
   const caller = useCaller();
   const action = useAction();
-  if (!may(caller, 'operator')) return null;
+  if (!mayWorkOn(caller, schedule.layer)) return null;
   const path = `api/v1/schedules/${schedule.id}`;
   const run = async () => {
     const { taskId } = await send<Run>('POST', `${path}/run`);

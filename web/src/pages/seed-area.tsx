@@ -1,7 +1,17 @@
 import { useEffect, useState } from 'react';
 import { coordinateText } from '../format.ts';
+import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
-import { type Area, AreaDrawing, cornersOf, type DrawMode, shapeIn, WHOLE } from '../map/draw-area.ts';
+import {
+  type Area,
+  AreaDrawing,
+  areaInUnits,
+  cornersOf,
+  type DrawMode,
+  isWhole,
+  shapeIn,
+  WHOLE,
+} from '../map/draw-area.ts';
 import { MapBox } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
 import { Button, Choice, Field, Input } from '../parts/basics.tsx';
@@ -11,7 +21,6 @@ const WORDS = TEXTS.seed;
 const MODES: readonly DrawMode[] = ['none', 'rectangle', 'polygon'];
 /** Degrees. */
 const WORLD = [-180, -90, 180, 90];
-const NAMES = ['minX', 'minY', 'maxX', 'maxY'] as const;
 
 interface AreaProps {
   readonly set: TileSet;
@@ -23,6 +32,8 @@ interface AreaProps {
 export function AreaMap({ set, area, onChange }: AreaProps) {
   const [drawing, setDrawing] = useState<AreaDrawing | null>(null);
   const [mode, setMode] = useState<DrawMode>('none');
+  const [failed, setFailed] = useState<string | null>(null);
+  const base = useBaseMap(set.gridSet);
   const ready = (map: ConsoleMap) =>
     setDrawing(
       new AreaDrawing(map, (drawn) => {
@@ -31,7 +42,11 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
       }),
     );
   useEffect(() => drawing?.setMode(mode), [drawing, mode]);
-  useEffect(() => drawing?.show(area), [drawing, area]);
+  // GeoJSON comes from elsewhere: it may be out of sight.
+  useEffect(
+    () => drawing?.show(area, area.kind === 'shape' && area.crs !== 'grid-set' ? 0 : null),
+    [drawing, area],
+  );
   return (
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>
@@ -45,12 +60,19 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
             {WORDS.draw[one]}
           </Button>
         ))}
-        <Button disabled={area.kind === 'whole'} onClick={() => onChange(WHOLE)}>
+        <Button disabled={isWhole(area)} onClick={() => onChange(WHOLE)}>
           {WORDS.clear}
         </Button>
         <span className="small quiet">{WORDS.drawHints[mode]}</span>
       </div>
-      <MapBox set={set} label={WORDS.drawHelp} onReady={ready} />
+      <MapBox
+        set={set}
+        base={base}
+        label={WORDS.drawHelp}
+        onReady={ready}
+        events={{ onTileFailed: setFailed }}
+      />
+      {failed !== null && <p className="notice warn small">{TEXTS.layer.tileFailed(failed)}</p>}
     </div>
   );
 }
@@ -67,39 +89,41 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
   }
   const typed = area.kind === 'bounds' ? area.typed : ['', '', '', ''];
   const degrees = area.kind === 'bounds' && area.degrees === true;
+  const units = degrees ? 'degrees' : 'grid-set';
+  const { srs } = set.gridSet;
+  const other = areaInUnits(area, srs, !degrees);
   const change = (place: number, text: string) => {
-    const changed = NAMES.map((_, at) => (at === place ? text : (typed[at] ?? '')));
-    const empty = !degrees && changed.every((one) => one.trim() === '');
-    onChange(empty ? WHOLE : { kind: 'bounds', typed: changed, degrees });
+    const changed: Area = { kind: 'bounds', typed: typed.with(place, text), degrees };
+    onChange(isWhole(changed) && !degrees ? WHOLE : changed);
   };
   const extent = degrees ? WORLD : set.gridSet.extent;
+  const shown = area.kind === 'text' ? null : fault;
   return (
     <>
       <Choice
         label={WORDS.crs}
-        value={degrees ? 'degrees' : 'grid-set'}
-        options={[
-          ['grid-set', set.gridSet.srs],
-          ['degrees', WORDS.degrees],
-        ]}
-        onChange={(crs) =>
-          onChange(crs === 'degrees' ? { kind: 'bounds', typed: ['', '', '', ''], degrees: true } : WHOLE)
-        }
+        value={units}
+        options={Object.entries({ 'grid-set': srs, degrees: WORDS.degrees }).filter(
+          ([one]) => one === units || other !== null,
+        )}
+        onChange={() => other && onChange(other)}
       />
-      <fieldset className="form-grid">
+      <fieldset>
         <legend className="visually-hidden">{WORDS.area}</legend>
-        {NAMES.map((name, place) => (
-          <Input
-            key={name}
-            label={WORDS[name]}
-            inputMode="decimal"
-            placeholder={coordinateText(extent[place] ?? 0)}
-            value={typed[place] ?? ''}
-            aria-invalid={fault !== null && area.kind !== 'text'}
-            onText={(text) => change(place, text)}
-          />
-        ))}
-        {fault !== null && area.kind !== 'text' && <p className="small field-error">{fault}</p>}
+        <div className="form-grid pairs">
+          {WORDS.bounds[units].map((name, place) => (
+            <Input
+              key={name}
+              label={name}
+              inputMode="decimal"
+              placeholder={coordinateText(extent[place] ?? 0)}
+              value={typed[place] ?? ''}
+              aria-invalid={shown !== null}
+              onText={(text) => change(place, text)}
+            />
+          ))}
+        </div>
+        {shown !== null && <p className="small field-error">{shown}</p>}
       </fieldset>
       <GeoJsonField text={area.kind === 'text' ? area.text : ''} onChange={onChange} />
     </>

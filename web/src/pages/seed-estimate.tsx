@@ -1,89 +1,103 @@
-import { type Answer, part, type Reply } from '../api/client.ts';
+import { part, type Reply } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import type { TaskRequest } from './seed-plan.ts';
 
-type Usage = Answer<'/api/v1/usage'>;
-type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+type EstimateAnswer = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
+type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
-type EstimateAnswer = Pick<
-  Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>,
-  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds'
->;
 /** What is left to do, of what the request names. */
-type Remaining = EstimateAnswer & { readonly all: number };
+type Remaining = Pick<
+  EstimateAnswer,
+  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk'
+> & {
+  readonly all: number;
+};
 
 const WORDS = TEXTS.seed;
+/** Seconds. */
+const VERY_LONG = 30 * 86_400;
 
-/**
- * What so many tasks like the request would come to; seeding leaves out what is cached, of many that is not known.
- * Null data while it is not known.
- */
+/** What so many tasks like the request would come to; seeding leaves out what is cached. Null data while it is not known. */
 export function useEstimate(request: TaskRequest | null, tasks: number): Resource<Remaining> {
   const answer = useResource<EstimateAnswer>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
-  const cached = useResource<Zooms>(request && tasks === 1 ? coveragePath(request) : null);
-  const data = answer.data && request && remaining(times(answer.data, tasks), request, cached.data);
+  const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
   return { ...answer, data };
 }
 
-function times({ tiles, upstreamRequests, bytes, seconds }: EstimateAnswer, count: number): EstimateAnswer {
+function remaining(answer: EstimateAnswer, skipsCached: boolean, tasks: number): Remaining {
+  const { tiles, cachedTiles, quota, disk } = answer;
+  const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
+  const of = (value: number) => Math.ceil(value * share * tasks);
   return {
-    tiles: tiles * count,
-    upstreamRequests: upstreamRequests * count,
-    bytes: bytes && bytes * count,
-    seconds: seconds && seconds * count,
+    all: tiles * tasks,
+    tiles: of(tiles),
+    upstreamRequests: of(answer.upstreamRequests),
+    bytes: answer.bytes === null ? null : of(answer.bytes),
+    seconds: answer.seconds === null ? null : of(answer.seconds),
+    quota,
+    disk,
   };
 }
 
-/** A polygon is counted in full: how much of it is cached is not known. */
-function coveragePath(request: TaskRequest): string | null {
-  const { layer, type, gridSet, format, parameters, bounds, area } = request;
-  if (type !== 'seed' || area) return null;
-  const query = new URLSearchParams({ format, ...parameters, ...(bounds && { bounds: bounds.join(',') }) });
-  return `api/v1/layers/${part(layer)}/coverage/${part(gridSet)}?${query}`;
+/** The cached tiles that a truncation deletes, or an export copies: `every` counts all formats and parameter values. */
+export function useCached(request: TaskRequest | null, every: boolean): Resource<Cached> {
+  const { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds, area, areaCrs } = request ?? {};
+  const which = every ? {} : { formats: [format], parameters };
+  const place = { ...(bounds && { bounds }), ...(area && { area, areaCrs }) };
+  return useResource<Cached>(request && `api/v1/layers/${part(layer ?? '')}/truncate`, null, {
+    gridSets: [gridSet],
+    ...which,
+    zoomStart,
+    zoomStop,
+    ...place,
+    dryRun: true,
+  });
 }
 
-function remaining(
-  answer: EstimateAnswer,
-  { zoomStart, zoomStop }: TaskRequest,
-  cached: Zooms | null,
-): Remaining {
-  const zooms = cached?.zooms.filter(({ z }) => z >= zoomStart && z <= zoomStop) ?? [];
-  const present = zooms.reduce((total, { tiles }) => total + tiles, 0);
-  const tiles = Math.max(0, answer.tiles - present);
-  const share = answer.tiles === 0 ? 0 : tiles / answer.tiles;
-  const of = (value: number | null) => (value === null ? null : Math.ceil(value * share));
-  const upstreamRequests = Math.ceil(answer.upstreamRequests * share);
-  return { all: answer.tiles, tiles, upstreamRequests, bytes: of(answer.bytes), seconds: of(answer.seconds) };
+export function CachedCount({ resource: { data, problem } }: { resource: Resource<Cached> }) {
+  if (problem) return <ProblemNotice problem={problem} />;
+  if (!data) return <p className="quiet">{WORDS.estimating}</p>;
+  return (
+    <div aria-live="polite">
+      <Facts
+        of={[
+          [WORDS.cached, <Big key="tiles" text={countText(data.tiles)} />],
+          [WORDS.bytes, bytesText(data.bytes)],
+        ]}
+      />
+    </div>
+  );
 }
 
-export function Estimate(props: { resource: Resource<Remaining>; truncates: boolean }) {
-  const usage = useResource<Usage>('api/v1/usage');
-  const { data, problem } = props.resource;
+function Big({ text }: { text: string }) {
+  return <span className="big">{text}</span>;
+}
+
+export function Estimate({ resource: { data, problem } }: { resource: Resource<Remaining> }) {
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, bytes, seconds } = data;
-  const seeds = !props.truncates;
   const wanted = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
   return (
     <div aria-live="polite">
       <Facts
         of={[
-          [
-            TEXTS.layer.tiles,
-            <span key="tiles" className="big">
-              {wanted}
-            </span>,
-          ],
+          [TEXTS.layer.tiles, <Big key="tiles" text={wanted} />],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
-          [TEXTS.tasks.counterNames.upstreamRequests, seeds ? countText(data.upstreamRequests) : null],
-          [WORDS.bytes, seeds ? about(bytes, bytesText, WORDS.bytesUnknown) : null],
+          [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],
+          [WORDS.bytes, about(bytes, bytesText, WORDS.bytesUnknown)],
           [WORDS.seconds, about(seconds, durationText, TEXTS.unknown)],
-          [TEXTS.nav.quota, seeds && usage.data ? quotaText(bytes, usage.data) : null],
+          [TEXTS.nav.quota, roomText(data)],
         ]}
       />
+      {estimateWarnings(data).map(([kind, text]) => (
+        <p key={text} className={`notice ${kind}`}>
+          {text}
+        </p>
+      ))}
     </div>
   );
 }
@@ -92,9 +106,24 @@ function about(value: number | null, text: (value: number) => string, unknown: s
   return value === null ? unknown : `≈ ${text(value)}`;
 }
 
-function quotaText(bytes: number | null, usage: Usage): string {
-  if (!usage.quota.enabled) return TEXTS.overview.noQuota;
+function roomText({ quota, bytes }: Remaining): string | null {
+  if (quota === null) return TEXTS.overview.noQuota;
   if (bytes === null) return WORDS.bytesUnknown;
-  const left = usage.quota.globalQuota.bytes - usage.bytes - bytes;
-  return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaEvicts(bytesText(-left));
+  const left = quota.limitBytes - quota.usedBytes - bytes;
+  return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaOf(bytesText(quota.limitBytes));
+}
+
+/** What does not fit the quota, the disk or anyone's patience: amber, or red where the task defeats itself. */
+export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
+  const { bytes, seconds, quota, disk } = estimate;
+  const warnings: (readonly ['warn' | 'bad', string])[] = [];
+  if (bytes !== null && quota && bytes > quota.limitBytes) {
+    warnings.push(['bad', WORDS.quotaTooSmall(countText(Math.ceil(bytes / Math.max(1, quota.limitBytes))))]);
+  } else if (bytes !== null && quota && quota.usedBytes + bytes > quota.limitBytes) {
+    warnings.push(['warn', WORDS.quotaEvicts(bytesText(quota.usedBytes + bytes - quota.limitBytes))]);
+  }
+  if (bytes !== null && disk && bytes > disk.freeBytes)
+    warnings.push(['bad', WORDS.diskTooSmall(bytesText(disk.freeBytes), bytesText(bytes))]);
+  if (seconds !== null && seconds > VERY_LONG) warnings.push(['warn', WORDS.tooLong(durationText(seconds))]);
+  return warnings;
 }

@@ -42,7 +42,8 @@ export function PlanFields(props: {
       max={name === 'threadCount' ? undefined : zoomStop}
       label={label}
       error={fault ?? null}
-      {...fields.text(name)}
+      value={plan[name]}
+      onText={(text) => onChange({ [name]: text, ...(name !== 'threadCount' && { zoomsProposed: false }) })}
     />
   );
   return (
@@ -60,8 +61,8 @@ export function PlanFields(props: {
             onChange={changeSet}
             gridSetOnly={plan.every || plan.type === 'blank'}
           />
-          {number('zoomStart', WORDS.zoomStart, faults.zooms)}
-          {number('zoomStop', WORDS.zoomStop, faults.zooms && '')}
+          {number('zoomStart', WORDS.zoomStart, faults.zoomStart)}
+          {number('zoomStop', WORDS.zoomStop, faults.zoomStop)}
           {isTask && number('threadCount', TEXTS.tasks.threads, faults.threads)}
         </div>
         {props.children}

@@ -3,6 +3,7 @@ import {
   type Area,
   boundsIn,
   coordinateTexts,
+  isWhole,
   rectangleOf,
   type Shape,
   shapeIn,
@@ -26,6 +27,8 @@ export interface Plan {
   /** Every format and parameter value, and not only the chosen ones. */
   readonly every: boolean;
   readonly archive: keyof typeof WORDS.archives;
+  /** The zooms are proposed: none was typed or given. */
+  readonly zoomsProposed: boolean;
 }
 
 /** What a task and a schedule have in common of their bodies. */
@@ -53,8 +56,11 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const place = placeOf(area);
   const zooms = zoomStart !== null && zoomStop !== null && zoomStart <= zoomStop;
   const offered = zooms && zoomStart >= gridSet.zoomStart && zoomStop <= gridSet.zoomStop;
+  const startIsWrong = zoomStart === null || zoomStart < gridSet.zoomStart || zoomStart > gridSet.zoomStop;
   const faults = {
-    ...(!offered && { zooms: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop) }),
+    ...(!offered && {
+      [startIsWrong ? 'zoomStart' : 'zoomStop']: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop),
+    }),
     ...(!threadCount && { threads: WORDS.badThreads }),
     ...(!place && { bounds: area.kind === 'text' ? WORDS.badGeoJson : WORDS.badBounds }),
   };
@@ -63,13 +69,31 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
+/** What works on cached tiles begins with all zooms that hold any, the others with the first few. */
+export function proposedZooms(
+  { type, set, zoomsProposed }: Plan,
+  cached: readonly { readonly z: number; readonly tiles: number }[],
+): Partial<Plan> {
+  if (!zoomsProposed) return {};
+  const { zoomStart, zoomStop } = set.gridSet;
+  const held = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
+  const [first, last] = worksOnCached(type)
+    ? [held[0] ?? zoomStart, held.at(-1) ?? zoomStop]
+    : [zoomStart, Math.min(zoomStop, zoomStart + FIRST_LEVELS)];
+  return { zoomStart: String(first), zoomStop: String(last) };
+}
+
+export function worksOnCached(type: Work): boolean {
+  return type === 'truncate' || type === 'invalidate' || type === 'export';
+}
+
 function wholeNumber(text: string): number | null {
   return /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
 }
 
 function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> | null {
-  if (area.kind === 'whole') return {};
-  if (area.kind === 'text') return null;
+  if (isWhole(area)) return {};
+  if (area.kind === 'whole' || area.kind === 'text') return null;
   if (area.kind === 'shape') return { area: area.shape, areaCrs: area.crs };
   const bounds = boundsIn(area);
   if (!bounds || !area.degrees) return bounds && { bounds };
@@ -158,6 +182,7 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
     threadCount: query.get('threadCount') ?? '2',
     every: false,
     archive: 'mbtiles',
+    zoomsProposed: !all && !query.has('zoomStart') && !query.has('zoomStop'),
   };
 }
 

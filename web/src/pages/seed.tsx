@@ -1,9 +1,9 @@
-import { type ReactNode, useState } from 'react';
-import { ask } from '../api/client.ts';
+import { type ReactNode, useEffect, useState } from 'react';
+import { type Answer, ask, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText } from '../format.ts';
-import type { LayerInfo } from '../map/tile-set.ts';
+import { bytesText, countText } from '../format.ts';
+import { type LayerInfo, tileSetQuery } from '../map/tile-set.ts';
 import {
   ActionNotices,
   Button,
@@ -13,17 +13,17 @@ import {
   Copy,
   Empty,
   LinkButton,
-  Loaded,
   PageHead,
   tied,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { ChosenLayer } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
+import { mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { AreaMap } from './seed-area.tsx';
-import { Estimate, useEstimate } from './seed-estimate.tsx';
+import { CachedCount, Estimate, estimateWarnings, useCached, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
 import {
   AREA_WORK,
@@ -32,16 +32,17 @@ import {
   combinationsOf,
   type Plan,
   planFrom,
+  proposedZooms,
   queryOf,
   readPlan,
   TASK_TYPES,
   type TaskRequest,
-  type Work,
+  worksOnCached,
 } from './seed-plan.ts';
 
 const WORDS = TEXTS.seed;
 /** What answers to a task, and to an invalidation. */
-interface Marked {
+interface Started {
   readonly id: number;
   readonly tiles: number;
 }
@@ -56,19 +57,34 @@ export default function Seed() {
     <>
       <PageHead title={TEXTS.nav.seed} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name))}>
-        {(layer, field) => <Form key={query.toString()} layer={layer} field={field} query={query} />}
+        {(layer, field, fault) => (
+          <Form key={query.toString()} layer={layer} field={field} fault={fault} query={query} />
+        )}
       </ChosenLayer>
     </>
   );
 }
 
-function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParams }) {
+function Form(props: { layer: LayerInfo; field: ReactNode; fault: LayerFault; query: URLSearchParams }) {
   const [plan, setPlan] = useState(() => planFrom(props.layer, props.query, 'seed'));
+  const set = plan?.set;
+  const zooms = useResource<Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>>(
+    set
+      ? `api/v1/layers/${part(set.layer.name)}/coverage/${part(set.gridSet.name)}?${tileSetQuery(set)}`
+      : null,
+  ).data?.zooms;
+  const { type, every } = plan ?? {};
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another type or tile set is a reason for other zooms
+  useEffect(
+    () => setPlan((now) => (now && zooms ? { ...now, ...proposedZooms(now, zooms) } : now)),
+    [type, every, zooms],
+  );
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
   const fields = tied(plan, change);
-  const { request, faults } = readPlan(plan);
+  const { faults, ...read } = readPlan(plan);
+  const request = props.fault === null ? read.request : null;
   const calls = request ? callsFor(request, plan) : [];
   return (
     <div className="grid">
@@ -84,7 +100,7 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
             <Check label={WORDS.every(combinationsOf(props.layer).length)} {...fields.check('every')} />
           )}
         </PlanFields>
-        <Start type={plan.type} request={request} calls={calls} />
+        <Start plan={plan} request={request} calls={calls} />
       </div>
       {calls.length > 0 && (
         <Card title={TEXTS.tasks.curl} className="span-12">
@@ -98,60 +114,59 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
   );
 }
 
-function Start({
-  type,
-  request,
-  calls,
-}: {
-  type: Work;
-  request: TaskRequest | null;
-  calls: readonly Call[];
-}) {
+function Start(props: { plan: Plan; request: TaskRequest | null; calls: readonly Call[] }) {
+  const { plan, request, calls } = props;
+  const { type, every } = plan;
   const isTask = TASK_TYPES.some((one) => one === type);
   const truncates = type === 'truncate';
-  const estimate = useEstimate(isTask ? request : null, calls.length);
-  const marking = type === 'invalidate' ? calls[0] : undefined;
-  const marked = useResource<Marked>(marking?.path ?? null, null, { ...marking?.body, dryRun: true });
+  const allowed = mayWorkOn(useCaller(), plan.set.layer.name);
+  const counted = allowed ? request : null;
+  const estimate = useEstimate(isTask && !truncates ? counted : null, calls.length);
+  const cached = useCached(worksOnCached(type) ? counted : null, every);
   const action = useAction();
   const [asking, setAsking] = useState(false);
   const start = async () => {
-    const answers: Marked[] = [];
-    for (const { path, body } of calls) answers.push((await ask<Marked>('POST', path, body)).data);
+    const answers: Started[] = [];
+    for (const { path, body } of calls) answers.push((await ask<Started>('POST', path, body)).data);
     const [first] = answers;
     if (!request || !first) return;
-    if (marking) return WORDS.invalidated(countText(first.tiles));
+    if (type === 'invalidate') return WORDS.invalidated(countText(first.tiles));
     if (!isTask) goTo(addressOf('layers', request.layer));
     else if (calls.length > 1) goTo(addressOf('tasks', '', { layer: request.layer }));
     else goTo(addressOf('tasks', String(first.id)));
   };
   const { data } = estimate;
   const asks = truncates || (data?.tiles ?? 0) > MANY_TILES;
-  const ready = request && (isTask ? data !== null : true);
+  const tiles = type === 'blank' ? null : worksOnCached(type) ? cached.data?.tiles : data?.tiles;
+  // A seed may still renew tiles that have expired.
+  const ready = worksOnCached(type) ? Boolean(tiles) : tiles !== undefined;
   return (
     <Card title={isTask ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
         {!request && <p className="quiet">{WORDS.faulty}</p>}
-        {isTask && request && <Estimate resource={estimate} truncates={truncates} />}
-        {marking && (
-          <Loaded resource={marked}>{({ tiles }) => <p>{WORDS.marks(countText(tiles))}</p>}</Loaded>
-        )}
+        {counted && isTask && !truncates && <Estimate resource={estimate} />}
+        {counted && worksOnCached(type) && <CachedCount resource={cached} />}
         {request && !isTask && <p className="quiet">{WORDS.means[type]}</p>}
+        {request && tiles === 0 && (
+          <p className="quiet">{worksOnCached(type) ? WORDS.nothingToDo : WORDS.allCached}</p>
+        )}
+        {!allowed && <p className="notice warn">{TEXTS.notYours}</p>}
         <ActionNotices action={action} />
         <div className="row">
           <Button
             kind={truncates ? 'danger' : 'primary'}
-            disabled={action.busy || !ready}
+            disabled={action.busy || !allowed || !request || !ready}
             onClick={() => (asks ? setAsking(true) : action.run(start))}
           >
             {WORDS.starts[type]}
           </Button>
-          {request && calls.length === 1 && (isTask || marking) && (
+          {allowed && request && calls.length === 1 && (isTask || type === 'invalidate') && (
             <LinkButton href={addressOf('schedules', 'new', { layer: request.layer, ...queryOf(request) })}>
               {TEXTS.schedules.fromSeed}
             </LinkButton>
           )}
         </div>
-        {asking && request && data && (
+        {asking && request && (
           <Confirm
             title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
             verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
@@ -159,9 +174,13 @@ function Start({
             onConfirm={() => action.run(start)}
             onClose={() => setAsking(false)}
           >
-            {truncates
-              ? WORDS.confirmText(countText(data.tiles), request.layer)
-              : WORDS.manyText(countText(data.tiles), countText(data.upstreamRequests))}
+            {cached.data &&
+              WORDS.confirmText(countText(cached.data.tiles), bytesText(cached.data.bytes), request.layer)}
+            {data && WORDS.manyText(countText(data.tiles), countText(data.upstreamRequests))}
+            {data &&
+              estimateWarnings(data)
+                .map(([, text]) => text)
+                .join(' ')}
           </Confirm>
         )}
       </div>

@@ -1,10 +1,17 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { type Answer, send } from '../api/client.ts';
+import type { Answer } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, coordinateText, countText, durationText, timeText, valuesText } from '../format.ts';
-import { hasFailed } from '../has-failed.ts';
+import {
+  bytesText,
+  coordinateText,
+  countText,
+  durationText,
+  rateText,
+  timeText,
+  valuesText,
+} from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -19,13 +26,25 @@ import {
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { Plot } from '../parts/plots.tsx';
-import { layerLink, pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
+import {
+  againAddress,
+  hasFailed,
+  layerLink,
+  pace,
+  StateBadge,
+  shareOf,
+  stopText,
+  TaskBar,
+  taskRequest,
+} from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { mayWorkOn, useCaller } from '../session.tsx';
+import { canRetry, isOver } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { queryOf, requestOfTask } from './seed-plan.ts';
+import { requestOfTask } from './seed-plan.ts';
 
-/** It has a map. */
+/** They have maps. */
+const TaskArea = lazy(() => import('./task-area.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MOST_SAMPLES = 600;
@@ -84,10 +103,15 @@ function TaskDetails({ task }: { task: Task }) {
           </Suspense>
         </Card>
       )}
+      <Card title={TEXTS.seed.area} className="span-6">
+        <Suspense fallback={TEXTS.loading}>
+          <TaskArea task={task} />
+        </Suspense>
+      </Card>
       <Card title={WORDS.request} className="span-6">
         <Request task={task} />
       </Card>
-      <Card title={WORDS.curl} className="span-6">
+      <Card title={WORDS.curl} className="span-12">
         <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
       </Card>
     </div>
@@ -103,14 +127,21 @@ function Request({ task }: { task: Task }) {
         [TEXTS.layer.format, task.format],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
-        [WORDS.bounds, task.area ? TEXTS.seed.polygons : task.bounds.map(coordinateText).join(', ')],
+        [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],
+        [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
         [WORDS.threads, task.threadCount],
         [WORDS.created, `${timeText(task.createdAt)} ${WORDS.by(task.createdBy)}`],
         [WORDS.started, task.startedAt && timeText(task.startedAt)],
         [WORDS.ended, task.endedAt && timeText(task.endedAt)],
+        [TEXTS.seed.seconds, task.durationMs === null ? null : durationText(task.durationMs / 1000)],
       ]}
     />
   );
+}
+
+/** Without the point that closes each ring. */
+function cornersIn({ coordinates }: NonNullable<Task['area']>): number {
+  return coordinates.flat().reduce((total, ring) => total + ring.length - 1, 0);
 }
 
 /** As it goes while this page is open; what was before is an average. */
@@ -137,11 +168,6 @@ function Rate({ task }: { task: Task }) {
   );
 }
 
-/** Whole from ten on: below, a tenth is worth showing. */
-function rateText(rate: number): string {
-  return rate < 10 ? String(Number(rate.toFixed(1))) : countText(rate);
-}
-
 function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
   if (startedAt === null || endedAt === null) return null;
   const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
@@ -155,10 +181,8 @@ function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | nul
 function Actions({ task }: { task: Task }) {
   const caller = useCaller();
   const action = useAction();
-  if (!may(caller, 'operator')) return null;
-  const ended = task.state === 'done' || task.state === 'aborted';
-  const ask = (verb: string) => send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
-  const retry = async () => goTo(addressOf('tasks', String((await ask('retry')).id)));
+  if (!mayWorkOn(caller, task.layer)) return null;
+  const retry = async () => goTo(addressOf('tasks', String((await taskRequest(task, 'retry')).id)));
   const button = (text: string, work: () => Promise<unknown>, kind = '') => (
     <Button kind={kind} disabled={action.busy} onClick={() => action.run(work)}>
       {text}
@@ -167,25 +191,21 @@ function Actions({ task }: { task: Task }) {
   return (
     <>
       <ActionNotices action={action} />
-      {(task.state === 'running' || task.state === 'pending') && button(WORDS.pause, () => ask('pause'))}
-      {task.state === 'paused' && button(WORDS.resume, () => ask('resume'))}
-      {!ended && (
+      {/^(running|pending)$/.test(task.state) && button(WORDS.pause, () => taskRequest(task, 'pause'))}
+      {task.state === 'paused' && button(WORDS.resume, () => taskRequest(task, 'resume'))}
+      {!isOver(task) && (
         <ConfirmButton
           action={action}
           title={`${WORDS.stop} #${task.id}?`}
           verb={WORDS.stop}
-          text={WORDS.stopText}
-          onConfirm={() => ask('cancel')}
+          text={stopText(task)}
+          onConfirm={() => taskRequest(task, 'cancel')}
         >
           {WORDS.stop}
         </ConfirmButton>
       )}
-      {ended && task.counters.failed > 0 && button(WORDS.retry, retry, 'primary')}
-      {ended && (
-        <LinkButton href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}>
-          {WORDS.again}
-        </LinkButton>
-      )}
+      {canRetry(task) && button(WORDS.retry, retry, 'primary')}
+      {isOver(task) && <LinkButton href={againAddress(task)}>{WORDS.again}</LinkButton>}
     </>
   );
 }

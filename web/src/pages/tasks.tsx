@@ -1,27 +1,37 @@
-import { useMemo, useState } from 'react';
-import { type Answer, get, part, reach } from '../api/client.ts';
+import { useEffect, useMemo, useState } from 'react';
+import { type Answer, get, type Reply, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
-import { useAction } from '../api/use-action.ts';
+import { type Action, useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { hasFailed } from '../has-failed.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
-import { LayerField } from '../parts/layer-field.tsx';
-import { NoTasks, TaskLine } from '../parts/task-parts.tsx';
+import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
+import { NoTasks, TaskLine, taskRequest, useAreaTexts } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { changeQuery, useRoute } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
+import {
+  canRetry,
+  filterOf,
+  fits,
+  isOver,
+  merged,
+  searchOf,
+  type TaskFilter,
+  wantedBy,
+} from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { merged } from './overview.tsx';
+import { requestOfTask } from './seed-plan.ts';
 import { TaskPage } from './task.tsx';
 
 type TaskPageAnswer = Answer<'/api/v1/tasks'>;
+type StopAnswer = Reply<'POST /api/v1/tasks/stop'>;
 
 const WORDS = TEXTS.tasks;
-const ROW_HEIGHT = 62;
-const NARROW_ROW_HEIGHT = 108;
+const ROW_HEIGHT = 66;
+const NARROW_ROW_HEIGHT = 148;
 const PAGE = 500;
-const FAILED = 'failed';
+const COUNT_SECONDS = 10;
 
 export default function Tasks() {
   const { item } = useRoute();
@@ -31,21 +41,29 @@ export default function Tasks() {
 function TaskList() {
   const { query } = useRoute();
   const filter = useMemo(() => filterOf(query), [query]);
-  const address = useMemo(() => `api/v1/tasks?${search(filter)}`, [filter]);
-  const [older, setOlder] = useState<readonly Task[]>([]);
+  const wanted = useMemo(() => wantedBy(filter, Date.now()), [filter]);
+  const address = `api/v1/tasks?${searchOf(wanted, PAGE)}`;
+  const [fault, setFault] = useState<LayerFault>(null);
+  const [older, setOlder] = useState<{ address: string; tasks: readonly Task[]; next: number | null }>();
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const resource = useResource<TaskPageAnswer>(address);
   const changes = useTaskChanges();
   const feed = useFeedState() ?? 'lost';
   const more = useAction();
+  const further = older?.address === address ? older : null;
   const tasks = useMemo(() => {
-    const listed = [...(resource.data?.tasks ?? []), ...older];
-    return merged(listed, changes).filter((task) => fits(task, filter));
-  }, [resource.data, older, changes, filter]);
+    const listed = [...(resource.data?.tasks ?? []), ...(further?.tasks ?? [])];
+    return merged(listed, changes).filter((task) => fits(task, wanted));
+  }, [resource.data, further, changes, wanted]);
+  const areaText = useAreaTexts();
+  const rows = tasks.map((task) => ({ task, area: areaText(task), on: chosen.has(task.id) }));
+  const choose = (id: number, on: boolean) =>
+    setChosen((before) => (on ? new Set([...before, id]) : new Set([...before].filter((one) => one !== id))));
 
-  const next = older.length === 0 ? (resource.data?.nextBefore ?? null) : (older.at(-1)?.id ?? null);
+  const next = further ? further.next : (resource.data?.nextAfter ?? null);
   const loadMore = async () => {
-    const page = await get<TaskPageAnswer>(`${address}&before=${next}`);
-    setOlder([...older, ...page.tasks]);
+    const page = await get<TaskPageAnswer>(`${address}&after=${next}`);
+    setOlder({ address, tasks: [...(further?.tasks ?? []), ...page.tasks], next: page.nextAfter });
   };
 
   return (
@@ -53,19 +71,27 @@ function TaskList() {
       <PageHead
         title={TEXTS.nav.tasks}
         under={<span className={`badge ${feed === 'live' ? 'done' : 'paused'}`}>{WORDS.feeds[feed]}</span>}
-        actions={<StopButtons layer={filter.layer} />}
+        actions={<StopAll filter={filter} fault={fault} tasks={tasks} />}
       />
       <div className="stack">
-        <Filters filter={filter} />
-        <Loaded resource={resource} empty={() => tasks.length === 0 && <NoTasks text={WORDS.empty} />}>
+        <Filters filter={filter} fault={fault} onFault={setFault} />
+        <Selection
+          tasks={tasks.filter(({ id }) => chosen.has(id))}
+          all={tasks}
+          onChoose={(ids) => setChosen(new Set(ids))}
+        />
+        <Loaded
+          resource={resource}
+          empty={() => tasks.length === 0 && next === null && <NoTasks text={WORDS.empty} />}
+        >
           {() => (
             <VirtualList
-              items={tasks}
+              items={rows}
               rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
               label={WORDS.list}
-              keyOf={({ id }) => id}
+              keyOf={({ task }) => task.id}
             >
-              {(task) => <TaskLine task={task} />}
+              {({ task, area, on }) => <TaskLine task={task} area={area} chosen={on} onChoose={choose} />}
             </VirtualList>
           )}
         </Loaded>
@@ -80,93 +106,131 @@ function TaskList() {
   );
 }
 
-interface Filter {
-  /** Of a task, or `failed`: ended with failures. */
-  readonly state: string;
-  readonly type: string;
-  readonly layer: string;
-  /** Days; empty: of any age. */
-  readonly days: string;
-}
-
-const DAY_MS = 86_400_000;
-
-function filterOf(query: URLSearchParams): Filter {
-  const [state = '', type = '', layer = '', days = ''] = ['state', 'type', 'layer', 'days'].map(
-    (name) => query.get(name) ?? '',
-  );
-  return { state, type, layer, days: WORDS.sinces.some(([known]) => known === days) ? days : '' };
-}
-
-function search({ state, days, ...others }: Filter): string {
-  const query = {
-    ...others,
-    state: state === FAILED ? 'done,aborted' : state,
-    since: days === '' ? '' : new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
-    limit: String(PAGE),
-  };
-  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
-}
-
-function fits(task: Task, { state, type, layer, days }: Filter): boolean {
-  return (
-    (state === '' || (state === FAILED ? hasFailed(task) : task.state === state)) &&
-    (type === '' || task.type === type) &&
-    (layer === '' || task.layer === layer) &&
-    (days === '' || Date.parse(task.createdAt) >= Date.now() - Number(days) * DAY_MS)
-  );
-}
-
-function Filters({ filter }: { filter: Filter }) {
+function Filters(props: { filter: TaskFilter; fault: LayerFault; onFault: (fault: LayerFault) => void }) {
+  const { filter, fault, onFault } = props;
   const { invalidate: _, ...types } = WORDS.types;
   const fields = tied(filter, changeQuery);
   return (
-    <div className="row">
+    <div className="row tops">
       <Choice
         label={WORDS.state}
-        options={{ '': WORDS.any, ...WORDS.states, [FAILED]: WORDS.withFailures }}
+        options={{ '': WORDS.any, ...WORDS.states, failed: WORDS.withFailures }}
         {...fields.choice('state')}
       />
       <Choice label={WORDS.type} options={{ '': WORDS.any, ...types }} {...fields.choice('type')} />
       <Choice label={WORDS.created} options={WORDS.sinces} {...fields.choice('days')} />
-      <LayerField {...fields.choice('layer')} />
+      <LayerField fault={fault} onFault={onFault} {...fields.choice('layer')} />
     </div>
   );
 }
 
-const KINDS = [
-  ['running', WORDS.stopRunning],
-  ['pending', WORDS.stopPending],
-  ['all', WORDS.stopAll],
-] as const;
-
-/** Of one layer, or of all that the caller may work on. */
-function StopButtons({ layer }: { layer: string }) {
+/** Stops the tasks that the filter describes and that the caller may stop; there are none while the filter has a fault. */
+function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly Task[] }) {
+  const { filter, fault, tasks } = props;
   const caller = useCaller();
   const action = useAction();
-  if (!may(caller, 'operator')) return null;
+  const operates = may(caller, 'operator');
+  const wanted = useMemo(() => {
+    const given = wantedBy(filter, Date.now());
+    return Object.keys(given).length === 0 ? { all: true as const } : given;
+  }, [filter]);
+  const { data, reload } = useResource<StopAnswer>(operates ? 'api/v1/tasks/stop' : null, COUNT_SECONDS, {
+    ...wanted,
+    dryRun: true,
+  });
+  const unfinished = tasks.filter((task) => !isOver(task)).map(({ id, state }) => `${id} ${state}`);
+  const live = unfinished.join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: tasks that begin and end change the number
+  useEffect(reload, [live, reload]);
+  if (!operates) return null;
+  const text = WORDS.stopCount(data?.count ?? { running: 0, pending: 0, paused: 0 });
+  const stop = async () => {
+    const { tasks: stopped } = await send<StopAnswer>('POST', 'api/v1/tasks/stop', wanted);
+    reload();
+    return WORDS.stopped(stopped.length);
+  };
   return (
     <>
-      {KINDS.map(([kind, text]) => (
-        <ConfirmButton
-          key={kind}
-          action={action}
-          title={WORDS.stopQuestion(text, layer === '' ? '' : ` of ${layer}`)}
-          verb={text}
-          text={WORDS.stopText}
-          onConfirm={() => stopTasks(kind, layer)}
-        >
-          {text}
-        </ConfirmButton>
-      ))}
+      <ConfirmButton
+        action={action}
+        disabled={fault !== null || text === null}
+        title={WORDS.stopQuestion(text ?? '')}
+        verb={WORDS.stopAll}
+        text={`${filterText(filter)} ${WORDS.stopText}`}
+        onConfirm={stop}
+      >
+        {text === null ? WORDS.stopAll : WORDS.stopThese(text)}
+      </ConfirmButton>
       <ActionNotices action={action} />
     </>
   );
 }
 
-/** As GeoWebCache's clients do it: one request, however many tasks there are. */
-async function stopTasks(kind: string, layer: string): Promise<string> {
-  const path = layer === '' ? 'rest/seed' : `rest/seed/${part(layer)}`;
-  await reach(path, { method: 'POST', body: new URLSearchParams({ kill_all: kind }) });
-  return WORDS.stopped;
+/** The filter in words, as the question of "Stop all" says it. */
+function filterText({ state, type, layer, days }: TaskFilter): string {
+  const { withFailures, states, types, sinces } = WORDS;
+  const parts: readonly (readonly [string, string])[] = [
+    [WORDS.state, state === 'failed' ? withFailures : (states[state as Task['state']] ?? '')],
+    [WORDS.type, types[type as Task['type']] ?? ''],
+    [WORDS.created, days === '' ? '' : (sinces.find(([one]) => one === days)?.[1] ?? '')],
+    [WORDS.layer, layer],
+  ];
+  const said = parts.filter(([, value]) => value !== '').map(([name, value]) => `${name}: ${value}.`);
+  return said.length === 0 ? WORDS.everyTask : said.join(' ');
+}
+
+/** What can be done with the chosen tasks; each button acts on those it fits. */
+function Selection(props: {
+  tasks: readonly Task[];
+  all: readonly Task[];
+  onChoose: (ids: readonly number[]) => void;
+}) {
+  const { tasks, all, onChoose } = props;
+  const caller = useCaller();
+  const action = useAction();
+  if (tasks.length === 0 && action.done === null && action.problem === null) return null;
+  const own = tasks.filter(({ layer }) => mayWorkOn(caller, layer));
+  const work: readonly (readonly [string, readonly Task[], (task: Task) => Promise<unknown>])[] = [
+    [WORDS.stop, own.filter((task) => !isOver(task)), (task) => taskRequest(task, 'cancel')],
+    [WORDS.retry, own.filter(canRetry), (task) => taskRequest(task, 'retry')],
+    [WORDS.repeat, own.filter(isOver), (task) => send('POST', 'api/v1/tasks', requestOfTask(task))],
+  ];
+  return (
+    <div className="row" role="toolbar" aria-label={WORDS.selection}>
+      <span role="status">{WORDS.chosen(tasks.length)}</span>
+      {work.map(([text, those, perform]) => (
+        <ForEach key={text} text={text} tasks={those} action={action} perform={perform} />
+      ))}
+      <Button onClick={() => onChoose(all.map(({ id }) => id))}>{WORDS.chooseAll(all.length)}</Button>
+      <Button onClick={() => onChoose([])}>{WORDS.chooseNone}</Button>
+      <ActionNotices action={action} />
+    </div>
+  );
+}
+
+function ForEach(props: {
+  text: string;
+  tasks: readonly Task[];
+  action: Action;
+  perform: (task: Task) => Promise<unknown>;
+}) {
+  const { text, tasks, action, perform } = props;
+  const label = `${text} (${tasks.length})`;
+  const all = async () => {
+    for (const task of tasks) await perform(task);
+    return WORDS.requested(text, tasks.length);
+  };
+  return (
+    <ConfirmButton
+      action={action}
+      disabled={tasks.length === 0}
+      kind={text === WORDS.stop ? 'danger' : ''}
+      title={`${label}?`}
+      verb={label}
+      text={tasks.map(({ id }) => `#${id}`).join(', ')}
+      onConfirm={all}
+    >
+      {label}
+    </ConfirmButton>
+  );
 }

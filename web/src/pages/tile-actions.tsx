@@ -5,7 +5,7 @@ import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { renewTile, type TileComparison, type TileInfo } from './renew-tile.ts';
 
@@ -21,7 +21,9 @@ export function TileActions(props: {
 }) {
   const { set, info, onRenewed, onRemoved } = props;
   const action = useAction();
-  if (!may(useCaller(), 'operator')) return null;
+  const caller = useCaller();
+  if (!may(caller, 'operator')) return null;
+  if (!mayWorkOn(caller, info.layer)) return <p className="quiet">{TEXTS.notYours}</p>;
   const name = WORDS.picture(info.z, info.x, info.y);
   const removal = (text: string, title: string, zoomStop: number, typed?: string) => (
     <ConfirmButton

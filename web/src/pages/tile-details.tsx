@@ -118,8 +118,8 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
   const key = [layer, gridSet, format, valuesText(parameters), `${z}/${x}/${y}`];
   const uses =
     page.lastUsedAt === null
-      ? WORDS.pageUnused
-      : WORDS.pageUses(countText(page.hits), agoText(page.lastUsedAt));
+      ? WORDS.pageUnused(`${page.x}/${page.y}`)
+      : WORDS.pageUses(`${page.x}/${page.y}`, countText(page.hits), agoText(page.lastUsedAt));
   const range =
     metatile && WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`);
   const link = (
@@ -134,7 +134,7 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
         [WORDS.key, key.filter((text) => text !== '').join(' · ')],
         ...(stored ? storedFacts(stored) : []),
         [TEXTS.tasks.bounds, info.bounds.map(coordinateText).join(', ')],
-        [WORDS.page, `${page.x}/${page.y}: ${uses}`],
+        [WORDS.page, uses],
         [TEXTS.layer.settingNames.metatile, range],
         [WORDS.upstream, mono(info.upstream ?? WORDS.noUpstream)],
         [TEXTS.layer.sourceNames.url, link],

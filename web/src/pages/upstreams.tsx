@@ -1,6 +1,6 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, momentText } from '../format.ts';
+import { agoText, countText, momentText, timeText } from '../format.ts';
 import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
@@ -48,6 +48,11 @@ function Host({ host }: { host: Upstream }) {
             [WORDS.latency, latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown],
             [WORDS.waiting, WORDS.waitingText(waiting.interactive, waiting.task)],
             [TEXTS.tasks.failures, failures.join(', ') || TEXTS.none],
+            [WORDS.failingSince, host.failingSince && timeText(host.failingSince)],
+            [
+              WORDS.lastFailure,
+              host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
+            ],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],

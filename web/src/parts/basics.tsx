@@ -2,6 +2,7 @@ import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, u
 import type { Problem } from '../api/client.ts';
 import type { Action } from '../api/use-action.ts';
 import type { Resource } from '../api/use-resource.ts';
+import { docsAddress, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
 export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {
@@ -281,9 +282,20 @@ export function PageHead(props: { title: string; under?: ReactNode; actions?: Re
   return (
     <header>
       <h1>{props.title}</h1>
+      <Help />
       {props.under !== undefined && <span className="quiet">{props.under}</span>}
       {props.actions !== undefined && <div className="actions row">{props.actions}</div>}
     </header>
+  );
+}
+
+/** To the chapter of the documentation that explains this page. */
+function Help() {
+  const { page } = useRoute();
+  return (
+    <a className="help" href={docsAddress(page)} target="_blank" rel="noopener" aria-label={TEXTS.help}>
+      ?
+    </a>
   );
 }
 

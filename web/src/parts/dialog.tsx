@@ -84,18 +84,21 @@ export function ConfirmButton(
     Safeguards & {
       action: Action;
       label?: string;
+      disabled?: boolean;
+      /** Of the button; its question is always one of danger. */
+      kind?: string;
       text: string | (() => Promise<string>);
       onConfirm: () => Promise<unknown>;
       children: ReactNode;
     },
 ) {
-  const { action, label, text, onConfirm, children, ...question } = props;
+  const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
   const [asked, setAsked] = useState<string | null>(null);
   const ask = () =>
     typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
   return (
     <>
-      <Button kind="danger" disabled={action.busy} aria-label={label} onClick={ask}>
+      <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
         {children}
       </Button>
       {asked !== null && (

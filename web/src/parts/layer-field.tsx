@@ -1,40 +1,58 @@
-import { type ReactNode, useDeferredValue, useId, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from 'react';
+import { closestName } from '../../../src/lib/closest-name.ts';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { Empty, Field, Loaded } from './basics.tsx';
+import { Empty, Loaded, TextField } from './basics.tsx';
 
 /** As many as a list shows at once; typing finds the others. */
 const MOST_OFFERED = 50;
 
-/** One of thousands of layers, found by a part of its name or title. It keeps the last one that there is. */
+/** What is wrong with the text of a layer field; null: it names a layer. */
+export type LayerFault = string | null;
+
+/** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
 export function LayerField(props: {
   value: string;
   /** Without these. */
   except?: readonly string[];
+  /** An empty field is a fault too. */
+  required?: boolean;
+  fault: LayerFault;
+  onFault: (fault: LayerFault) => void;
   onChange: (name: string) => void;
 }) {
-  const { value, except = [], onChange } = props;
+  const { value, except = [], required = false, fault, onFault, onChange } = props;
   const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers ?? [];
+  const allowed = layers.filter(({ name }) => !except.includes(name));
   const [typed, setTyped] = useState<string | null>(null);
   const words = useDeferredValue(typed ?? '').toLowerCase();
-  const offered = layers.filter(
-    ({ name, title }) => !except.includes(name) && `${name}\n${title}`.toLowerCase().includes(words),
-  );
+  const offered = allowed.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(words));
   const id = useId();
   const change = (text: string) => {
-    setTyped(text);
-    if (text === '' || offered.some(({ name }) => name === text)) onChange(text);
+    const wrong = text === '' && !required ? null : faultIn(text, allowed);
+    setTyped(wrong === null ? null : text);
+    onFault(wrong);
+    if (wrong === null) onChange(text);
+  };
+  const choose = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return;
+    // Enter chooses, and never submits the form.
+    event.preventDefault();
+    const [only, another] = offered;
+    if (typed !== null && only && !another) change(only.name);
   };
   return (
-    <Field label={TEXTS.tasks.layer}>
-      <input
+    <>
+      <TextField
+        label={TEXTS.tasks.layer}
         list={id}
         value={typed ?? value}
+        error={fault}
         onFocus={({ target }) => target.select()}
-        onChange={({ target }) => change(target.value)}
-        onBlur={() => setTyped(null)}
+        onText={change}
+        onKeyDown={choose}
       />
       <datalist id={id}>
         {offered.slice(0, MOST_OFFERED).map(({ name, title }) => (
@@ -43,35 +61,40 @@ export function LayerField(props: {
           </option>
         ))}
       </datalist>
-    </Field>
+    </>
   );
 }
 
-/** The layer that is wanted, or else the first, and a field to choose another. */
+function faultIn(text: string, layers: readonly { readonly name: string }[]): LayerFault {
+  const names = layers.map(({ name }) => name);
+  if (names.includes(text)) return null;
+  return text === '' ? TEXTS.layers.missing : TEXTS.layers.unknown(text, closestName(text, names));
+}
+
+/** The layer that is wanted, the first when none is, and a field to choose another. */
 export function ChosenLayer(props: {
   wanted: string | null;
   onChange: (name: string) => void;
-  children: (layer: LayerInfo, field: ReactNode) => ReactNode;
+  children: (layer: LayerInfo, field: ReactNode, fault: LayerFault) => ReactNode;
 }) {
   const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const [fault, setFault] = useState<LayerFault>(null);
   return (
     <Loaded resource={layers}>
       {({ layers: all }) => {
-        const name = all.find((layer) => layer.name === props.wanted)?.name ?? all[0]?.name;
+        const name = props.wanted || all[0]?.name;
         if (name === undefined) return <Empty>{TEXTS.layers.empty}</Empty>;
-        const change = (chosen: string) => chosen !== '' && chosen !== name && props.onChange(chosen);
-        const field = <LayerField value={name} onChange={change} />;
-        return <OneLayer key={name} name={name} field={field} draw={props.children} />;
+        const wrong = fault ?? faultIn(name, all);
+        const change = (chosen: string) => chosen !== name && props.onChange(chosen);
+        const field = <LayerField required value={name} fault={wrong} onFault={setFault} onChange={change} />;
+        if (faultIn(name, all) !== null) return <div className="row">{field}</div>;
+        return <OneLayer key={name} name={name} draw={(layer) => props.children(layer, field, fault)} />;
       }}
     </Loaded>
   );
 }
 
-function OneLayer(props: {
-  name: string;
-  field: ReactNode;
-  draw: (layer: LayerInfo, field: ReactNode) => ReactNode;
-}) {
+function OneLayer(props: { name: string; draw: (layer: LayerInfo) => ReactNode }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(props.name)}`);
-  return <Loaded resource={layer}>{(data) => props.draw(data, props.field)}</Loaded>;
+  return <Loaded resource={layer}>{props.draw}</Loaded>;
 }

@@ -111,7 +111,6 @@ export function Plot(props: {
 export function Gauge({ bytes, limit }: { bytes: number; limit: number | null }) {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, bytes / limit);
   const length = Math.PI * 80;
-  const kind = share > 0.95 ? 'bad' : share > 0.8 ? 'warn' : '';
   const under = limit === null ? TEXTS.overview.noQuota : TEXTS.overview.ofQuota(bytesText(limit));
   const title = limit === null ? bytesText(bytes) : percentText(bytes / Math.max(1, limit));
   return (
@@ -119,7 +118,7 @@ export function Gauge({ bytes, limit }: { bytes: number; limit: number | null })
       <path className="track" d="M20 100 A80 80 0 0 1 180 100" />
       {share > 0 && (
         <path
-          className={`fill ${kind}`}
+          className="fill"
           d="M20 100 A80 80 0 0 1 180 100"
           strokeDasharray={`${length * share} ${length}`}
         />

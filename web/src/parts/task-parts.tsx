@@ -1,17 +1,40 @@
+import { type Answer, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
-import { countText, durationText, percentText, timeText, withLocalTimes } from '../format.ts';
-import { hasFailed } from '../has-failed.ts';
-import { addressOf } from '../route.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import {
+  coordinateText,
+  countText,
+  durationText,
+  momentText,
+  percentText,
+  rateText,
+  timeText,
+  valuesText,
+  withLocalTimes,
+} from '../format.ts';
+import { queryOf, requestOfTask } from '../pages/seed-plan.ts';
+import { addressOf, goTo } from '../route.ts';
+import { mayWorkOn, useCaller } from '../session.tsx';
+import { canRetry, isOver } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { Bar } from './basics.tsx';
+import { Bar, Button, LinkButton } from './basics.tsx';
+import { ConfirmButton } from './dialog.tsx';
 
-/** A task that has failed says so, and whether all of it did. */
+const WORDS = TEXTS.tasks;
+
+/** A task that has failed says so, and whether all of it did; one that waits for its host does not run. */
 export function StateBadge({ task }: { task: Task }) {
-  const { states, failed, partlyFailed } = TEXTS.tasks;
-  if (!hasFailed(task)) return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
-  return (
-    <span className="badge failed">{task.counters.failed < task.tilesProcessed ? partlyFailed : failed}</span>
-  );
+  const { state, outcome, waitingFor } = task;
+  if (outcome === 'partial') return <span className="badge warn">{WORDS.partlyFailed}</span>;
+  if (outcome === 'failed') return <span className="badge failed">{WORDS.failed}</span>;
+  if (outcome === 'stopped') return <span className="badge">{WORDS.states.aborted}</span>;
+  if (waitingFor && !isOver(task)) return <span className="badge warn">{WORDS.waiting}</span>;
+  return <span className={`badge ${state}`}>{WORDS.states[state]}</span>;
+}
+
+export function hasFailed({ outcome }: Task): boolean {
+  return outcome === 'partial' || outcome === 'failed';
 }
 
 export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
@@ -20,29 +43,56 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
 }
 
 export function TaskBar({ task }: { task: Task }) {
+  const { tilesProcessed, tilesTotal, state, counters } = task;
   const share = shareOf(task);
-  const label = TEXTS.tasks.progress(countText(task.tilesProcessed), countText(task.tilesTotal));
+  const label = WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
   return (
     <div>
       <Bar
         share={share}
-        fault={task.tilesTotal === 0 ? 0 : task.counters.failed / task.tilesTotal}
+        fault={tilesTotal === 0 ? 0 : counters.failed / tilesTotal}
         label={`${task.layer}: ${label}`}
-        kind={task.state}
+        kind={isOver(task) ? 'done' : state}
       />
       <span className="small quiet">
         {percentText(share)} · {label}
+        {counters.failed > 0 && (
+          <span className="bad"> · {WORDS.failedTiles(countText(counters.failed))}</span>
+        )}
       </span>
     </div>
   );
 }
 
-export function TaskLine({ task }: { task: Task }) {
+/** With `onChoose` it can be chosen together with others, and has its own buttons. */
+export function TaskLine(props: {
+  task: Task;
+  area: string;
+  chosen?: boolean;
+  onChoose?: (id: number, on: boolean) => void;
+}) {
+  const { task, area, chosen = false, onChoose } = props;
+  const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
+  const parts = [zooms, area, task.gridSet, task.format, valuesText(task.parameters)];
+  const where = parts.filter((text) => text !== '').join(' · ');
   return (
-    <div className="task-line">
-      <a href={addressOf('tasks', String(task.id))}>#{task.id}</a>
-      <span className="cut" title={task.layer}>
-        <strong>{TEXTS.tasks.types[task.type]}</strong> {task.layer}
+    <div className={`task-line ${onChoose ? 'with-buttons' : ''}`}>
+      <span className="row tight">
+        {onChoose && (
+          <input
+            type="checkbox"
+            aria-label={WORDS.choose(task.id)}
+            checked={chosen}
+            onChange={({ target }) => onChoose(task.id, target.checked)}
+          />
+        )}
+        <a className="whole-row" href={addressOf('tasks', String(task.id))}>
+          #{task.id}
+        </a>
+      </span>
+      <span className="cut" title={`${task.layer}: ${where}`}>
+        <strong>{WORDS.types[task.type]}</strong> {task.layer}
+        <span className="cut small quiet block">{where}</span>
       </span>
       <span>
         <StateBadge task={task} />
@@ -56,10 +106,75 @@ export function TaskLine({ task }: { task: Task }) {
         </span>
       </span>
       <span className="small quiet two-lines who-column">
-        {timeText(task.createdAt)} {TEXTS.tasks.by(task.createdBy)}
+        {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
       </span>
+      {onChoose && <RowButtons task={task} />}
     </div>
   );
+}
+
+function RowButtons({ task }: { task: Task }) {
+  const caller = useCaller();
+  const action = useAction();
+  if (!mayWorkOn(caller, task.layer)) return <span />;
+  const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
+  const label = (text: string) => `${text}: #${task.id}`;
+  return (
+    <span className="row tight buttons" title={action.problem?.message}>
+      {!isOver(task) && (
+        <ConfirmButton
+          action={action}
+          label={label(WORDS.stop)}
+          title={`${WORDS.stop} #${task.id}?`}
+          verb={WORDS.stop}
+          text={stopText(task)}
+          onConfirm={() => taskRequest(task, 'cancel')}
+        >
+          {WORDS.stop}
+        </ConfirmButton>
+      )}
+      {canRetry(task) && (
+        <Button aria-label={label(WORDS.retry)} disabled={action.busy} onClick={() => action.run(retry)}>
+          {TEXTS.retry}
+        </Button>
+      )}
+      {isOver(task) && (
+        <LinkButton aria-label={label(WORDS.again)} href={againAddress(task)}>
+          {WORDS.again}
+        </LinkButton>
+      )}
+      {action.problem && <span className="small field-error">{action.problem.message}</span>}
+    </span>
+  );
+}
+
+export function againAddress(task: Task): string {
+  return addressOf('seed', task.layer, queryOf(requestOfTask(task)));
+}
+
+export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | 'resume'): Promise<Task> {
+  return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
+}
+
+/** What stopping means for this task: only a seed goes on from what is cached. */
+export function stopText({ type }: Pick<Task, 'type'>): string {
+  return `${WORDS.stopText} ${WORDS.stopTypes[type]}`;
+}
+
+/** Says where tasks work: "whole grid set", "polygon" or bounds. */
+export function useAreaTexts(): (task: Task) => string {
+  const known = useResource<Answer<'/api/v1/gridsets'>>('api/v1/gridsets');
+  const extents = new Map(known.data?.gridSets.map(({ name, extent }) => [name, extent]));
+  return ({ area, bounds, gridSet }) => {
+    if (area) return WORDS.polygon;
+    const extent = extents.get(gridSet);
+    const isWhole = extent?.every(
+      (edge, place) => (place < 2 ? 1 : -1) * ((bounds[place] ?? 0) - edge) <= 1e-6,
+    );
+    return isWhole
+      ? WORDS.wholeGridSet
+      : bounds.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
+  };
 }
 
 export function NoTasks({ text }: { text: string }) {
@@ -74,11 +189,21 @@ export function layerLink(name: string) {
   return <a href={addressOf('layers', name)}>{name}</a>;
 }
 
-/** E.g. `120 tiles/s · 3 min left`. */
+/** E.g. `120 tiles/s · 3 min left`, and when it is over how long it took. */
 export function pace(task: Task): string {
-  const told = task.waitingFor?.text ?? (task.state === 'running' ? null : (task.reason ?? ''));
-  if (told !== null) return withLocalTimes(told);
-  const rate = TEXTS.tasks.rate(countText(task.tilesPerSecond));
-  if (task.secondsRemaining < 0) return rate;
-  return `${rate} · ${TEXTS.tasks.left(durationText(task.secondsRemaining))}`;
+  const { state, reason, waitingFor, durationMs, secondsRemaining } = task;
+  if (isOver(task)) {
+    const took = durationMs === null ? '' : WORDS.took(durationText(durationMs / 1000));
+    return [took, withLocalTimes(reason ?? '')].filter((text) => text !== '').join(' · ');
+  }
+  if (waitingFor) return waitText(waitingFor);
+  if (state !== 'running') return withLocalTimes(reason ?? '');
+  const rate = WORDS.rate(rateText(task.tilesPerSecond));
+  return secondsRemaining < 0 ? rate : `${rate} · ${WORDS.left(durationText(secondsRemaining))}`;
+}
+
+function waitText({ host, reason, until, text }: NonNullable<Task['waitingFor']>): string {
+  if (host === null) return withLocalTimes(text);
+  const why = TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
+  return WORDS.waitingFor(host, why, momentText(until));
 }

@@ -1,0 +1,271 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type RunningServer, startServer } from './server.ts';
+
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'the console does what it shows',
+);
+
+describe.skipIf(program === null)('the console does what it shows', () => {
+  let wms: MockWms;
+  let server: RunningServer;
+  let open: ConsolePage;
+  let page: Page;
+
+  beforeAll(async () => {
+    wms = await openMockWms();
+    const grid = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
+    const layers = ['roads', 'flaky'].map((name) => ({
+      name,
+      source: { type: 'wms', url: wms.url, layers: name },
+      ...grid,
+    }));
+    const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
+    server = await startServer({ config: JSON.stringify({ upstreams, layers }), expectedLog: /flaky/ });
+    open = await openConsole(await sharedBrowser(program), server.url);
+    page = open.page;
+    await open.signIn();
+  });
+  afterAll(async () => {
+    await open?.close();
+    await server?.stop();
+    await wms?.close();
+  });
+
+  async function api<T>(path: string, method = 'GET', body?: object): Promise<T> {
+    const answer = await fetch(`${server.url}/api/v1/${path}`, {
+      method,
+      headers: { authorization: server.authorization, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    expect(answer.ok, `${path}: ${answer.status}`).toBe(true);
+    return (await answer.json()) as T;
+  }
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const layerField = () => page.getByRole('combobox', { name: 'Layer' });
+
+  it('a text that names no layer is a fault: nothing can be started, saved or stopped, and Enter submits nothing', async () => {
+    await open.go('seed/roads', 'Seed and truncate');
+    await eventually('it may start', () => button('Start').isEnabled());
+    await layerField().fill('flakey');
+    await page.getByText('There is no layer flakey. Did you mean flaky?').waitFor();
+    expect(await button('Start').isDisabled()).toBe(true);
+    expect(await page.locator('pre').count()).toBe(0);
+    await layerField().blur();
+    expect(await layerField().inputValue()).toBe('flakey');
+    await layerField().fill('');
+    await page.getByText('Choose a layer.').waitFor();
+    expect(await button('Start').isDisabled()).toBe(true);
+
+    await open.go('seed/rodas', 'Seed and truncate');
+    await page.getByText('There is no layer rodas. Did you mean roads?').waitFor();
+    expect(await button('Start').count()).toBe(0);
+
+    await open.go('schedules/new?layer=flaky', 'New schedule');
+    await page.getByLabel('Name').fill('Nightly roads');
+    await layerField().fill('roa');
+    await layerField().press('Enter');
+    await eventually('Enter has chosen the layer', () => page.url().includes('layer=roads'));
+    await layerField().fill('flakey');
+    await layerField().press('Enter');
+    await button('Save').click();
+    await page.getByText('There is no layer flakey. Did you mean flaky?').waitFor();
+    expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);
+  });
+
+  it('another unit keeps the bounds that were drawn, and four empty fields mean the whole layer', async () => {
+    const request = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' }).textContent();
+    await open.go('seed/roads?bounds=0,0,1113194.907933,1118889.974858&zoomStop=2', 'Seed and truncate');
+    await page.getByLabel('Bounds in').selectOption('degrees');
+    const values = () =>
+      Promise.all(['West', 'South', 'East', 'North'].map((name) => page.getByLabel(name).inputValue()));
+    expect(await values()).toEqual(['0', '0', '10', '10']);
+    expect(await request()).toContain('"areaCrs":"EPSG:4326"');
+    await page.getByLabel('Bounds in').selectOption('grid-set');
+    expect(Number(await page.getByLabel('Max x').inputValue())).toBeCloseTo(1_113_194.908, 2);
+    await button('Clear').click();
+    await page.getByLabel('Bounds in').selectOption('degrees');
+    expect(await values()).toEqual(['', '', '', '']);
+    await eventually('it may start', () => button('Start').isEnabled());
+    expect(await request()).not.toMatch(/area|bounds/);
+  });
+
+  async function perform(task: object): Promise<number> {
+    const { id } = await api<{ id: number }>('tasks', 'POST', task);
+    await eventually('the task is over', async () =>
+      /done|aborted/.test((await api<{ state: string }>(`tasks/${id}`)).state),
+    );
+    return id;
+  }
+
+  it('a failed task stays in the warnings and in its filter, however many tasks come after it', async () => {
+    await open.go('about', 'About');
+    wms.answer = ({ parameters }) => (parameters.get('LAYERS') === 'flaky' ? 'xml' : 'good');
+    const failed = await perform({ layer: 'flaky', zoomStop: 0, tileFailureRetryCount: 0 });
+    const others = Array.from({ length: 60 }, () => api('tasks', 'POST', { layer: 'roads', zoomStop: 0 }));
+    await Promise.all(others);
+    await open.go('overview', 'Overview');
+    await page.getByText('1 task of the last 24 hours had failures.').waitFor();
+    await page.getByRole('link', { name: 'See them and retry' }).click();
+    await page.getByRole('link', { name: `#${failed}`, exact: true }).waitFor();
+    expect(await page.getByRole('region', { name: 'List of tasks' }).getByRole('listitem').count()).toBe(1);
+    await page.getByLabel('Type').selectOption('truncate');
+    await page.getByText('No tasks match.').waitFor();
+    expect(await button('Show more').count()).toBe(0);
+  });
+
+  it('Stop all obeys every filter, says how many tasks it stops, and is disabled when there are none', async () => {
+    await eventually('nothing runs', async () => {
+      const { tasks } = await api<{ tasks: unknown[] }>('tasks?state=running,pending');
+      return tasks.length === 0;
+    });
+    wms.answer = 'hang';
+    const { id } = await api<{ id: number }>('tasks', 'POST', {
+      layer: 'roads',
+      type: 'reseed',
+      zoomStop: 9,
+    });
+    await eventually(
+      'it runs',
+      async () => (await api<{ state: string }>(`tasks/${id}`)).state === 'running',
+    );
+    await open.go('tasks?type=truncate', 'Tasks');
+    await page.getByText('No tasks match.').waitFor();
+    expect(await button('Stop all').isDisabled()).toBe(true);
+    await page.getByLabel('Type').selectOption('reseed');
+    await button('Stop 1 running task…').waitFor();
+    await layerField().fill('rodas');
+    await page.getByText('There is no layer rodas. Did you mean roads?').waitFor();
+    expect(await button('Stop 1 running task…').isDisabled()).toBe(true);
+    await layerField().fill('roads');
+    await button('Stop 1 running task…').click();
+    await page.getByRole('dialog').getByText('Type: Reseed. Layer: roads.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop all' }).click();
+    await page.getByText('Stopping 1 task.').waitFor();
+    wms.reset();
+    await eventually(
+      'it is stopped',
+      async () => (await api<{ state: string }>(`tasks/${id}`)).state === 'aborted',
+    );
+    await eventually('there is nothing left to stop', () => button('Stop all').isDisabled());
+  });
+
+  it('truncations and exports begin with the zooms that hold tiles, and count these before they start', async () => {
+    await perform({ layer: 'roads', zoomStop: 3 });
+    const zooms = () =>
+      Promise.all(['From zoom', 'To zoom'].map((name) => page.getByLabel(name).inputValue()));
+    await open.go('seed/roads?type=truncate', 'Seed and truncate');
+    await page.locator('.big', { hasText: /^85$/ }).waitFor();
+    expect(await zooms()).toEqual(['0', '3']);
+    await page.getByLabel('From zoom').fill('10');
+    await page.getByLabel('To zoom').fill('12');
+    await page.locator('.big', { hasText: /^0$/ }).waitFor();
+    expect(await button('Truncate…').isDisabled()).toBe(true);
+    await page.getByLabel('From zoom').fill('3');
+    await page.locator('.big', { hasText: /^64$/ }).waitFor();
+    await button('Truncate…').click();
+    await page
+      .getByRole('dialog')
+      .getByText(/^64 cached tiles \(\d.* KiB\) of roads will be deleted\./)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await open.go('layers/roads', 'roads');
+    await page.getByRole('link', { name: 'Export…' }).click();
+    await page.locator('.big', { hasText: /^85$/ }).waitFor();
+    expect(await zooms()).toEqual(['0', '3']);
+  });
+
+  it('a seed that does not fit the quota says so before it starts', async () => {
+    const quota = await api<object>('quota');
+    await api('quota', 'PUT', { enabled: true, globalQuota: { value: 50, units: 'MiB' } });
+    await open.go('seed/roads?zoomStart=0&zoomStop=12', 'Seed and truncate');
+    await page.locator('.notice.bad', { hasText: /^Does not fit: [\d,]+ × the quota\./ }).waitFor();
+    await open.go('overview', 'Overview');
+    expect(await page.getByText(/quota is/i).count()).toBe(0);
+    await api('quota', 'PUT', quota);
+  });
+
+  it('several layers are added in one step, one by hand with fields, and each refusal says what to do', async () => {
+    await open.go('add', 'Add layer');
+    const address = page.getByLabel('Address of a WMS or WMTS');
+    await address.fill('http://10.1.2.3:8090/wms');
+    await button('Read capabilities').click();
+    await page.getByText("upstreams:\n  '10.1.2.3:8090': { allowPrivate: true }").waitFor();
+    await button('Reload the file and read again').waitFor();
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    const layers = ['first', 'second', 'roads'].map((name) => ({
+      name,
+      source,
+      formats: ['image/png'],
+      gridSets: ['EPSG:900913'],
+    }));
+    await page.route('**/api/v1/import', (route) =>
+      route.fulfill({ json: { layers, gridSets: [], report: [] } }),
+    );
+    await address.fill(wms.url);
+    await button('Read capabilities').click();
+    await page.getByLabel('Select all 3').check();
+    await button('Add 3 layers').click();
+    await page.getByText('2 layers added.').waitFor();
+    await page.getByText(/^roads was not added: /).waitFor();
+    expect(await page.getByLabel('Select roads').isChecked()).toBe(true);
+    await page.unroute('**/api/v1/import');
+    const { layers: listed } = await api<{ layers: { name: string }[] }>('layers');
+    expect(listed.map(({ name }) => name).sort()).toEqual(['first', 'flaky', 'roads', 'second']);
+
+    await button('Enter manually').click();
+    await eventually('the form is in view and has the focus', async () => {
+      const focused = await page.evaluate('document.activeElement?.getBoundingClientRect().top');
+      return (await page.getByLabel('Name', { exact: true }).count()) === 1 && Number(focused) < 900;
+    });
+    const json = page.getByLabel('All settings (JSON)');
+    await json.fill('{\n  "name": "third",\n  "formats": ["image/png",],\n}');
+    await page.getByText('Invalid JSON at line 3, column 27: unexpected “],”.').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('new-layer');
+    expect(await button('Save layer').isDisabled()).toBe(true);
+    await json.fill('{ "name": "third", "formats": ["image/png"], "gridSets": ["EPSG:900913"] }');
+    await page.getByLabel('Address', { exact: true }).fill(wms.url);
+    await page.getByLabel('Layers', { exact: true }).fill('roads');
+    await button('Save layer').click();
+    await page.getByRole('heading', { name: 'third', level: 1 }).waitFor();
+  });
+
+  it('a changed source asks what becomes of the tiles, and the audit log shows the change and takes it back', async () => {
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    const layer = { name: 'mine', source, formats: ['image/png'], gridSets: ['EPSG:900913'] };
+    await api('layers', 'POST', layer);
+    await perform({ layer: 'mine', zoomStop: 2 });
+    await open.go('add/mine', 'Edit mine');
+    await page.getByLabel('Layers', { exact: true }).fill('flaky');
+    await button('Save layer').click();
+    await page.getByText(/21 cached tiles \(.*\) show it as it was:/).waitFor();
+    expect(await page.getByRole('radio', { name: /^Mark them as stale/ }).isChecked()).toBe(true);
+    await page.getByRole('radio', { name: 'Delete them' }).check();
+    await button('Save anyway').click();
+    await page.getByRole('heading', { name: 'mine', level: 1, exact: true }).waitFor();
+    // The map of the layer makes new tiles of other zooms.
+    await eventually('the tile of zoom 0 is gone', async () => {
+      const { stored } = await api<{ stored: unknown }>('layers/mine/tiles/EPSG:900913/0/0/0');
+      return stored === null;
+    });
+    const layersOf = async () =>
+      (await api<{ document: { source: { layers: string } } }>('layers/mine')).document.source.layers;
+    expect(await layersOf()).toBe('flaky');
+    await open.go('audit', 'Audit log');
+    const entry = page.getByRole('row').filter({ hasText: 'changed layer mine' });
+    await entry.getByText('Changes').click();
+    await entry.getByText(/"layers":"roads"/).waitFor();
+    await entry.getByRole('button', { name: 'Restore…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('restored layer mine').waitFor();
+    expect(await layersOf()).toBe('roads');
+  });
+});

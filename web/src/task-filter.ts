@@ -1,0 +1,86 @@
+import type { Body } from './api/client.ts';
+import type { Task } from './api/task-feed.ts';
+import { TEXTS } from './texts.ts';
+
+const DAY_MS = 86_400_000;
+const WORDS = TEXTS.tasks;
+
+/** What the field for the state offers, as the server's filter. */
+const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
+  running: { state: ['running'] },
+  pending: { state: ['pending'] },
+  paused: { state: ['paused'] },
+  done: { outcome: ['ok'] },
+  failed: { outcome: ['partial', 'failed'] },
+  aborted: { outcome: ['stopped'] },
+};
+
+/** As it stands in the address of the page; an empty text is no condition. */
+export interface TaskFilter {
+  readonly state: string;
+  readonly type: string;
+  readonly layer: string;
+  /** Days; empty: of any age. */
+  readonly days: string;
+}
+
+/** As the server takes it: in a query, and in the body that stops tasks. */
+type Wanted = Pick<Body<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
+  readonly state?: Task['state'][];
+  readonly outcome?: NonNullable<Task['outcome']>[];
+};
+
+export function filterOf(query: URLSearchParams): TaskFilter {
+  const [state = '', type = '', layer = '', days = ''] = ['state', 'type', 'layer', 'days'].map(
+    (name) => query.get(name) ?? '',
+  );
+  return {
+    state: state in STATES ? state : '',
+    type: type in WORDS.types ? type : '',
+    layer,
+    days: WORDS.sinces.some(([known]) => known === days) ? days : '',
+  };
+}
+
+/** `now`: milliseconds since 1970. */
+export function wantedBy({ state, type, layer, days }: TaskFilter, now: number): Wanted {
+  return {
+    ...STATES[state],
+    ...(type !== '' && { type: type as Task['type'] }),
+    ...(layer !== '' && { layer }),
+    ...(days !== '' && { since: new Date(now - Number(days) * DAY_MS).toISOString() }),
+  };
+}
+
+export function searchOf(wanted: Wanted, limit: number): string {
+  const values = Object.entries({ ...wanted, limit }).map(([name, value]) => [name, String(value)]);
+  return new URLSearchParams(values).toString();
+}
+
+/** Whether a task that has just changed is still, or now, among those listed. */
+export function fits(task: Task, { state, outcome, type, layer, since }: Wanted): boolean {
+  return (
+    (state?.includes(task.state) ?? true) &&
+    (outcome === undefined || (task.outcome !== null && outcome.includes(task.outcome))) &&
+    (type === undefined || task.type === type) &&
+    (layer === undefined || task.layer === layer) &&
+    (since === undefined || task.createdAt >= since)
+  );
+}
+
+/** Newest first; the newest version of each counts. */
+export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Task>): readonly Task[] {
+  const byId = new Map([...listed.map((task) => [task.id, task] as const), ...changes]);
+  return [...byId.values()].sort((a, b) => b.id - a.id);
+}
+
+/** What has failed, in the last 24 hours: everywhere the same filter. */
+export const FAILED_LATELY: TaskFilter = { state: 'failed', type: '', layer: '', days: '1' };
+
+export function isOver({ state }: Pick<Task, 'state'>): boolean {
+  return state === 'done' || state === 'aborted';
+}
+
+export function canRetry(task: Task): boolean {
+  return isOver(task) && task.counters.failed > 0;
+}
