@@ -2,18 +2,12 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage(
-  'chromium-headless-shell',
-  'chromium-headless-shell',
-  'the console does what it shows',
-);
-
-describe.skipIf(program === null)('the console does what it shows', () => {
+describe('the console does what it shows', needs('chromium'), () => {
   let wms: MockWms;
   let server: RunningServer;
   let open: ConsolePage;
@@ -29,7 +23,7 @@ describe.skipIf(program === null)('the console does what it shows', () => {
     }));
     const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
     server = await startServer({ config: JSON.stringify({ upstreams, layers }), expectedLog: /flaky/ });
-    open = await openConsole(await sharedBrowser(program), server.url);
+    open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
     await open.signIn();
   });
