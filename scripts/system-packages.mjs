@@ -23,8 +23,12 @@ export function systemPackages() {
 function missingPackages() {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return [];
   const wanted = Object.values(systemPackages()).flatMap(({ packages }) => packages);
-  const status = `\n${readFileSync('/var/lib/dpkg/status', 'utf8')}`;
-  return wanted.filter((name) => !status.includes(`\nPackage: ${name}\nStatus: install ok installed\n`));
+  const installed = new Set();
+  for (const entry of readFileSync('/var/lib/dpkg/status', 'utf8').split('\n\n')) {
+    const [, name] = /^Package: (.+)$/m.exec(entry) ?? [];
+    if (/^Status: install ok installed$/m.test(entry)) installed.add(name);
+  }
+  return wanted.filter((name) => !installed.has(name));
 }
 
 function aptGet(...command) {
