@@ -6,6 +6,8 @@ import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fix
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createInvalidation } from './invalidation.ts';
 
 const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
@@ -53,6 +55,34 @@ describe('truncating a layer', () => {
       expect(await road.shows((await road.read(tile.z, tile.x, tile.y)).bytes, tile, 2)).toBe(true);
     }
   });
+
+  it.each(['an area', 'a format', 'an invalidation of an area'] as const)(
+    'reaches tiles that only memory holds, because the store is full: %s',
+    async (what) => {
+      const { house, store, truncation } = await openTruncationHouse();
+      const { road } = house;
+      store.putMany = () => Promise.reject(new TilewardenError('store-full', 'The disk is full.'));
+      const tile = { z: 2, x: 0, y: 0 };
+      await road.read(2, 0, 0);
+      await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
+      road.source.version = 2;
+      const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
+      const invalidation = createInvalidation({
+        catalog: { layer: () => road.tiles.bound },
+        parameters: { values: async () => noted },
+        pipeline: road.pipeline,
+        tasks: house.service,
+        usesOf: () => 0,
+        clock: systemClock,
+      });
+      if (what === 'an area') await truncation.truncateSelection('roads', { bounds }, false);
+      if (what === 'a format') await truncation.truncateSelection('roads', { formats: ['image/png'] }, false);
+      if (what === 'an invalidation of an area') await invalidation.invalidate('roads', { bounds }, null);
+      const after = await road.read(2, 0, 0);
+      expect(after.outcome).not.toBe('HIT');
+      expect(await road.shows(after.bytes, tile, 2)).toBe(true);
+    },
+  );
 
   it('lets a running seed go on and fill the emptied cache', async () => {
     const { house, store, truncation } = await openTruncationHouse();
