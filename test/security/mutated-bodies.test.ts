@@ -120,7 +120,7 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
 
 it('tries every route that takes a body and changes something', () => {
   const withoutBody =
-    /cancel|pause|resume|retry|\/run$|DELETE|\/session|\/me\/password|\/rest\/(seed|reload)$|\/rest\/filter|\{layer\}$/;
+    /cancel|pause|resume|retry|restore|\/run$|DELETE|\/session|\/me\/password|\/rest\/(seed|reload)$|\/rest\/filter|\{layer\}$/;
   const changesNothing = /\/import$|\/rest\/blobstores/;
   const changing = everyRoute()
     .filter(({ method, path }) => method !== 'GET' && /^\/(api\/v1|rest|masstruncate|diskquota)/.test(path))

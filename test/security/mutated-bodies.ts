@@ -140,6 +140,13 @@ export const JSON_BODIES: readonly BodyRoute[] = [
   },
   {
     method: 'POST',
+    path: '/api/v1/tasks/stop',
+    route: '/api/v1/tasks/stop',
+    body: { layer: 'a', type: 'seed', state: ['paused'] },
+    mayBeAbsent: ['layer', 'type', 'state'],
+  },
+  {
+    method: 'POST',
     path: '/api/v1/schedules',
     route: '/api/v1/schedules',
     body: SCHEDULE,
