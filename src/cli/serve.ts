@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { endOfLifeNotice } from './node-versions.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -76,7 +76,7 @@ async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Pr
 export const worker: Command = {
   name: 'worker',
   summary: 'perform tasks of the servers on the same PostgreSQL, and answer no HTTP',
-  flags: SETTING_FLAGS,
+  flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
     const { settings, handover } = settingsFor(flags);
