@@ -33,7 +33,7 @@ export const serve: Command = {
       file,
     });
     moveTo(settings.data);
-    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
+    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
     if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
@@ -52,15 +52,16 @@ function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
   return process.stdin.isTTY !== true || tls !== null || processes > 1;
 }
 
-/** On a terminal somebody is looking; a log is kept and read by others, so it learns only where the password is. */
+/** The password itself only on a terminal: logs are kept, and others read them. There it is one plain line. */
 function showInitialPassword(
   { password, file }: { readonly password: string; readonly file: string },
   terminal: Terminal,
-  log: Logger,
 ): void {
-  log.info({ file }, 'a password for the user admin was generated; it is in this file until it is changed');
-  if (process.stderr.isTTY !== true) return;
-  terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
+  if (process.stderr.isTTY === true) {
+    terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
+    return;
+  }
+  terminal.out(`First sign-in: user admin; the password is in ${file} until it is changed\n`);
 }
 
 async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {

@@ -127,40 +127,6 @@ describe('problems', () => {
     ]);
   });
 
-  it('name the section where an unknown key is known', () => {
-    const layer = "layers: [{ name: a, url: 'http://a/', source: { type: wms, layers: b } }]";
-    expect(problemsOf(`port: 8080\n${layer}\n`)).toEqual([
-      'tilewarden.yaml:2:47  layers[0].source.url is missing; it must be text or a list',
-      'tilewarden.yaml:2:21  layers[0].url is not a setting; did you mean source.url?',
-      'tilewarden.yaml:1:1  port is not a setting; did you mean server.port?',
-    ]);
-  });
-
-  it('are all reported together, whatever finds them', () => {
-    const yaml = `
-port: 8080
-log: { level: loud }
-gridSets:
-  - { name: own, srs: 2154, extent: [0, 0, 1, 1], levels: none }
-layers:
-  - { name: a, source: { type: wms, url: 'ftp://a/wms', layers: b }, gridSets: [EPSG:9009133, own] }
-  - { name: a, source: { type: world }, store: elsewhere }
-  - { name: c, source: { type: layer, layer: d }, gridSets: [EPSG:9009133], unknown: 1 }
-  - { name: e, source: { type: layer, layer: a } }
-`;
-    expect(problemsOf(yaml).map((problem) => problem.replace(/;.*$| must .*$/, ''))).toEqual([
-      'tilewarden.yaml:3:15  log.level',
-      'tilewarden.yaml:5:59  gridSets[0].levels',
-      'tilewarden.yaml:7:42  layers[0].source.url',
-      'tilewarden.yaml:9:77  layers[2].unknown is not a setting',
-      'tilewarden.yaml:2:1  port is not a setting',
-      'tilewarden.yaml:7:81  layers[0].gridSets[0] names the grid set EPSG:9009133, which is not declared',
-      'tilewarden.yaml:8:13  layers[1].name is not unique: another layer is named a',
-      'tilewarden.yaml:8:48  layers[1].store names the store elsewhere, which is not declared',
-      'tilewarden.yaml:9:62  layers[2].gridSets[0] names the grid set EPSG:9009133, which is not declared',
-    ]);
-  });
-
   it('list the known keys when none is near', () => {
     expect(problemsOf('log: { colour: true }\n')).toEqual([
       'tilewarden.yaml:1:8  log.colour is not a setting; known here: level',
