@@ -1,4 +1,4 @@
-// Builds everything into dist/: the server, the web pages, the configuration's JSON Schema and the notices of others.
+// Builds everything into dist/: the server, the web pages, the documentation, the configuration's JSON Schema and the notices of others.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -33,6 +33,7 @@ export async function build() {
   try {
     await buildServer(aside);
     await buildWeb(join(aside, 'web'));
+    await buildDocs(join(aside, 'web', 'docs'));
     await writeSchema(aside);
     writeNotices(aside);
     writeFileSync(join(aside, '.stamp'), stamp);
@@ -60,6 +61,12 @@ async function buildWeb(folder) {
   await requiredStep('Building the web pages', () =>
     runNpm(['run', 'build', '-w', 'web', '--', '--outDir', folder, '--emptyOutDir'], { quiet: true }),
   );
+}
+
+/** Imported only here: nothing is installed yet when this file is loaded. */
+async function buildDocs(folder) {
+  const { writeDocs } = await import('./docs/write-docs.mjs');
+  writeDocs(folder);
 }
 
 async function writeSchema(folder) {
@@ -90,10 +97,12 @@ function stampOfSources() {
   const inputs = [
     'src',
     'web',
+    'docs',
     'package-lock.json',
     'scripts/build.mjs',
     'scripts/bundle.mjs',
     'scripts/compiled',
+    'scripts/docs',
     'scripts/notices.mjs',
     'scripts/pixels.mjs',
   ];

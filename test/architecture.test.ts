@@ -173,7 +173,7 @@ describe('the packages it stands on', () => {
   });
 
   it('of package.json and web/ are used by a server or its build: npm start installs no others', () => {
-    const build = ['build', 'bundle', 'pixels'].map((name) => `scripts/${name}.mjs`);
+    const build = ['build', 'bundle', 'docs/write-docs', 'pixels'].map((name) => `scripts/${name}.mjs`);
     const users = [...build, 'web/package.json', 'web/vite.config.ts'];
     const sources = [...code, ...sourceFiles('web/src')].map(({ text }) => text);
     const text = [...users.map((path) => readFileSync(join(root, path), 'utf8')), ...sources].join('\n');

@@ -6,13 +6,14 @@ import { createLogger } from '../lib/logger.ts';
 import {
   type Command,
   CommandFailure,
+  DATA_FLAGS,
   type Flag,
   type FlagValues,
   flag,
-  SETTING_FLAGS,
   settingsFor,
   type Terminal,
 } from './command.ts';
+import { momentIn } from './moment.ts';
 import { columns } from './plain-words.ts';
 import { PRIVATE_FILES } from './process-setup.ts';
 
@@ -116,7 +117,7 @@ export const user = accountCommand({
   name: 'user',
   summary: 'add and remove users and set their passwords, in the data folder itself',
   usage: ['add|passwd|remove NAME, or list', 'user add NAME --role ROLE, passwd NAME, remove NAME, or list.'],
-  flags: [...accountFlags('add'), ...SETTING_FLAGS],
+  flags: [...accountFlags('add'), ...DATA_FLAGS],
   actions: new Map([
     ['add', add],
     ['passwd', changePassword],
@@ -185,8 +186,6 @@ async function firstLine(): Promise<string> {
   throw new CommandFailure('The password is read from standard input, and there is none.');
 }
 
-const DAY_MS = 24 * 60 * 60_000;
-
 export const token = accountCommand({
   name: 'token',
   summary: 'create and revoke API tokens, in the data folder itself',
@@ -194,7 +193,7 @@ export const token = accountCommand({
   flags: [
     ...accountFlags('create'),
     flag('expires', 'WHEN', 'e.g. 90d or 2027-01-31; never when absent (create)'),
-    ...SETTING_FLAGS,
+    ...DATA_FLAGS,
   ],
   actions: new Map([
     ['create', createToken],
@@ -211,7 +210,12 @@ export const token = accountCommand({
 
 /** Standard output gets the token and nothing else, so that a script can take it. */
 async function createToken(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
-  const draft = { name, role: roleIn(flags), layers: layersIn(flags), expiresAt: expiryIn(flags) };
+  const draft = {
+    name,
+    role: roleIn(flags),
+    layers: layersIn(flags),
+    expiresAt: momentIn('expires', flags, 1, systemClock),
+  };
   const { secret } = await changeAccounts(
     flags,
     { action: 'token create', target: `token:${name}`, after: draft },
@@ -228,14 +232,6 @@ async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): P
     accounts.tokens.revoke(Number(id)),
   );
   terminal.err(`Revoked token ${id}.\n`);
-}
-
-function expiryIn({ expires }: FlagValues): number | null {
-  if (expires === undefined) return null;
-  const days = /^(\d{1,5})d$/.exec(expires)?.[1];
-  const time = days === undefined ? Date.parse(expires) : systemClock.now() + Number(days) * DAY_MS;
-  if (!Number.isNaN(time)) return time;
-  throw new CommandFailure('--expires must be a number of days such as 90d, or a date such as 2027-01-31.');
 }
 
 function timeOf(milliseconds: number | null): string {

@@ -90,6 +90,13 @@ export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
+/** Where settings, tiles and accounts are: all that a command without a server of its own needs of them. */
+export const DATA_FLAGS = settingFlags('config', 'data', 'database');
+
+export function settingFlags(...names: readonly string[]): readonly Flag[] {
+  return SETTING_FLAGS.filter(({ name }) => names.includes(name));
+}
+
 /** As flags, environment and the file that they name say. */
 export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
   return loadSettings({ flags, environment: readEnvironment(), workingFolder });

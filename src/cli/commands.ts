@@ -1,9 +1,11 @@
 import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
-import { type Command, SETTING_FLAGS, settingsFor } from './command.ts';
+import { type Command, DATA_FLAGS, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
+import { layers } from './layers.ts';
 import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
 import { quota, usage } from './quota.ts';
+import { schedules } from './schedules.ts';
 import { clear, reseed, seed, truncate } from './seed.ts';
 import { serve, worker } from './serve.ts';
 import { tasks } from './tasks.ts';
@@ -11,7 +13,7 @@ import { tasks } from './tasks.ts';
 const checkConfig: Command = {
   name: 'check-config',
   summary: 'check the settings and print what is in effect, secrets masked',
-  flags: SETTING_FLAGS,
+  flags: DATA_FLAGS,
   async run(flags, terminal) {
     terminal.out(describeSettings(settingsFor(flags)));
     return 0;
@@ -21,10 +23,12 @@ const checkConfig: Command = {
 export const COMMANDS: readonly Command[] = [
   serve,
   worker,
+  layers,
   seed,
   reseed,
   truncate,
   tasks,
+  schedules,
   clear,
   usage,
   quota,

@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { type Command, flag, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
+import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
@@ -41,7 +41,7 @@ export const exportCommand: Command = {
   name: 'export',
   summary: 'copy cached tiles into an .mbtiles, .pmtiles or .gpkg file',
   operands: { usage: 'LAYER FILE', least: 2, most: 2 },
-  flags: [...ORDER_FLAGS.filter(({ name }) => !OF_TASKS.includes(name)), ...SETTING_FLAGS],
+  flags: [...ORDER_FLAGS.filter(({ name }) => !OF_TASKS.includes(name)), ...DATA_FLAGS],
   async run(flags, terminal, given) {
     const [layer = '', target = ''] = given.operands;
     return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
@@ -70,7 +70,7 @@ export const migrateStoreCommand: Command = {
   name: 'migrate-store',
   summary: 'copy the tiles of one store into another, while a server runs or not',
   operands: { usage: 'FROM TO', least: 2, most: 2 },
-  flags: [flag('layer', 'LAYER', 'only this one (all that have tiles)'), ...SETTING_FLAGS],
+  flags: [flag('layer', 'LAYER', 'only this one (all that have tiles)'), ...DATA_FLAGS],
   async run(flags, terminal, { operands: [from = '', to = ''] }) {
     const { layer = null, ...others } = flags;
     return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
@@ -87,7 +87,7 @@ export const rebuildIndexCommand: Command = {
   name: 'rebuild-index',
   summary: 'list the tiles of an s3 store again from its bucket, when the database is lost',
   operands: { usage: 'STORE', least: 1, most: 1 },
-  flags: [flag('resume', null, 'continue an interrupted attempt'), ...SETTING_FLAGS],
+  flags: [flag('resume', null, 'continue an interrupted attempt'), ...DATA_FLAGS],
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
     const show = progressOn(terminal, 'pack');
     return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {

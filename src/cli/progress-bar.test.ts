@@ -88,13 +88,27 @@ describe('the end of a task', () => {
     );
   });
 
-  it('tells why a task was aborted', () => {
-    const aborted = { ...running, state: 'aborted', reason: 'stopped by anna' } as const;
-    expect(outcomeOf(aborted)).toContain('Task 7, seed world, was aborted: stopped by anna');
+  it.each([
+    ['stopped', 'stopped by anna', 'was stopped by anna'],
+    ['stopped', 'its hours are over', 'was stopped: its hours are over'],
+    ['partial', '3 of 5461 tiles failed', 'ended with failures: 3 of 5461 tiles failed'],
+    ['failed', 'host a:80 has been failing', 'failed: host a:80 has been failing'],
+    ['failed', null, 'failed: reason unknown'],
+  ] as const)('a task that ended %s because "%s" %s', (outcome, reason, text) => {
+    const ended = { ...running, state: 'aborted', outcome, reason } as const;
+    expect(outcomeOf(ended).split('\n')[0]).toBe(`Task 7, seed world, ${text}`);
   });
 });
 
 describe('the list of tasks', () => {
+  it('has the outcome of finished tasks in the words of the console', () => {
+    const rows = (['ok', 'stopped', 'partial', 'failed'] as const).map(
+      (outcome) =>
+        taskTable([{ ...running, state: outcome === 'ok' ? 'done' : 'aborted', outcome }]).split('\n')[1],
+    );
+    expect(rows.map((row) => row?.split(/ {2,}/)[3])).toEqual(['done', 'stopped', 'partly failed', 'failed']);
+  });
+
   it('has a row for each, its numbers under each other', () => {
     const other = { ...running, id: 12, layer: 'topp:states', tilesTotal: 5, tilesProcessed: 5 };
     expect(taskTable([running, other]).trimEnd().split('\n')).toEqual([

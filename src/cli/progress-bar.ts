@@ -31,12 +31,25 @@ export function progressFacts(task: TaskDocument): string {
 
 /** How a task ended, with what there is to know about failures. */
 export function outcomeOf(task: TaskDocument): string {
-  const { id, type, layer, state, reason, counters, errors } = task;
-  const ending = state === 'done' ? 'is done' : `was aborted: ${withLocalTimes(reason ?? 'reason unknown')}`;
-  const lines = [`Task ${id}, ${type} ${layer}, ${ending}`, `  ${countersOf(task)}${took(task)}`];
+  const { id, type, layer, counters, errors } = task;
+  const lines = [`Task ${id}, ${type} ${layer}, ${endingOf(task)}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
   const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
   return [...lines, ...samples, `  Retry the failed tiles: tilewarden tasks retry ${id}`].join('\n');
+}
+
+function endingOf({ state, outcome, reason }: TaskDocument): string {
+  if (state === 'done') return 'is done';
+  const why = withLocalTimes(reason ?? 'reason unknown');
+  if (outcome === 'stopped') return why.startsWith('stopped ') ? `was ${why}` : `was stopped: ${why}`;
+  return outcome === 'partial' ? `ended with failures: ${why}` : `failed: ${why}`;
+}
+
+const ENDINGS = { ok: 'done', partial: 'partly failed', failed: 'failed', stopped: 'stopped' } as const;
+
+/** In the words of the console. */
+export function stateOf({ state, outcome }: TaskDocument): string {
+  return outcome ? ENDINGS[outcome] : state;
 }
 
 function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {

@@ -18,6 +18,12 @@ describe('tilewarden quota set', () => {
       { enabled: true, globalQuota: { value: 100, units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
     ],
     [{ off: 'true' }, { enabled: false }],
+    [{ size: '100GB' }, { globalQuota: { value: 93.13, units: 'GiB' } }],
+    [
+      { size: '2 tib', policy: 'lru' },
+      { globalQuota: { value: 2, units: 'TiB' }, globalExpirationPolicyName: 'LRU' },
+    ],
+    [{ every: '30s' }, { cacheCleanUpFrequency: 30, cacheCleanUpUnits: 'SECONDS' }],
     [{ every: '5 minutes' }, { cacheCleanUpFrequency: 5, cacheCleanUpUnits: 'MINUTES' }],
     [{ layer: 'world', 'no-size': 'true' }, { layerQuotas: [] }],
     [
@@ -45,7 +51,15 @@ describe('tilewarden quota set', () => {
     { layer: 'roads' },
     { 'no-size': 'true' },
   ])('says what is wrong with %o', (flags) => {
-    expect(() => changeOf(flags, NOW)).toThrow();
+    expect(() => changeOf(flags, NOW)).toThrow(/--(on|size|every|layer)/);
+  });
+
+  it.each([
+    [{ size: '100 XB' }, '--size must be a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB'],
+    [{ policy: 'FIFO' }, '--policy must be LRU or LFU, not FIFO.'],
+    [{ every: '5 fortnights' }, '--every must be a number with seconds, minutes, hours or days'],
+  ])('names the flag that is wrong in %o, and what it takes', (flags, message) => {
+    expect(() => changeOf(flags, NOW)).toThrow(message);
   });
 });
 
@@ -60,6 +74,7 @@ it('shows what each layer takes, the largest first, with bars', () => {
     gridSet: 'EPSG:4326',
     format: 'image/png',
     parametersId: 'abcdef0123',
+    parameters: { STYLES: 'dark' },
     bytes: 3072,
     tiles: 2,
   };
@@ -80,11 +95,11 @@ it('shows what each layer takes, the largest first, with bars', () => {
       { name: 'large', bytes: 3072, tiles: 2, tileSets: [set] },
     ],
   } as unknown as UsageDocument;
-  expect(describeUsage(usage, true)).toBe(`LAYER                           SIZE     TILES  SHARE
-large                           3.0 KiB  2      ███████████████░░░░░ 75 %
-  EPSG:4326 image/png abcdef01  3.0 KiB  2      ███████████████░░░░░ 75 %
-small                           1.0 KiB  1      █████░░░░░░░░░░░░░░░ 25 %
-all layers                      4.0 KiB  3
+  expect(describeUsage(usage, true)).toBe(`LAYER                              SIZE     TILES  SHARE
+large                              3.0 KiB  2      ███████████████░░░░░ 75 %
+  EPSG:4326 image/png STYLES=dark  3.0 KiB  2      ███████████████░░░░░ 75 %
+small                              1.0 KiB  1      █████░░░░░░░░░░░░░░░ 25 %
+all layers                         4.0 KiB  3
 
 Quota ██████████░░░░░░░░░░ 50 % of 8.0 KiB
 1.0 KiB of dropped tiles are being freed

@@ -1,7 +1,7 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
 import { amountOf, bar, columns, countOf, sizeOf } from './plain-words.ts';
-import { readAnswer, serverClientFor } from './server-client.ts';
+import { type FieldFlags, readAnswer, serverClientFor } from './server-client.ts';
 
 export type QuotaDocument = ApiAnswer<'GET /api/v1/quota'>;
 
@@ -14,18 +14,18 @@ export const quota: Command = {
   flags: [
     flag('on', null, 'evict tiles when the quota is exceeded'),
     flag('off', null, 'evict nothing; usage is still counted'),
-    flag('size', 'SIZE', 'e.g. "100 GiB"; B, KiB, MiB, GiB or TiB'),
+    flag('size', 'SIZE', 'e.g. "100 GiB" or 100GB'),
     flag('policy', 'POLICY', 'eviction policy: LRU or LFU'),
     flag('layer', 'NAME', 'apply size and policy to this layer'),
     flag('no-size', null, 'with --layer: remove the quota of the layer'),
-    flag('every', 'TIME', 'how often to check, e.g. "10 SECONDS"'),
+    flag('every', 'TIME', 'how often to check, e.g. "10 seconds" or 5min'),
     flag('json', null, 'print JSON, for scripts'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, { operands: [word] }) {
     if (word !== 'get' && word !== 'set')
       throw misuse('Usage: tilewarden quota get, or tilewarden quota set …');
-    const client = serverClientFor(flags);
+    const client = serverClientFor(flags, FIELDS);
     const ask = (answer: unknown) => readAnswer<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
     const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
@@ -58,7 +58,7 @@ function globalChange(flags: FlagValues): object {
   if (flags['no-size'] !== undefined) throw misuse('--no-size needs --layer NAME.');
   return {
     ...(flags.size !== undefined && { globalQuota: sizeIn(flags.size) }),
-    ...(flags.policy !== undefined && { globalExpirationPolicyName: flags.policy }),
+    ...(flags.policy !== undefined && { globalExpirationPolicyName: policyIn(flags.policy) }),
   };
 }
 
@@ -68,23 +68,60 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   const before = now.layerQuotas.find((own) => own.layer === layer);
   const size = flags.size === undefined ? before?.quota : sizeIn(flags.size);
   if (!size) throw misuse(`--layer ${layer} needs --size, e.g. --size "5 GiB".`);
-  const policy = flags.policy ?? before?.expirationPolicyName ?? now.globalExpirationPolicyName;
+  const asked = flags.policy === undefined ? before?.expirationPolicyName : policyIn(flags.policy);
+  const policy = asked ?? now.globalExpirationPolicyName;
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 
+const SIZE = /^\s*(\d*\.?\d+)\s*([kmgt]?)(i?)b\s*$/i;
+const PREFIXES = ['', 'K', 'M', 'G', 'T'];
+
+/** The server counts in KiB and so on; KB and so on become those, rounded down. */
 function sizeIn(text: string): { value: number; units: string } {
-  const [, value, units] = /^\s*(\d*\.?\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
-  if (value !== undefined && units !== undefined) return { value: Number(value), units };
-  throw misuse(`"${text}" is not a size; use e.g. "100 GiB".`);
+  const [, amount, prefix = '', binary] = SIZE.exec(text) ?? [];
+  const power = PREFIXES.indexOf(prefix.toUpperCase());
+  if (amount === undefined || (power === 0 && binary)) {
+    throw misuse(
+      `--size must be a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB, e.g. "100 GiB", not ${text}.`,
+    );
+  }
+  const units = power === 0 ? 'B' : `${PREFIXES[power]}iB`;
+  if (power === 0 || binary) return { value: Number(amount), units };
+  return { value: Math.floor(Number(amount) * (1000 / 1024) ** power * 100) / 100, units };
 }
+
+function policyIn(text: string): string {
+  const policy = text.toUpperCase();
+  if (policy === 'LRU' || policy === 'LFU') return policy;
+  throw misuse(`--policy must be LRU or LFU, not ${text}.`);
+}
+
+const TIMES = [
+  ['SECONDS', /^(s|seconds?)$/i],
+  ['MINUTES', /^(min|minutes?)$/i],
+  ['HOURS', /^(h|hours?)$/i],
+  ['DAYS', /^(d|days?)$/i],
+] as const;
 
 function everyOf(text: string | undefined): object {
   if (text === undefined) return {};
-  const [, frequency, unit] = /^\s*(\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  const [, frequency, word = ''] = /^\s*(\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  const unit = TIMES.find(([, names]) => names.test(word));
   if (frequency === undefined || unit === undefined)
-    throw misuse(`"${text}" is not a time; use e.g. "10 SECONDS".`);
-  return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit.toUpperCase() };
+    throw misuse(
+      `--every must be a number with seconds, minutes, hours or days, e.g. "10 seconds", not ${text}.`,
+    );
+  return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit[0] };
 }
+
+/** What the fields of the body are called as flags. */
+const FIELDS: FieldFlags = {
+  globalQuota: 'size',
+  'globalQuota.value': 'size',
+  globalExpirationPolicyName: 'policy',
+  cacheCleanUpFrequency: 'every',
+  cacheCleanUpUnits: 'every',
+};
 
 export type UsageDocument = ApiAnswer<'GET /api/v1/usage'>;
 
@@ -113,7 +150,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
     return [
       row,
       ...sets.map((set) => [
-        `  ${set.gridSet} ${set.format} ${set.parametersId?.slice(0, 8) ?? ''}`.trimEnd(),
+        `  ${set.gridSet} ${set.format} ${valuesOf(set)}`.trimEnd(),
         sizeOf(set.bytes),
         countOf(set.tiles),
         share(set.bytes, document.bytes),
@@ -122,6 +159,14 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   });
   const total = ['all layers', sizeOf(document.bytes), countOf(document.tiles), ''];
   return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
+}
+
+/** The id where the values are unknown: no layer has them any more. */
+function valuesOf({ parameters, parametersId }: UsageDocument['layers'][number]['tileSets'][number]): string {
+  if (parameters === null) return parametersId?.slice(0, 8) ?? '';
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
 }
 
 function facts(document: UsageDocument): string[] {

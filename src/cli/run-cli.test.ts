@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OutOfReach } from '../lib/out-of-reach.ts';
 import { type Command, CommandFailure, flag } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';
 
 const fly: Command = {
@@ -77,7 +78,7 @@ describe('the command line', () => {
     expect((await run('fly', 'away')).err).toContain('takes no argument away');
     expect((await run('fly', '--height')).err).toContain('--height needs a value: METRES');
     expect((await run('fly', '--quiet=yes')).err).toContain('--quiet takes no value');
-    expect((await run()).code).toBe(2);
+    expect(await run()).toMatchObject({ code: 2, err: 'No command given.\nSee: tilewarden --help\n' });
   });
 
   it('hands over what stands beside the flags, and every value of a flag that may be repeated', async () => {
@@ -105,6 +106,17 @@ describe('the command line', () => {
     expect(general.out).toMatch(/fly +go up/);
     expect((await run('fly', '--help')).out).toContain('--height METRES  how far up');
   });
+
+  it.each(['worker', 'export', 'migrate-store', 'rebuild-index', 'user', 'token', 'check-config'])(
+    '%s lists no flags that only matter to a server',
+    (name) => {
+      const flags = COMMANDS.find((command) => command.name === name)?.flags.map((one) => one.name);
+      expect(flags).toEqual(expect.arrayContaining(['config', 'data']));
+      for (const foreign of ['host', 'port', 'processes', 'no-auth', 'memory-tier']) {
+        expect(flags).not.toContain(foreign);
+      }
+    },
+  );
 
   it('says its version', async () => {
     expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);

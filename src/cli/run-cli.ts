@@ -88,7 +88,7 @@ type ReadArguments =
 
 function readArguments(args: readonly string[], commands: readonly Command[]): ReadArguments {
   const [first, ...rest] = args;
-  if (first === undefined) return { kind: 'mistake', message: 'Which command?', command: null };
+  if (first === undefined) return { kind: 'mistake', message: 'No command given.', command: null };
   if (first === '--help' || first === '-h' || first === 'help') return { kind: 'help', command: null };
   if (first === '--version' || first === '-v') return { kind: 'version' };
   const command = commands.find(({ name }) => name === first);

@@ -1,4 +1,5 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
+import { isoTime, systemClock } from '../lib/clock.ts';
 import {
   CLIENT_FLAGS,
   type Command,
@@ -11,10 +12,11 @@ import {
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
+import { momentIn } from './moment.ts';
 import { amountOf, countOf, durationOf, sizeOf } from './plain-words.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
-import { ORDER_FLAGS, taskOrder } from './task-order.ts';
+import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 
 const TASKS = '/api/v1/tasks';
 
@@ -29,11 +31,14 @@ const FLAGS: readonly Flag[] = [
 export const seed = taskCommand('seed', 'create the missing tiles of a layer');
 export const reseed = taskCommand('reseed', 'create all tiles of a layer again');
 
-const truncateTask = taskCommand('truncate', 'delete tiles of a layer');
+const truncateTask = taskCommand('truncate', 'delete tiles of one grid set and format of a layer');
 export const truncate: Command = {
   ...truncateTask,
   operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
-  flags: [flag('layer', 'NAME', 'truncate the whole layer at once, as clear does'), ...FLAGS],
+  flags: [
+    flag('layer', 'NAME', 'the whole layer instead: as tilewarden clear NAME, which is preferred'),
+    ...FLAGS,
+  ],
   run: (flags, terminal, given) =>
     flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
 };
@@ -52,6 +57,7 @@ async function truncateWhole(flags: FlagValues, terminal: Terminal, given: Given
       `--layer removes all of a layer. For a part of it: tilewarden truncate ${flags.layer} --${narrowing?.name ?? 'zoom-start'} …`,
     );
   }
+  terminal.err(`truncate --layer deletes all tiles of the layer, as does: tilewarden clear ${flags.layer}\n`);
   return clear.run(flags, terminal, { ...given, operands: [flags.layer ?? ''] });
 }
 
@@ -68,7 +74,7 @@ function taskCommand(type: 'seed' | 'reseed' | 'truncate', what: string): Comman
 async function runTask(type: string, flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
   const [layer = ''] = given.operands;
   const order = taskOrder(type, layer, flags, given);
-  const client = serverClientFor(flags);
+  const client = serverClientFor(flags, ORDER_FIELDS);
   if (flags['dry-run'] !== undefined) {
     const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
     const estimate = readAnswer<Estimate>(answer, 'cachedTiles');
@@ -126,10 +132,10 @@ type Cleared = ApiAnswer<'POST /api/v1/layers/{layer}/truncate'>;
 
 export const clear: Command = {
   name: 'clear',
-  summary: 'truncate a layer at once: every grid set, format and parameter value',
+  summary: 'delete all tiles of a layer: every grid set, format and parameter value',
   operands: { usage: 'LAYER', least: 1, most: 1 },
   flags: [
-    flag('older-than', 'TIME', 'only tiles stored before, e.g. 2026-01-31T12:00:00Z'),
+    flag('older-than', 'TIME', 'only tiles stored before, e.g. 7d, 12h or 2026-01-31T12:00:00Z'),
     flag('dry-run', null, 'print what would be deleted and delete nothing'),
     flag('json', null, 'print JSON, for scripts'),
     ...CLIENT_FLAGS,
@@ -137,8 +143,8 @@ export const clear: Command = {
   async run(flags, terminal, { operands: [layer = ''] }) {
     const client = serverClientFor(flags);
     const dryRun = flags['dry-run'] !== undefined;
-    const olderThan = flags['older-than'];
-    const body = { dryRun, ...(olderThan !== undefined && { olderThan }) };
+    const before = momentIn('older-than', flags, -1, systemClock);
+    const body = { dryRun, ...(before !== null && { olderThan: isoTime(before) }) };
     const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
     const answer = await send(client, path, layer, body);
     const { tiles, bytes, tileSets } = readAnswer<Cleared>(answer, 'tileSets');

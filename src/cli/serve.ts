@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { endOfLifeNotice } from './node-versions.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -33,7 +33,7 @@ export const serve: Command = {
       file,
     });
     moveTo(settings.data);
-    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
+    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
     if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
@@ -52,15 +52,16 @@ function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
   return process.stdin.isTTY !== true || tls !== null || processes > 1;
 }
 
-/** On a terminal somebody is looking; a log is kept and read by others, so it learns only where the password is. */
+/** The password itself only on a terminal: logs are kept, and others read them. There it is one plain line. */
 function showInitialPassword(
   { password, file }: { readonly password: string; readonly file: string },
   terminal: Terminal,
-  log: Logger,
 ): void {
-  log.info({ file }, 'a password for the user admin was generated; it is in this file until it is changed');
-  if (process.stderr.isTTY !== true) return;
-  terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
+  if (process.stderr.isTTY === true) {
+    terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
+    return;
+  }
+  terminal.out(`First sign-in: user admin; the password is in ${file} until it is changed\n`);
 }
 
 async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {
@@ -76,7 +77,7 @@ async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Pr
 export const worker: Command = {
   name: 'worker',
   summary: 'perform tasks of the servers on the same PostgreSQL, and answer no HTTP',
-  flags: SETTING_FLAGS,
+  flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
     const { settings, handover } = settingsFor(flags);

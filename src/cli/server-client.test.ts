@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Credentials } from '../config/client-settings.ts';
-import { createServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
+import { createServerClient, type FieldFlags, ServerRefusal, ServerUnreachable } from './server-client.ts';
 
 async function openAnswering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer).listen(0, '127.0.0.1');
@@ -13,9 +13,12 @@ async function openAnswering(answer: (request: IncomingMessage, response: Server
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return (credentials: Credentials | null = null) =>
-    createServerClient({ server: `http://127.0.0.1:${port}/geowebcache`, credentials });
+  return (credentials: Credentials | null = null, fields: FieldFlags = {}) =>
+    createServerClient({ server: `http://127.0.0.1:${port}/geowebcache`, credentials }, fields);
 }
+
+/** What every answer of Tilewarden has. */
+const OF_TILEWARDEN = { 'x-content-type-options': 'nosniff', 'content-type': 'text/plain; charset=utf-8' };
 
 const failureOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -52,7 +55,7 @@ describe('speaking to a server', () => {
 
   it('passes on why the server refuses, and when to come back', async () => {
     const client = await openAnswering((_, response) =>
-      response.writeHead(429, { 'retry-after': '7' }).end('Too many tasks.\n'),
+      response.writeHead(429, { ...OF_TILEWARDEN, 'retry-after': '7' }).end('Too many tasks.\n'),
     );
     const failure = await failureOf(client().get('/'));
     expect(failure).toBeInstanceOf(ServerRefusal);
@@ -66,6 +69,24 @@ describe('speaking to a server', () => {
       response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
     );
     expect(await failureOf(elsewhere().get('/'))).toMatchObject({ status: 302 });
+  });
+
+  it('says that a server which refuses in other ways than Tilewarden is another program', async () => {
+    const other = await openAnswering((_, response) => response.writeHead(400).end('what?'));
+    const failure = await failureOf(other().get('/'));
+    expect(failure).toBeInstanceOf(ServerRefusal);
+    expect(failure?.message).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+\/geowebcache does not answer as Tilewarden \(HTTP 400\): what\?\n.*--server/,
+    );
+  });
+
+  it('names flags where the server names fields of a request', async () => {
+    const client = await openAnswering((_, response) =>
+      response.writeHead(400, OF_TILEWARDEN).end('zoomStart must be at most 3. area.type must be Polygon.'),
+    );
+    expect((await failureOf(client(null, { zoomStart: 'zoom-start' }).get('/')))?.message).toBe(
+      '--zoom-start must be at most 3. area.type must be Polygon.',
+    );
   });
 
   it('says why nobody answers, also in the middle of an answer', async () => {

@@ -43,14 +43,17 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
 };
 
+/** Flags by the field of a request that each sets, e.g. `zoomStart` and `zoom-start`. */
+export type FieldFlags = Readonly<Record<string, string>>;
+
 /** For the server and the user that flags and environment name. */
-export function serverClientFor(flags: FlagValues): ServerClient {
+export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): ServerClient {
   const environment = readEnvironment();
-  return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }));
+  return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }), fields);
 }
 
 /** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
-export function createServerClient({ server, credentials }: ClientSettings) {
+export function createServerClient({ server, credentials }: ClientSettings, fields: FieldFlags = {}) {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
     const answer = await exchange(server, path, {
       method,
@@ -62,7 +65,8 @@ export function createServerClient({ server, credentials }: ClientSettings) {
       body: body === undefined ? '' : JSON.stringify(body),
       signal: signal ?? null,
     });
-    if (answer.status < SUCCESS || answer.status >= REDIRECTION) throw refusal(answer, credentials);
+    if (answer.status < SUCCESS || answer.status >= REDIRECTION)
+      throw refusal(answer, { server, credentials, fields });
     return readJson(answer.text, server);
   }
 
@@ -86,6 +90,8 @@ interface Answer {
   readonly text: string;
   /** Seconds, if the server said when to come back. */
   readonly retryAfter: string | null;
+  /** Whether it has what every text of Tilewarden has. */
+  readonly ofTilewarden: boolean;
 }
 
 /** Not `fetch`: that refuses ports which browsers keep for others, 10080 among them. */
@@ -106,6 +112,9 @@ async function exchange(server: string, path: string, question: Question): Promi
       status: response.statusCode ?? 0,
       text: text.trim(),
       retryAfter: response.headers['retry-after'] ?? null,
+      ofTilewarden:
+        response.headers['x-content-type-options'] === 'nosniff' &&
+        /^(text\/plain|application\/json)\b/.test(response.headers['content-type'] ?? ''),
     };
   } catch (error) {
     throw unreachable(server, timeout.aborted ? 'no answer in time' : reasonOf(error));
@@ -128,11 +137,31 @@ function authorizationOf(credentials: Credentials): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-function refusal({ status, text, retryAfter }: Answer, credentials: Credentials | null): ServerRefusal {
+function refusal(
+  { status, text, retryAfter, ofTilewarden }: Answer,
+  { server, credentials, fields }: ClientSettings & { readonly fields: FieldFlags },
+): ServerRefusal {
+  if (!ofTilewarden) return new ServerRefusal(status, strange(server, status, text));
   if (status === UNAUTHORIZED) return new ServerRefusal(status, whoAreYou(credentials));
-  const message = text === '' ? `The server answered ${status} without a message.` : text;
+  const message = text === '' ? `The server answered ${status} without a message.` : withFlags(text, fields);
   const later = status === TOO_MANY_REQUESTS && retryAfter !== null ? `\nTry again in ${retryAfter} s.` : '';
   return new ServerRefusal(status, `${message}${later}`);
+}
+
+const MOST_SHOWN = 200;
+
+/** Another program, or a proxy in between. Pages are not shown, they are for browsers. */
+function strange(server: string, status: number, text: string): string {
+  const shown = text === '' || text.startsWith('<') ? '.' : `: ${text.slice(0, MOST_SHOWN)}`;
+  return `${server} does not answer as Tilewarden (HTTP ${status})${shown}\nIs the address right, and is a proxy in between? Set another with --server or TILEWARDEN_SERVER.`;
+}
+
+/** The text with the names that a user of the command line knows. */
+function withFlags(text: string, fields: FieldFlags): string {
+  const names = Object.keys(fields).sort((a, b) => b.length - a.length);
+  if (names.length === 0) return text;
+  const pattern = new RegExp(`(?<![\\w.-])(?:${names.join('|').replaceAll('.', '\\.')})(?![\\w.[])`, 'g');
+  return text.replace(pattern, (name) => `--${fields[name]}`);
 }
 
 function whoAreYou(credentials: Credentials | null): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Flag, type FlagValues, flag, type Given, misuse } from './command.ts';
+import type { FieldFlags } from './server-client.ts';
 
 /** What of a request the flags say; everything else is left to the server's defaults. */
 export const ORDER_FLAGS: readonly Flag[] = [
@@ -14,6 +15,15 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('threads', 'N', 'metatiles in flight at once (1)'),
   flag('priority', 'N', 'higher runs first (0)'),
 ];
+
+/** What the fields of the body are called as flags. */
+export const ORDER_FIELDS: FieldFlags = {
+  gridSet: 'grid-set',
+  zoomStart: 'zoom-start',
+  zoomStop: 'zoom-stop',
+  areaCrs: 'area-crs',
+  threadCount: 'threads',
+};
 
 /** The body for `POST /api/v1/tasks`. */
 export function taskOrder(type: string, layer: string, flags: FlagValues, given: Given): object {

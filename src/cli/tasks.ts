@@ -11,7 +11,7 @@ import {
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
-import { isOver, outcomeOf, progressFacts, type TaskDocument } from './progress-bar.ts';
+import { isOver, outcomeOf, progressFacts, stateOf, type TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
@@ -118,7 +118,7 @@ function rowOf(task: TaskDocument): readonly string[] {
     String(task.id),
     task.layer,
     task.type,
-    task.state,
+    stateOf(task),
     countOf(task.tilesProcessed),
     countOf(task.tilesTotal),
     countOf(task.counters.failed),

@@ -39,6 +39,18 @@ describe('which server a command speaks to, and as whom', () => {
     expect(() => read({ 'password-file': 'absent' }, {}, folder)).toThrow(SettingsError);
   });
 
+  it('says that the file of the first password is deleted with that password', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tilewarden-client-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const environment = { TILEWARDEN_PASSWORD_FILE: 'initial-admin-password' };
+    expect(() => read({}, environment, folder)).toThrow(
+      /^TILEWARDEN_PASSWORD_FILE {2}.*initial-admin-password does not exist: it is deleted when the password is changed/,
+    );
+    expect(() => read({ 'password-file': 'other' }, {}, folder)).toThrow(
+      /^--password-file {2}.*other cannot be read \(ENOENT\)$/,
+    );
+  });
+
   it('takes a token before a user, and credentials out of the address', () => {
     expect(read({ token: 't', user: 'anna' }).credentials).toEqual({ kind: 'token', token: 't' });
     expect(read({ server: 'http://anna:a%40b@maps:80/' })).toEqual({

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { errorCode } from '../lib/error-code.ts';
 import type { Environment } from './environment.ts';
 import { SettingsError } from './load-settings.ts';
@@ -30,6 +30,9 @@ export const CLIENT_OVERRIDES = [
 
 type ClientFlag = (typeof CLIENT_OVERRIDES)[number]['flag'];
 
+const FIRST_PASSWORD_FILE = 'initial-admin-password';
+const FIRST_IS_DELETED =
+  'does not exist: it is deleted when the password is changed. Give the new password in TILEWARDEN_PASSWORD or in a file of your own, or use a token';
 const USUAL_SERVER = 'http://127.0.0.1:8080';
 const USUAL_USER = 'admin';
 
@@ -43,8 +46,9 @@ export function readClientSettings(input: {
   };
   const address = addressOf(given('server') ?? USUAL_SERVER);
   const file = given('password-file');
+  const origin = input.flags['password-file'] ? '--password-file' : variableOf({ flag: 'password-file' });
   const password =
-    given('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file)));
+    given('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file), origin));
   // `http://anna:secret@host/`
   const [user, secret] = [address.username, address.password].map((text) => decodeURIComponent(text) || null);
   return {
@@ -72,11 +76,13 @@ function addressOf(text: string): URL {
   throw new SettingsError([`--server must be an address such as ${USUAL_SERVER}, not ${text}`]);
 }
 
-function readPassword(path: string): string {
+/** `origin`: the flag or variable that names the file. */
+function readPassword(path: string, origin: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
     const why = errorCode(error) ?? String(error);
-    throw new SettingsError([`--password-file ${path} cannot be read (${why})`]);
+    const deleted = why === 'ENOENT' && basename(path) === FIRST_PASSWORD_FILE;
+    throw new SettingsError([`${origin}  ${path} ${deleted ? FIRST_IS_DELETED : `cannot be read (${why})`}`]);
   }
 }

@@ -7,6 +7,7 @@ import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import { checkSettings } from './check-settings.ts';
 import type { Environment } from './environment.ts';
+import { furtherProblems } from './further-problems.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
@@ -137,12 +138,17 @@ function withValueAt(tree: unknown, path: ValuePath, value: unknown): unknown {
   return { ...tree, [step]: withValueAt(tree?.[step], rest, value) };
 }
 
+function placeOf({ path, key }: Explanation): ValuePath {
+  return key === undefined ? path : [...path, key];
+}
+
 type Locate = (explanation: Explanation) => string;
 
 /** Puts the place in front of what is wrong: a line of the file, a flag or a variable. */
 function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[]): Locate {
-  return ({ path, key, message }) => {
-    const printed = printPath(key === undefined ? path : [...path, key]);
+  return (explanation) => {
+    const { path, key, message } = explanation;
+    const printed = printPath(placeOf(explanation));
     const given = overrides.find(({ override }) => printPath(override.path) === printed);
     if (given) return `${given.origin}  ${message}`;
     if (!file) return `${printed}  ${message}`;
@@ -159,9 +165,10 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
     : explainIssues(result.error.issues, visible(), createSettingsSchema, WORDS);
   const missing = new Set(revealed.problems.map(({ path }) => printPath(path)));
   const others = issues.filter(({ path }) => !missing.has(printPath(path)));
-  const problems = [...revealed.problems, ...others].map(locate);
-  if (!result.success || problems.length > 0) throw new SettingsError(problems);
-  return result.data;
+  const problems = [...revealed.problems, ...others];
+  if (result.success && problems.length === 0) return result.data;
+  const further = furtherProblems(revealed.tree, problems.map(placeOf));
+  throw new SettingsError([...problems, ...further].map(locate));
 }
 
 /** The effective settings as a configuration file would have them, secrets masked. */

@@ -48,4 +48,9 @@ export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status
   };
 }
 
+/** To the same path with a slash at its end. The address is relative, for proxies that add to the path. */
+export function slashAdded(path: string): Answer {
+  return { status: 308, headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`], body: null };
+}
+
 export const NOTHING: Answer = { status: 204, headers: [], body: null };

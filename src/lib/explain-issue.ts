@@ -62,7 +62,8 @@ function explainIssue(issue: Issue, context: Context, base: ValuePath): readonly
 
 function explainKey(key: string, context: Context, path: ValuePath): Explanation {
   const allowed = context.keysAt(path);
-  const meant = closestName(key, allowed);
+  const section = allowed.find((name) => context.keysAt([...path, name]).includes(key));
+  const meant = section ? `${section}.${key}` : closestName(key, allowed);
   const hint = meant ? `did you mean ${meant}?` : `known here: ${allowed.join(', ')}`;
   return { path, key, message: `is not ${context.words.key}; ${hint}` };
 }
@@ -90,12 +91,9 @@ function explainUnion(
   const kinds = issue.errors
     .flatMap((issues) => issues.slice(0, 1))
     .map((inner) => ('expected' in inner ? kindOf(inner.expected, context.words) : ''));
-  return [
-    {
-      path,
-      message: `must be ${[...new Set(kinds)].join(' or ')}${butGot(valueAt(context.tree, path), context.words)}`,
-    },
-  ];
+  const value = valueAt(context.tree, path);
+  const kind = [...new Set(kinds)].join(' or ');
+  return [{ path, message: messageForKind(kind, value, context.words) }];
 }
 
 function messageOf(issue: Issue, value: unknown, words: IssueWords): string {
@@ -109,7 +107,10 @@ function messageOf(issue: Issue, value: unknown, words: IssueWords): string {
 }
 
 function messageForType(issue: z.core.$ZodIssueInvalidType, value: unknown, words: IssueWords): string {
-  const kind = kindOf(issue.expected, words);
+  return messageForKind(kindOf(issue.expected, words), value, words);
+}
+
+function messageForKind(kind: string, value: unknown, words: IssueWords): string {
   return value === undefined ? `is missing; it must be ${kind}` : `must be ${kind}${butGot(value, words)}`;
 }
 

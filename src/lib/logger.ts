@@ -13,7 +13,7 @@ export interface Logger {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /**
- * Logs go to standard error: standard output carries only the line that says the server is ready. They are readable
+ * Logs go to standard error: standard output carries only what a start prints for people and scripts. They are readable
  * lines on a terminal, lines of JSON otherwise.
  */
 export function createLogger(level: LogLevel): Logger {

@@ -20,7 +20,9 @@ describe('a first start', () => {
     const file = join(server.data, 'initial-admin-password');
     const password = readFileSync(file, 'utf8').trimEnd();
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(server.stderr()).toContain('initial-admin-password');
+    expect(server.stdout().split('\n')[0]).toBe(
+      `First sign-in: user admin; the password is in ${file} until it is changed`,
+    );
     expect(server.stdout() + server.stderr()).not.toContain(password);
     expect(await who(server.url, basic('admin', password))).toBe(200);
     const changed = await fetch(`${server.url}/api/v1/me/password`, {

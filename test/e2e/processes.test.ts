@@ -225,6 +225,19 @@ describe('a server with several processes', () => {
     expect(told.status).toBe(501);
   });
 
+  it('has the documentation in whichever process receives the request, under every prefix', async () => {
+    for (const path of [
+      '/docs/',
+      '/docs/tasks.html',
+      '/geowebcache/docs/docs.css',
+      '/docs/images/seed.svg',
+    ]) {
+      const answers = await Promise.all(Array.from({ length: PROCESSES * 2 }, () => ask(server.url, path)));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    }
+    expect((await ask(server.url, '/docs')).text).toMatch(/^location: docs\/\r$/im);
+  });
+
   it('counts every request once', async () => {
     const count = async () => {
       const text = await (await admin(server, '/metrics')).text();

@@ -151,9 +151,9 @@ describe('seeding from the command line', () => {
     });
     expect((await command(server, 'tasks', 'resume', String(id))).stdout).toContain('resumed');
     const cancelled = await command(server, 'tasks', 'stop', String(id));
-    expect(cancelled.stdout).toContain('was aborted: stopped by token:tests');
+    expect(cancelled.stdout).toContain('was stopped by token:tests');
     expect(await watch.ended).toBe(1);
-    expect(watch.output.stdout).toContain('was aborted: stopped by token:tests');
+    expect(watch.output.stdout).toContain('was stopped by token:tests');
     expect(await command(server, 'tasks', 'show', '99')).toMatchObject({
       code: 1,
       stderr: 'There is no such task.\n',
@@ -200,6 +200,55 @@ describe('a server that restarts', () => {
     expect(await seed.ended).toBe(0);
     expect(seed.output.stdout).toContain('is done\n  341 of 341 tiles');
     await second.stop();
+  });
+});
+
+describe('lists for scripts', () => {
+  it('layers lists what there is, with source, grid sets and what is stored', async () => {
+    const { server } = shared;
+    const table = await command(server, 'layers');
+    expect(table).toMatchObject({ code: 0, stderr: '' });
+    expect(table.stdout).toMatch(
+      /^NAME +TITLE +SOURCE +GRID SETS +TILES +SIZE +STATE\nroads +\S+ +wms +EPSG:900913/,
+    );
+    const { layers } = JSON.parse((await command(server, 'layers', '--json')).stdout);
+    expect(layers).toEqual([expect.objectContaining({ name: LAYER, source: 'wms', enabled: true })]);
+  });
+
+  it('schedules lists when each runs, of one layer too', async () => {
+    const { server } = shared;
+    expect((await command(server, 'schedules')).stdout).toBe('No schedules.\n');
+    const schedule = { layer: LAYER, name: 'nightly', type: 'reseed', cron: '0 2 * * *', zoomStop: 1 };
+    const made = await fetch(`${server.url}/api/v1/schedules`, {
+      method: 'POST',
+      headers: { authorization: server.authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(schedule),
+    });
+    expect(made.status).toBe(201);
+    const table = await command(server, 'schedules', '--layer', LAYER);
+    expect(table.stdout).toMatch(
+      /\n +\d+ +roads +nightly +reseed +0 2 \* \* \* +UTC +\d{4}-\d\d-\d\d .* never\n$/,
+    );
+    expect((await command(server, 'schedules', '--layer', 'other')).stdout).toBe('No schedules.\n');
+    expect(JSON.parse((await command(server, 'schedules', '--json')).stdout).schedules).toHaveLength(1);
+  });
+});
+
+describe('flags in the words of the command line', () => {
+  it('ages and names of flags are those of the command line, and truncate --layer says what it deletes', async () => {
+    const { server } = shared;
+    const old = await command(server, 'clear', LAYER, '--older-than', '7d', '--dry-run');
+    expect(old).toMatchObject({ code: 0, stdout: 'Would delete 0 tiles, 0 B, in 0 tile sets\n' });
+    const age = await command(server, 'clear', LAYER, '--older-than', 'a week');
+    expect(age).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^--older-than must be a time span/),
+    });
+    const zoom = await command(server, 'seed', LAYER, '--zoom-start', '-1');
+    expect(zoom).toMatchObject({ code: 1, stderr: expect.stringMatching(/^--zoom-start must be/) });
+    const whole = await command(server, 'truncate', '--layer', LAYER, '--dry-run');
+    expect(whole.stderr).toContain('tilewarden clear roads');
+    expect(whole.stdout).toMatch(/^Would delete/);
   });
 });
 

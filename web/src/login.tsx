@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
 import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
+import { docsAddress } from './docs-address.ts';
 import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
-import { docsAddress } from './route.ts';
 import { TEXTS } from './texts.ts';
 
 export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {

@@ -20,24 +20,6 @@ export function addressOf(page: string, item = '', query: Readonly<Record<string
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** Chapters of the documentation, by page; all others are in that of the console. */
-const CHAPTERS: Readonly<Record<string, string>> = {
-  layers: 'layers',
-  add: 'layers',
-  seed: 'tasks',
-  tasks: 'tasks',
-  schedules: 'schedules',
-  quota: 'quota',
-  upstreams: 'upstreams',
-  accounts: 'security',
-  audit: 'security',
-};
-
-/** Relative to the page, as all addresses are. */
-export function docsAddress(page: string): string {
-  return `docs/${CHAPTERS[page] ?? 'console'}.html`;
-}
-
 export function goTo(address: string): void {
   location.hash = address;
 }

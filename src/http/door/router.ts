@@ -1,4 +1,5 @@
 import { getOrMake } from '../../lib/get-or-make.ts';
+import { slashAdded } from '../answer.ts';
 import type { PathParams, Target } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
@@ -26,18 +27,9 @@ interface Place {
   readonly role: RouteRole;
 }
 
-/** `/geowebcache` leads to `/geowebcache/`: the page there has relative addresses. So is this one, for proxies that add to the path. */
+/** `/geowebcache` leads to `/geowebcache/`: the page there has relative addresses. */
 const BARE_PREFIX: Place = placeOf('', [
-  {
-    method: 'GET',
-    path: '',
-    role: 'public',
-    handler: ({ path }) => ({
-      status: 308,
-      headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`],
-      body: null,
-    }),
-  },
+  { method: 'GET', path: '', role: 'public', handler: ({ path }) => slashAdded(path) },
 ]);
 
 interface SegmentPattern {

@@ -14,6 +14,9 @@ beforeEach(async () => {
   await mkdir(join(folder, 'assets'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>x</title>');
   await writeFile(join(folder, 'assets', 'index-1a2b3c4d.js'), SCRIPT);
+  await mkdir(join(folder, 'docs'));
+  await writeFile(join(folder, 'docs', 'index.html'), 'Contents');
+  await writeFile(join(folder, 'docs', 'tasks.html'), 'Tasks');
   await writeFile(join(folder, 'notes.secret'), 'not part of the page');
 });
 
@@ -55,6 +58,28 @@ describe('the page', () => {
     const again = await request('GET', '/', { headers: { 'if-none-match': headers.etag ?? '' } });
     expect(again).toMatchObject({ status: 304, text: '' });
   });
+
+  it.each(['/docs/', '/geowebcache/docs/', '/docs/index.html', '/docs/tasks.html'])(
+    'has the documentation at %s for everybody, under the same policy',
+    async (url) => {
+      const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+      const { status, text, headers } = await request('GET', url);
+      expect({ status, text }).toEqual({
+        status: 200,
+        text: url.endsWith('tasks.html') ? 'Tasks' : 'Contents',
+      });
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+    },
+  );
+
+  it.each(['/docs', '/geowebcache/docs'])(
+    'leads from %s to the folder, whatever proxies add',
+    async (url) => {
+      const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+      const { status, headers } = await request('GET', url);
+      expect({ status, location: headers.location }).toEqual({ status: 308, location: 'docs/' });
+    },
+  );
 
   it.each(['/notes.secret', '/assets/', '/assets/..%2findex.html', '/..%5cindex.html', '/%00'])(
     'has nothing at %s',

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { extname, join, relative, sep } from 'node:path';
+import { dirname, extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { acceptsGzip, validated } from '../answer/negotiate.ts';
-import { type Answer, withHeaders } from '../answer.ts';
+import { type Answer, slashAdded, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
+import type { Handler, Route } from '../route.ts';
 
 export type WebAsset = ReturnType<typeof createWebAsset>;
 
@@ -71,16 +71,30 @@ function createWebAsset(path: string, bytes: Buffer) {
 const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
-  return assets.flatMap((asset) =>
-    (asset.path === INDEX ? FRONT : [`/${asset.path}`]).map(
-      (path): Route => ({
-        method: 'GET',
-        path,
-        role: 'public',
-        handler: (exchange) => assetAnswer(exchange, asset),
-      }),
-    ),
-  );
+  return assets.flatMap((asset) => [
+    ...pathsOf(asset).map((path) => pageRoute(path, (exchange) => assetAnswer(exchange, asset))),
+    ...bareFolderRoutes(asset),
+  ]);
+}
+
+function pageRoute(path: string, handler: Handler): Route {
+  return { method: 'GET', path, role: 'public', handler };
+}
+
+function pathsOf({ path }: WebAsset): readonly string[] {
+  if (path === INDEX) return FRONT;
+  return isIndex(path) ? [`/${path}`, `/${dirname(path)}/`] : [`/${path}`];
+}
+
+function isIndex(path: string): boolean {
+  return path.endsWith(`/${INDEX}`);
+}
+
+/** `/docs` leads to `/docs/`, whose page has relative addresses. */
+function bareFolderRoutes({ path }: WebAsset): readonly Route[] {
+  if (!isIndex(path)) return [];
+  const folder = dirname(path);
+  return [pageRoute(`/${folder}`, () => slashAdded(folder))];
 }
 
 async function pack(bytes: Buffer): Promise<Buffer | null> {

@@ -8,7 +8,7 @@ import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { Button, Card, Choice, Copy, Field, Input, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { addressOf, docsAddress, goTo } from '../route.ts';
+import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
 
@@ -96,7 +96,7 @@ export function DeclarationEditor(props: {
               onChange={({ target }) => write(target.value)}
             />
           </Field>
-          <a className="small" href={docsAddress('add')} target="_blank" rel="noopener">
+          <a className="small" href="docs/settings.html#layers" target="_blank" rel="noopener">
             {WORDS.keys}
           </a>
           {fault !== null && (

@@ -2,7 +2,8 @@ import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, u
 import type { Problem } from '../api/client.ts';
 import type { Action } from '../api/use-action.ts';
 import type { Resource } from '../api/use-resource.ts';
-import { docsAddress, useRoute } from '../route.ts';
+import { docsAddress } from '../docs-address.ts';
+import { useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
 export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {

@@ -1,0 +1,42 @@
+import type { ApiAnswer } from '../app/server-answers.ts';
+import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
+import { columns, withLocalTimes } from './plain-words.ts';
+import { readAnswer, serverClientFor } from './server-client.ts';
+
+type ScheduleList = ApiAnswer<'GET /api/v1/schedules'>;
+export type ScheduleDocument = ScheduleList['schedules'][number];
+
+export const schedules: Command = {
+  name: 'schedules',
+  summary: 'list the schedules of the server, their next and last runs',
+  flags: [
+    flag('layer', 'NAME', 'list schedules of this layer'),
+    flag('json', null, 'print JSON, for scripts'),
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal) {
+    const answer = await serverClientFor(flags).get('/api/v1/schedules');
+    const all = readAnswer<ScheduleList>(answer, 'schedules').schedules;
+    const found = all.filter(({ layer }) => flags.layer === undefined || layer === flags.layer);
+    return printed(terminal, flags, { schedules: found }, () =>
+      found.length === 0 ? 'No schedules.' : scheduleTable(found),
+    );
+  },
+};
+
+const HEADINGS = ['ID', 'LAYER', 'NAME', 'TYPE', 'CRON', 'TIME ZONE', 'NEXT RUN', 'LAST RUN'];
+
+/** Times are those of `timeZone`; of this machine when it is absent. */
+export function scheduleTable(found: readonly ScheduleDocument[], timeZone?: string): string {
+  const rows = found.map((schedule) => {
+    const { id, layer, name, type, cron, timeZone: own, enabled, nextRuns } = schedule;
+    const next = enabled ? withLocalTimes(nextRuns[0] ?? 'never', timeZone) : 'disabled';
+    return [String(id), layer, name, type, cron, own, next, lastRunOf(schedule)];
+  });
+  return columns([HEADINGS, ...rows], ['ID']);
+}
+
+function lastRunOf({ lastRun }: ScheduleDocument): string {
+  if (lastRun === null) return 'never';
+  return lastRun.taskId === null ? lastRun.state : `${lastRun.state} (task ${lastRun.taskId})`;
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadSettings, SettingsError } from './load-settings.ts';
+
+function problemsOf(yaml: string): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
+  try {
+    loadSettings({ flags: {}, environment: {}, workingFolder: folder });
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('problems of several kinds in one file', () => {
+  it('name the section where an unknown key is known', () => {
+    const layer = "layers: [{ name: a, url: 'http://a/', source: { type: wms, layers: b } }]";
+    expect(problemsOf(`port: 8080\n${layer}\n`)).toEqual([
+      'tilewarden.yaml:2:47  layers[0].source.url is missing; it must be text or a list',
+      'tilewarden.yaml:2:21  layers[0].url is not a setting; did you mean source.url?',
+      'tilewarden.yaml:1:1  port is not a setting; did you mean server.port?',
+    ]);
+  });
+
+  it('are all reported together, whatever finds them', () => {
+    const yaml = `
+port: 8080
+log: { level: loud }
+gridSets:
+  - { name: own, srs: 2154, extent: [0, 0, 1, 1], levels: none }
+layers:
+  - { name: a, source: { type: wms, url: 'ftp://a/wms', layers: b }, gridSets: [EPSG:9009133, own] }
+  - { name: a, source: { type: world }, store: elsewhere }
+  - { name: c, source: { type: layer, layer: d }, gridSets: [EPSG:9009133], unknown: 1 }
+  - { name: e, source: { type: layer, layer: a } }
+`;
+    expect(problemsOf(yaml).map((problem) => problem.replace(/;.*$| must .*$/, ''))).toEqual([
+      'tilewarden.yaml:3:15  log.level',
+      'tilewarden.yaml:5:59  gridSets[0].levels',
+      'tilewarden.yaml:7:42  layers[0].source.url',
+      'tilewarden.yaml:9:77  layers[2].unknown is not a setting',
+      'tilewarden.yaml:2:1  port is not a setting',
+      'tilewarden.yaml:7:81  layers[0].gridSets[0] names the grid set EPSG:9009133, which is not declared',
+      'tilewarden.yaml:8:13  layers[1].name is not unique: another layer is named a',
+      'tilewarden.yaml:8:48  layers[1].store names the store elsewhere, which is not declared',
+      'tilewarden.yaml:9:62  layers[2].gridSets[0] names the grid set EPSG:9009133, which is not declared',
+    ]);
+  });
+
+  it('are those of the file alone: nothing is said to be missing that is there with a mistake', () => {
+    const yaml = `
+stores: { default: { type: bundle }, shared: { type: nfs } }
+gridSets: [{ name: own, srs: 0, extent: [0, 0, 1, 1], levels: 3 }]
+layers:
+  - { name: a, source: { type: wmz }, gridSets: [{ name: own, zoomStop: 2 }], store: shared, schedules: [] }
+  - { name: b, source: { type: layer, layer: a, gridSet: own }, gridSets: [own] }
+  - { source: { type: world } }
+`;
+    expect(problemsOf(yaml).map((problem) => problem.split(' ')[2])).toEqual([
+      'stores.shared.type',
+      'gridSets[0].srs',
+      'layers[0].source.type',
+      'layers[2].name',
+    ]);
+  });
+
+  it('are found beside a secret that is not there', () => {
+    const source = "{ type: wms, url: 'http://a/', layers: b, username: c, password: { env: ABSENT } }";
+    const yaml = `layers: [{ name: a, source: ${source}, gridSets: [EPSG:1] }]\n`;
+    expect(problemsOf(yaml)).toEqual([
+      expect.stringContaining('layers[0].source.password'),
+      expect.stringContaining('layers[0].gridSets[0] names the grid set EPSG:1, which is not declared'),
+    ]);
+  });
+});

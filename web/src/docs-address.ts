@@ -1,0 +1,18 @@
+/** Chapters of the documentation, by page of the console; all other pages are in the chapter of the console. */
+export const CHAPTERS: Readonly<Record<string, string>> = {
+  layers: 'layers.html',
+  add: 'layers.html#from-a-map-service',
+  seed: 'console.html#before-a-task-starts',
+  tasks: 'tasks.html',
+  schedules: 'schedules.html',
+  quota: 'quota.html',
+  upstreams: 'upstreams.html',
+  accounts: 'security.html#users',
+  audit: 'security.html#the-audit-log',
+  api: 'console.html#for-scripts',
+};
+
+/** Relative to the page, as all addresses are. */
+export function docsAddress(page: string): string {
+  return `docs/${CHAPTERS[page] ?? 'console.html'}`;
+}
