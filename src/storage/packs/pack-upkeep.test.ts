@@ -1,27 +1,27 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { needs } from '../../../test/fixtures/needs.ts';
-import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
-import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
+import {
+  describeOnObjectStores,
+  metatile,
+  openTestStores,
+  requestsOf,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
 import type { Database } from '../../db/database.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { systemRandom } from '../../lib/random.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 import { findUnlisted } from './pack-sweeper.ts';
-import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe('the upkeep of an s3 store', needs('s3'), () => {
+describeOnObjectStores('the upkeep of packs', (service) => {
   let stores: TestStores;
   beforeAll(async () => {
-    stores = await openTestStores();
+    stores = await openTestStores(service);
   });
   afterAll(() => stores.close());
 
@@ -39,7 +39,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       await store.dropLayer('roads');
       const isOver = ({ files }: { readonly files: number }) => files === 0;
       await eventually('all objects are gone', () => store.sweeping(), isOver);
-      expect(requestsOf(store, 'delete')).toBe(3);
+      expect(requestsOf(store, 'delete')).toBe(service.name === 's3' ? 3 : 6);
     }, singles);
   });
 
@@ -85,7 +85,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     );
   });
 
-  it('an s3 store is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+  it('packs are listed again from their bucket when the database is lost, with the newest of each tile', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
       await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
@@ -95,22 +95,12 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
         0,
       );
-      const lost = await openTestStores();
-      const rebuild = async (resume: boolean) =>
-        rebuildIndex(await stores.options(name), {
-          name,
-          database: lost.database,
-          clock: systemClock,
-          random: systemRandom,
-          log: silentLogger,
-          resume,
-          signal: new AbortController().signal,
-          onProgress: () => {},
-        });
+      const lost = await openTestStores(service);
+      const rebuild = (resume: boolean) => stores.rebuild(name, { database: lost.database, resume });
       expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
       await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
       await rebuild(true);
-      const again = await lost.open(name, await stores.options(name));
+      const again = await lost.open(name, { prefix: stores.prefix(name) });
       const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
       expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
       expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
@@ -123,7 +113,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       await lost.close();
     }));
 
-  it('an s3 store is filled from bundles and emptied into them by copying', () =>
+  it('a store of packs is filled from another and emptied into one by copying', () =>
     stores.using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
       await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
@@ -142,7 +132,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     }));
 
   it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
-    const proxy = await openFaultProxy((await sharedS3()).endpoint);
+    const proxy = await openFaultProxy(await service.origin());
     await stores.using(
       async (store) => {
         await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
@@ -157,7 +147,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         await eventually('it is asked again', () => get().catch(() => null));
         expect((await get())?.bytes.toString()).toBe('map 0');
       },
-      { endpoint: proxy.url },
+      { origin: proxy.url },
     );
     await stores.using(
       async (store) => {
@@ -166,7 +156,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         await expect(late).rejects.toMatchObject({ code: 'store-failed' });
         expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
       },
-      { endpoint: proxy.url, timeoutSeconds: 0.2 },
+      { origin: proxy.url, timeoutSeconds: 0.2 },
     );
     await proxy.close();
   });
@@ -175,7 +165,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const bucket = await stores.bucket(name);
-      const { prefix } = await stores.options(name);
+      const prefix = stores.prefix(name);
       const listed = (await bucket.list(prefix, null)).objects.find(({ key }) => !key.endsWith('.json'));
       const left = `${listed?.key.slice(0, -12)}0123456789ab`;
       const foreign = [`${prefix}notes.txt`, `${listed?.key.replace(/\/\d+\/9\//, '/99999/9/')}`];

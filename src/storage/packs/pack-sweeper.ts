@@ -3,15 +3,14 @@ import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
 import { askIndex } from './pack-index.ts';
-
-import type { ListedObject, S3Bucket } from './s3-bucket.ts';
 
 interface PackSweeperOptions extends Surroundings {
   readonly name: string;
   readonly database: Database;
-  readonly bucket: S3Bucket;
+  readonly bucket: ObjectStore;
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
