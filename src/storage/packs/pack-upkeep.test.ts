@@ -11,7 +11,9 @@ import {
   type TestStores,
 } from '../../../test/fixtures/pack-stores.ts';
 import type { Database } from '../../db/database.ts';
+import type { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 import { findUnlisted } from './pack-sweeper.ts';
@@ -161,6 +163,40 @@ describeOnObjectStores('the upkeep of packs', (service) => {
     await proxy.close();
   });
 
+  it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
+    const proxy = await openFaultProxy(await service.origin());
+    const few = { origin: proxy.url, connections: 2, timeoutSeconds: 1 };
+    const name = `partly-slow-${service.name}`;
+    const writer = await stores.open(name, { shapeOf: () => ({ columns: 1, rows: 1 }) });
+    const columns = Array.from({ length: 100 }, (_, x) => x);
+    await writer.putMany(
+      set,
+      9,
+      columns.map((x) => tile(x, 0, `tile ${x}`)),
+      0,
+    );
+    const store = await stores.open(name, { ...few, sweeps: () => false });
+    const read = (x: number) => store.get(set, { z: 9, x, y: 0 });
+    // Keys end with column, row and a random part.
+    proxy.hangs = (asked) => Number(/^GET .*\/(\d+)_0_/.exec(asked)?.[1] ?? 1) % 5 === 0;
+    const outcomes = Promise.all(
+      columns.map((x) => read(x).then((found) => found?.bytes.toString(), codeOfFailure)),
+    );
+    // Two connections with twenty reads that hang would take ten seconds one after the other.
+    const inTime = await Promise.race([outcomes, systemClock.sleep(6000).then(() => null)]);
+    expect(inTime).not.toBeNull();
+    for (const [x, outcome] of inTime?.entries() ?? []) {
+      expect(['store-failed', ...(x % 5 === 0 ? [] : [`tile ${x}`])]).toContain(outcome);
+    }
+    proxy.hangs = () => false;
+    for (const x of columns.slice(0, 6)) {
+      await eventually('the tile is served', () => read(x).catch(() => null));
+    }
+    await store.close();
+    await writer.close();
+    await proxy.close();
+  });
+
   it('finds objects that a crash has left without a row, but not those that may still be written', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
@@ -200,6 +236,10 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
     }));
 });
+
+function codeOfFailure(error: unknown): string {
+  return (error as TilewardenError).code;
+}
 
 /** More rows like those that are there, beside them; objects that are not there are removed as others are. */
 async function addCopies({ change }: Database, copies: number): Promise<void> {
