@@ -3,8 +3,8 @@ import { jitter, type Random } from '../../lib/random.ts';
 
 /** Failures in a row that open it. */
 const THRESHOLD = 5;
-/** Reads that failed or are slow within the window open it when they are this many, and this share of all. */
-const [MIN_BAD, BAD_SHARE] = [10, 0.1];
+/** Reads of a window that failed or were slow open it when they are this many, and this share of all. */
+const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** Milliseconds. */
 const WINDOW = 10_000;
 /** Milliseconds. Pauses double with each trial that fails, and when it opens again soon. */
@@ -12,22 +12,22 @@ const FIRST_PAUSE = 500;
 const MAX_PAUSE = 10_000;
 const SPREAD = 0.2;
 
+/** `slow`: it was given up before its limit, for others. */
+export type Outcome = 'done' | 'failed' | 'slow';
+
 /**
- * Pauses requests to an object store that fails, or of which a part does not answer: a few objects that hang would
- * otherwise hold every connection.
+ * Pauses requests to an object store that fails, or that is too slow to be of use.
  *
  * | state | admits | leaves it |
  * | --- | --- | --- |
- * | closed | every request | opens after 5 failures in a row, or when a tenth of the reads of 10 s failed or are slow |
+ * | closed | every request | opens after 5 failures in a row, or when half of the reads of 10 s failed or were slow |
  * | open | one trial after each pause | a trial that succeeds closes it |
  */
 export class ObjectBreaker {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #random: Random;
-  /** Milliseconds after which a read counts as slow, finished or not. */
+  /** Milliseconds. A read that takes longer counts as slow. */
   readonly #slowAfter: number;
-  /** When reads under way began. */
-  readonly #underWay = new Set<{ readonly begun: number }>();
   #reads = { since: 0, all: 0, bad: 0 };
   #failures = 0;
   #open = false;
@@ -47,22 +47,20 @@ export class ObjectBreaker {
 
   /** Whether no request is admitted now. */
   get paused(): boolean {
-    if (!this.#open && this.#isPartlyBad()) this.#pauseNow();
     return this.#open && this.#clock.monotonic() < this.#until;
   }
 
   /** Null: the request must not be sent. Otherwise the result is called with the request's outcome. */
-  enter(isRead: boolean): ((failed: boolean) => void) | null {
+  enter(isRead: boolean): ((outcome: Outcome) => void) | null {
     if (this.paused) return null;
     const isTrial = this.#open;
     // Others are not admitted before another pause is over.
     if (isTrial) this.#until = this.#clock.monotonic() + this.#pause;
-    const request = { begun: this.#clock.monotonic() };
-    if (isRead) this.#underWay.add(request);
-    return (failed) => {
-      if (this.#underWay.delete(request)) this.#note(failed || this.#isSlow(request));
-      if (failed) this.#failed(isTrial);
-      else this.#succeeded(isTrial);
+    const begun = this.#clock.monotonic();
+    return (outcome) => {
+      if (isRead) this.#note(outcome !== 'done' || this.#clock.monotonic() - begun > this.#slowAfter);
+      if (outcome === 'failed') this.#failed(isTrial);
+      if (outcome === 'done') this.#succeeded(isTrial);
     };
   }
 
@@ -83,18 +81,10 @@ export class ObjectBreaker {
     const now = this.#clock.monotonic();
     if (now - this.#reads.since > WINDOW) this.#reads = { since: now, all: 0, bad: 0 };
     this.#reads.all++;
-    if (bad) this.#reads.bad++;
-  }
-
-  #isPartlyBad(): boolean {
-    let slow = 0;
-    for (const request of this.#underWay) if (this.#isSlow(request)) slow++;
-    const bad = this.#reads.bad + slow;
-    return bad >= MIN_BAD && bad >= BAD_SHARE * (this.#reads.all + slow);
-  }
-
-  #isSlow({ begun }: { readonly begun: number }): boolean {
-    return this.#clock.monotonic() - begun > this.#slowAfter;
+    if (!bad) return;
+    const { all } = this.#reads;
+    const count = ++this.#reads.bad;
+    if (!this.#open && count >= MIN_BAD && count >= BAD_SHARE * all) this.#pauseNow();
   }
 
   #pauseNow(): void {

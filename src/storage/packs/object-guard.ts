@@ -22,7 +22,7 @@ interface GuardOptions {
 export const ATTEMPTS = 3;
 /** A client waits for a read. */
 const READ_FIRST = 1;
-/** Share of its limit after which a read counts as slow. */
+/** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
 const SLOW_SHARE = 0.2;
 
 /** By status. */
@@ -32,6 +32,9 @@ const REFUSALS: ReadonlyMap<number | null, string> = new Map([
   [403, 'may not be used with these credentials'],
 ]);
 
+/** A slow read was given up. */
+class GaveWay extends Error {}
+
 /** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
@@ -39,12 +42,15 @@ export class ObjectGuard {
   readonly #log: Logger;
   /** Requests wait here for a connection: a client would count it as the request's time. */
   readonly #turns: Semaphore;
+  /** Milliseconds. */
+  readonly #slowAfter: number;
   readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
   #reported = false;
 
   constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
     this.#options = options;
-    this.#breaker = new ObjectBreaker(clock, random, options.timeoutSeconds * 1000 * SLOW_SHARE);
+    this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
+    this.#breaker = new ObjectBreaker(clock, random, this.#slowAfter);
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
   }
@@ -67,7 +73,9 @@ export class ObjectGuard {
       throw failed('has had no free connection in time', cause);
     });
     try {
-      await this.#try(operation, isRead, () => send(deadline ?? this.#limit(ATTEMPTS)));
+      await this.#try(operation, isRead, () =>
+        deadline ? this.#givingWay(deadline, send) : send(this.#limit(ATTEMPTS)),
+      );
     } finally {
       leave();
     }
@@ -95,13 +103,27 @@ export class ObjectGuard {
     const count = this.#countOf(operation);
     try {
       count.bytes += await send();
-      over(false);
+      over('done');
       this.#report();
     } catch (cause) {
       count.failures++;
-      over(true);
+      over(cause instanceof GaveWay ? 'slow' : 'failed');
       this.#report(cause);
       throw failed('failed', cause);
+    }
+  }
+
+  /** Objects that hang would otherwise hold all connections. */
+  async #givingWay(deadline: AbortSignal, send: (signal: AbortSignal) => Promise<number>): Promise<number> {
+    const late = new AbortController();
+    const giveWay = () => this.#turns.waiting > 0 && late.abort();
+    const look = setInterval(giveWay, this.#slowAfter);
+    try {
+      return await send(AbortSignal.any([deadline, late.signal]));
+    } catch (error) {
+      throw late.signal.aborted ? new GaveWay('others waited for its connection', { cause: error }) : error;
+    } finally {
+      clearInterval(look);
     }
   }
 

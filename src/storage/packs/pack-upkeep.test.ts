@@ -165,10 +165,10 @@ describeOnObjectStores('the upkeep of packs', (service) => {
 
   it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
     const proxy = await openFaultProxy(await service.origin());
-    const few = { origin: proxy.url, connections: 2, timeoutSeconds: 1 };
+    const few = { origin: proxy.url, connections: 4, timeoutSeconds: 4 };
     const name = `partly-slow-${service.name}`;
     const writer = await stores.open(name, { shapeOf: () => ({ columns: 1, rows: 1 }) });
-    const columns = Array.from({ length: 100 }, (_, x) => x);
+    const columns = Array.from({ length: 60 }, (_, x) => x);
     await writer.putMany(
       set,
       9,
@@ -182,12 +182,12 @@ describeOnObjectStores('the upkeep of packs', (service) => {
     const outcomes = Promise.all(
       columns.map((x) => read(x).then((found) => found?.bytes.toString(), codeOfFailure)),
     );
-    // Two connections with twenty reads that hang would take ten seconds one after the other.
-    const inTime = await Promise.race([outcomes, systemClock.sleep(6000).then(() => null)]);
+    // On four connections the twelve that hang would take twelve seconds, one after the other.
+    const inTime = await Promise.race([outcomes, systemClock.sleep(9000).then(() => null)]);
     expect(inTime).not.toBeNull();
-    for (const [x, outcome] of inTime?.entries() ?? []) {
-      expect(['store-failed', ...(x % 5 === 0 ? [] : [`tile ${x}`])]).toContain(outcome);
-    }
+    const healthy = inTime?.filter((_, x) => x % 5 > 0) ?? [];
+    expect(inTime?.filter((_, x) => x % 5 === 0)).toEqual(Array(12).fill('store-failed'));
+    expect(healthy.filter((outcome) => outcome !== 'store-failed').length).toBeGreaterThan(24);
     proxy.hangs = () => false;
     for (const x of columns.slice(0, 6)) {
       await eventually('the tile is served', () => read(x).catch(() => null));
