@@ -145,7 +145,7 @@ function createTakeUp(
   { stores, refreshCatalog, processes }: FollowOptions,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
 ): () => Promise<void> {
-  const cursors = new Map<string, number>();
+  const cursors = new Map<string, string>();
   return async () => {
     await refreshCatalog();
     for (const [name, store] of stores) {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
@@ -135,7 +136,7 @@ describeOnObjectStores('a store of packs', (service) => {
 
   it('tells what was replaced, removed and truncated, and not what is new', () =>
     stores.using(async (store) => {
-      const since = async (cursor: number | null) => (await store.news?.(cursor)) ?? { news: [], cursor: 0 };
+      const since = async (cursor: string | null) => (await store.news?.(cursor)) ?? { news: [], cursor: '' };
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
       await store.putMany(set, 9, metatile(32, 0, 'new', 1), 0);
@@ -146,11 +147,25 @@ describeOnObjectStores('a store of packs', (service) => {
       const place = { gridSet: set.gridSet, z: 9, rect };
       const second = (await since(cursor)).cursor;
       await store.raiseGeneration('roads', [place]);
-      // Told again is what came after the oldest open transaction of all databases there.
       expect((await since(second)).news).toContainEqual({ kind: 'place', layer: 'roads', place });
       await store.raiseGeneration('roads');
       expect((await since(second)).news).toContainEqual({ kind: 'layer', layer: 'roads' });
-      expect((await since(2 ** 50)).news).toEqual([{ kind: 'everything' }]);
+      expect((await since(`${2 ** 50}:${2 ** 50}:`)).news).toEqual([{ kind: 'everything' }]);
+    }));
+
+  it('changes are reported once, also while a transaction is open elsewhere', () =>
+    stores.using(async (store) => {
+      await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
+      await stores.database.transaction(null, async (query) => {
+        // A number of its own, which is the oldest that is open until the end.
+        await sql`select pg_current_xact_id()`.execute(query);
+        const before = await store.news?.(null);
+        await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
+        await store.raiseGeneration('roads');
+        const first = await store.news?.(before?.cursor ?? null);
+        expect(first?.news).toHaveLength(2);
+        expect((await store.news?.(first?.cursor ?? null))?.news).toEqual([]);
+      });
     }));
 
   it('makes a tile again whose object is gone, and counts it no longer', () =>
@@ -269,7 +284,7 @@ describeOnObjectStores('a store of packs', (service) => {
       });
       const gets = requestsOf(near, 'get');
       const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      const cursor = (await near.news?.(null))?.cursor ?? 0;
+      const cursor = (await near.news?.(null))?.cursor ?? '';
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));

@@ -163,7 +163,7 @@ export class PackSweeper {
         and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
     }
     if (this.#stopping.signal.aborted) return;
-    // Said first: whoever counts reads everything anew instead of looking for pages that are gone.
+    // First, so that pages which a crash leaves are found.
     await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
     await this.#forgetPages(set.id);
   }
