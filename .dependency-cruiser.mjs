@@ -1,4 +1,5 @@
 // The doors of the house: who may import whom, types included. docs/architecture.md shows the same table.
+import { existsSync, readdirSync } from 'node:fs';
 
 const DOORS = {
   lib: [],
@@ -33,8 +34,13 @@ const DOORS = {
   cli: ['config', 'import', 'lib'],
 };
 
+/** Folders of `src/storage` with a driver in them. */
+const STORES = readdirSync('src/storage').filter((name) =>
+  existsSync(`src/storage/${name}/${name}-driver.ts`),
+);
+
 const DRIVERS = {
-  storage: ['bundle', 's3', 'memory'],
+  storage: STORES,
   sources: ['wms', 'wmts', 'xyz', 'archive', 'layer', 'world'],
 };
 
@@ -42,18 +48,19 @@ const DRIVERS = {
 const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
-  { library: 'kysely', home: '^src/(db|storage/s3)/' },
+  { library: 'kysely', home: '^src/(db|storage/packs)/' },
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|storage/adopted|sources/archive|export)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
+  { library: '@azure', home: '^src/storage/azure/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },
-  { library: 'undici', home: '^src/(sources|storage/s3)/' },
+  { library: 'undici', home: '^src/(sources|storage/(packs|s3|azure))/' },
   { library: 'pmtiles', home: '^src/(sources/archive|export)/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
 ];
 
 const TESTS = '\\.test\\.ts$';
-const DRIVER_FOLDERS = Object.entries(DRIVERS).map(([room, names]) => `${room}/(${names.join('|')})`);
+const SOURCES = `sources/(${DRIVERS.sources.join('|')})`;
 
 const roomRules = Object.entries(DOORS).map(([room, allowed]) => ({
   name: `doors-of-${room}`,
@@ -86,11 +93,21 @@ export default {
       to: { path: '^src/', pathNot: `^src/(${Object.keys(DOORS).join('|')})/|^src/app((\\.test)?\\.ts$|/)` },
     },
     {
-      name: 'drivers-are-named-by-app-and-config',
-      comment: 'Everybody else knows the contract, not the driver.',
+      name: 'stores-are-named-in-drivers',
+      comment: 'All others know the contract and the list, not the driver.',
       severity: 'error',
-      from: { path: '^src/', pathNot: `^src/(app\\.ts$|app/|config/|${DRIVER_FOLDERS.join('|')})|${TESTS}` },
-      to: { path: `^src/(${DRIVER_FOLDERS.join('|')})/` },
+      from: {
+        path: '^src/',
+        pathNot: `^src/storage/(drivers\\.ts$|${[...STORES, 'packs'].join('|')})|${TESTS}`,
+      },
+      to: { path: `^src/storage/(${[...STORES, 'packs'].join('|')})/` },
+    },
+    {
+      name: 'sources-are-named-by-app-and-config',
+      comment: 'All others know the contract, not the driver.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/(app\\.ts$|app/|config/|${SOURCES})|${TESTS}` },
+      to: { path: `^src/${SOURCES}/` },
     },
     ...Object.entries(DRIVERS).map(([room, names]) => ({
       name: `drivers-of-${room}-do-not-know-each-other`,

@@ -1,14 +1,17 @@
 // Bytes of PostgreSQL for each pack, and how long it takes to truncate and sweep a layer of 100,000 packs.
 //   npm run bench:packs            a million packs
 //   npm run bench:packs -- 100000  so many
+
 import { argv, stdout } from 'node:process';
 import pg from 'pg';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { writePackDetail } from '../../src/storage/s3/pack-detail.ts';
-import { openS3Store } from '../../src/storage/s3/s3-store.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
+import { writePackDetail } from '../../src/storage/packs/pack-detail.ts';
+import { openPackStore } from '../../src/storage/packs/pack-store.ts';
+import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
 import { openTestS3 } from '../../test/fixtures/s3.ts';
@@ -23,15 +26,16 @@ const s3 = await openTestS3();
 const client = new pg.Client(postgres.address);
 await client.connect();
 const database = await openDatabase({ location: postgres.address, clock: systemClock, log: silentLogger });
-const options = s3StoreOptions.parse({
+const options = s3StoreOptions(schemaKit).parse({
   type: 's3',
   pathStyle: true,
   sweepRequestsPerSecond: 1000,
   ...JSON.parse(s3.address),
 });
 const surroundings = { clock: systemClock, random: systemRandom, log: silentLogger };
-const store = await openS3Store(options, {
+const store = await openPackStore(options, {
   ...surroundings,
+  openBucket: () => openS3Objects(options, surroundings),
   name: 'default',
   database,
   shapeOf: () => ({ columns: 4, rows: 4 }),

@@ -6,6 +6,7 @@ import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { PAGE_SIZE } from '../../src/domain/tile-key.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import type { ExpirationPolicy } from '../../src/quota/quota-configuration.ts';
 import { createQuotaCredit } from '../../src/quota/quota-credit.ts';
 import { QuotaGate } from '../../src/quota/quota-gate.ts';
@@ -37,7 +38,7 @@ export async function compareWithModel(parent: string, policy: ExpirationPolicy)
   const folder = mkdtempSync(join(parent, 'tilewarden-model-'));
   const tools = { log: silentLogger, clock: systemClock };
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const bundles = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
   const credit = createQuotaCredit(database);
   const gate = new QuotaGate({ credit, patience: 60_000, withReserve: false, ...tools });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { Contender } from './contender.ts';
@@ -9,7 +10,10 @@ const SET = { layer: 'bench', gridSet: 'EPSG:900913', format: 'image/png', param
 const ZOOM = 14;
 
 export async function openBundleContender(root: string): Promise<Contender> {
-  const options = bundleStoreOptions.parse({ type: 'bundle', sweepBytesPerSecond: 100 * 1024 ** 3 });
+  const options = bundleStoreOptions(schemaKit).parse({
+    type: 'bundle',
+    sweepBytesPerSecond: 100 * 1024 ** 3,
+  });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   return {
     name: 'bundles',

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { TileWrite } from '../../src/storage/tile-store.ts';
@@ -23,7 +24,7 @@ if (how === 'files') fillFiles(Number(rest[0]), Number(rest[1]), Number(rest[2])
 
 async function fillStore(layers: readonly string[][]): Promise<void> {
   mkdirSync(root, { recursive: true });
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   const progress = createProgress('tiles in bundles');
   for (const [layer = '', side] of layers) {

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 
@@ -15,7 +16,7 @@ export const ZOOM = 20;
 export async function fillPages(root: string, layer: string, pages: number): Promise<number> {
   const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
   const tools = { root, log: silentLogger, clock: systemClock };
-  const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), tools);
+  const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), tools);
   const tiles = Array.from({ length: PAGES_OF_A_BUNDLE }, (_, page) => ({
     x: (page % PAGES_PER_SIDE) * PAGE,
     y: Math.floor(page / PAGES_PER_SIDE) * PAGE,

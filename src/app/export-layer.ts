@@ -18,8 +18,8 @@ import {
 import { createFolderFiles } from '../export/folder-files.ts';
 import { checkBody } from '../http/wire/read-body.ts';
 import { AREA_FIELDS, areaOf } from '../http/wire/values.ts';
+import { isNoRoom } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { isNoRoom } from '../storage/bundle/sqlite-failure.ts';
 import type { StoreFiles } from '../storage/tile-store.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { areaIn, boundsOfArea } from '../tasks/task-area.ts';

@@ -13,11 +13,9 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openNodeNews } from '../nodes/node-news.ts';
 import { type NodeRegistry, type NodeRole, openNodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { driverOf, typesOf } from '../storage/drivers.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
 import type { RoadSurroundings } from './open-road.ts';
-
-/** Stores that every node sees alike. What one node keeps on its disk or in its memory another cannot. */
-const SHARED_STORES: readonly string[] = ['s3'];
 
 /** Whether other nodes may use the same database and stores. */
 export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
@@ -25,7 +23,7 @@ export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boole
 }
 
 export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
-  return Object.values(stores).every(({ type }) => SHARED_STORES.includes(type));
+  return Object.values(stores).every((store) => driverOf(store).place === 'shared');
 }
 
 /** Takes this process among the nodes that share the database, or refuses to. */
@@ -69,7 +67,7 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
 function inUse(settings: Settings): TilewardenError {
   const whose = sharesStores(settings) ? 'that one' : 'this one';
   return misconfigured(
-    `The database is in use by another Tilewarden server, and the tile stores of ${whose} lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type s3 on all of them.`,
+    `The database is in use by another Tilewarden server, and the tile stores of ${whose} lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type ${typesOf('shared')} on all of them.`,
   );
 }
 
@@ -147,7 +145,7 @@ function createTakeUp(
   { stores, refreshCatalog, processes }: FollowOptions,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
 ): () => Promise<void> {
-  const cursors = new Map<string, number>();
+  const cursors = new Map<string, string>();
   return async () => {
     await refreshCatalog();
     for (const [name, store] of stores) {

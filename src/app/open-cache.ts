@@ -12,7 +12,8 @@ import { systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
-import type { RebuildResult, RebuildTools } from '../storage/s3/rebuild-index.ts';
+import { driverOf, typesOf } from '../storage/drivers.ts';
+import type { RebuildResult, RebuildTools } from '../storage/store-driver.ts';
 import { databaseOf } from './open-road.ts';
 import { openStores, withoutCaches } from './open-stores.ts';
 import { whileOpen } from './opened.ts';
@@ -80,29 +81,31 @@ export async function migrateStore(
 function checkStoreName(name: string, { stores }: Settings): void {
   const store = stores[name];
   if (!store) throw misconfigured(`There is no store ${name}; there are ${Object.keys(stores).join(', ')}.`);
-  if (store.type === 'memory')
+  if (driverOf(store).place === 'memory')
     throw misconfigured(`The store ${name} is in the memory of a server; it cannot be copied.`);
 }
 
-/** Lists the tiles of an s3 store again from what lies in its bucket. */
+/** Lists the tiles of a store again from what its object store contains. */
 export async function rebuildIndexOf(
   settings: Settings,
   name: string,
   tools: Omit<RebuildTools, 'name' | 'database' | 'random'>,
 ): Promise<RebuildResult> {
   const store = settings.stores[name];
-  if (store?.type !== 's3') {
-    const known = Object.entries(settings.stores).flatMap(([other, { type }]) =>
-      type === 's3' ? other : [],
-    );
-    const which = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
-    throw misconfigured(`There is no store ${name} of the type s3; ${which}.`);
-  }
-  const { rebuildIndex } = await import('../storage/s3/rebuild-index.ts');
+  const driver = store && driverOf(store);
+  if (!store || !driver?.rebuildIndex) throw misconfigured(noSuchIndex(settings, name));
   const database = await openDatabase({ location: databaseOf(settings), ...tools });
   try {
-    return await rebuildIndex(store, { ...tools, name, database, random: systemRandom });
+    return await driver.rebuildIndex(store, { ...tools, name, database, random: systemRandom });
   } finally {
     await database.close();
   }
+}
+
+function noSuchIndex({ stores }: Settings, name: string): string {
+  const known = Object.entries(stores).flatMap(([other, store]) =>
+    driverOf(store).rebuildIndex ? other : [],
+  );
+  const which = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
+  return `There is no store ${name} of the type ${typesOf('shared')}; ${which}.`;
 }

@@ -8,7 +8,7 @@ import { eventually } from '../../test/fixtures/eventually.ts';
 import { type FaultProxy, openFaultProxy } from '../../test/fixtures/fault-proxy.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
 import { needs } from '../../test/fixtures/needs.ts';
-import { openTestStores, type TestStores } from '../../test/fixtures/s3-store.ts';
+import { openTestStores, type TestStores } from '../../test/fixtures/pack-stores.ts';
 import { sharedS3 } from '../../test/fixtures/shared-services.ts';
 import { openDatabaseProxy } from '../../test/fixtures/tcp-proxy.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
@@ -52,7 +52,7 @@ describe('an export of a node', needs('s3'), () => {
     await store.close();
     const bucket = await stores.bucket(name);
     whenOver(() => bucket.close());
-    const folder = `${(await stores.options(name)).prefix}exports/`;
+    const folder = `${stores.prefix(name)}exports/`;
     /** Of exports in the bucket, whole or not. */
     const kept = async () => [
       ...(await bucket.list(folder, null)).objects,
@@ -69,7 +69,7 @@ describe('an export of a node', needs('s3'), () => {
     whenOver(() => way.close());
     const real = await openDatabase({ location: way.address, clock: systemClock, log: silentLogger });
     whenOver(() => real.close());
-    const store = await stores.open(name, { database: real, endpoint: s3.url, timeoutSeconds: 2 });
+    const store = await stores.open(name, { database: real, origin: s3.url, timeoutSeconds: 2 });
     whenOver(() => store.close());
     const bound = { layer: layerNamed(name), store, declared: { store: name } };
     const folder = temporaryFolder();

@@ -28,6 +28,7 @@ import { openQuotaService } from '../quota/quota-service.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { serveDesk } from '../sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import { driverOf } from '../storage/drivers.ts';
 import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
@@ -274,7 +275,7 @@ export async function openNode(
 
 /** What one process keeps in its memory another cannot fill. */
 export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
-  return Object.values(stores).some((store) => store.type === 'memory');
+  return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }
 
 export function taskSettings({ tasks }: Settings): TaskSettings {

@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { readTlsFiles } from '../http/server.ts';
+import { typesOf } from '../storage/drivers.ts';
 import { sharesStores, urlOf } from './join-nodes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
 
@@ -19,7 +20,7 @@ export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> 
 export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<App> {
   const count = processCount(settings);
   if (count < settings.server.processes) {
-    const text = 'server.processes is not used with stores of type s3 or memory: one process answers';
+    const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
     surroundings.log.warn({ processes: settings.server.processes }, text);
   }
   if (count === 1) return openApp(settings, surroundings);

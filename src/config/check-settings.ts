@@ -79,7 +79,7 @@ function layerProblems(
   if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
   problems.push(
     ...sourceProblems(layer, byName, gridSets, path),
-    ...adoptionProblems(layer, gridSets, stores[layer.store]?.type, path),
+    ...adoptionProblems(layer, gridSets, stores[layer.store], path),
     ...scheduleProblems(given, path),
   );
   return problems;

@@ -9,6 +9,7 @@ import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
 import { xyzOffers } from '../sources/xyz/xyz-source.ts';
+import { driverOf, type StoreSettings } from '../storage/drivers.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -128,10 +129,10 @@ function problemOfDrawing(
 export function adoptionProblems(
   layer: Pick<LayerDeclaration, 'adopt' | 'gridSets'>,
   gridSets: GridSetBook,
-  storeType: string | undefined,
+  store: StoreSettings | undefined,
   path: ValuePath,
 ): readonly Explanation[] {
-  if (layer.adopt.length > 0 && storeType === 'memory') {
+  if (layer.adopt.length > 0 && store && driverOf(store).place === 'memory') {
     const message =
       'needs a store that outlives a restart, because truncated tiles stay hidden; one of type memory does not';
     return [{ path: [...path, 'adopt'], message }];

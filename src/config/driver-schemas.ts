@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { schemaKit } from '../lib/schemas.ts';
 import { archiveSourceOptions } from '../sources/archive/archive-source-options.ts';
 import { layerSourceOptions } from '../sources/layer/layer-source-options.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
@@ -7,16 +8,13 @@ import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
 import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 import { adoptOptions } from '../storage/adopted/adopt-options.ts';
-import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
-import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
-import { s3StoreOptions } from '../storage/s3/s3-store-options.ts';
+import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
-export const storeSchema = z.discriminatedUnion('type', [
-  bundleStoreOptions,
-  memoryStoreOptions,
-  s3StoreOptions,
-]);
+export const storeSchema = z.discriminatedUnion(
+  'type',
+  STORE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as StoreSchemas,
+);
 export const sourceSchema = z.discriminatedUnion('type', [
   wmsSourceOptions,
   wmtsSourceOptions,
@@ -28,7 +26,6 @@ export const sourceSchema = z.discriminatedUnion('type', [
 export const upstreamSchema = upstreamOptions;
 export const adoptSchema = adoptOptions;
 
-export type StoreSettings = z.output<typeof storeSchema>;
 export type SourceSettings = z.output<typeof sourceSchema>;
 export type UpstreamSettings = z.output<typeof upstreamSchema>;
 export type AdoptSettings = z.output<typeof adoptSchema>;

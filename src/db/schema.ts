@@ -292,7 +292,7 @@ export interface Schema {
     x: number;
     y: number;
     z: number;
-    /** As `storage/s3/pack-detail.ts` writes it. */
+    /** As `storage/packs/pack-detail.ts` writes it. */
     detail: Buffer;
   };
   /** What the tiles of a page add up to, changed in the same transaction as its packs. Emptied pages stay, at nought. */

@@ -94,7 +94,8 @@ export interface ImportDeps {
 /** A store as it may be shown: no secret. */
 export interface StoreDescription {
   readonly name: string;
-  readonly type: string;
+  /** In GeoWebCache's words, e.g. `FileBlobStore`. */
+  readonly kind: string;
   /** Absolute path; null where tiles do not lie in a folder. */
   readonly folder: string | null;
   /** What else its driver is told and GeoWebCache has a word for, e.g. `bucket`. */

@@ -6,3 +6,10 @@ export function errorCode(error: unknown): string | null {
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(errorCode(error) ?? '');
 }
+
+const NO_ROOM = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
+
+/** The disk is full, or the user's share of it. */
+export function isNoRoom(error: unknown): boolean {
+  return hasCode(error, ...NO_ROOM);
+}

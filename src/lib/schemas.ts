@@ -16,3 +16,7 @@ export const sizeSchema = z
     error: 'must be a size such as 64 MiB, 1 GB or 1048576',
   })
   .describe('Bytes, or a number with a unit such as 64 MiB');
+
+/** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */
+export const schemaKit = { z, text, flag, whole, sizeSchema };
+export type SchemaKit = typeof schemaKit;

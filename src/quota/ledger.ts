@@ -111,6 +111,7 @@ export class Ledger {
 
   async #read(store: string, source: TileStore): Promise<void> {
     const changes = await source.blocks(this.#cursors.get(store) ?? null);
+    for (const beginning of changes.gone ?? []) this.#forgetAll(`${store} ${beginning}`);
     const seen = new Set<string>();
     for await (const { id, content } of changes.blocks) {
       const key = `${store} ${id}`;
@@ -141,6 +142,10 @@ export class Ledger {
     };
     this.#put(key, block);
     for (const listener of this.#listeners) listener(key, block);
+  }
+
+  #forgetAll(beginning: string): void {
+    for (const key of this.#blocks.keys()) if (key.startsWith(beginning)) this.#forget(key);
   }
 
   #forgetOthers(store: string, seen: ReadonlySet<string>): void {

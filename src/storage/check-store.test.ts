@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
+import { schemaKit } from '../lib/schemas.ts';
 import { checkStore } from './check-store.ts';
 import { createMemoryStore } from './memory/memory-store.ts';
 import { memoryStoreOptions } from './memory/memory-store-options.ts';
 
-const store = () => createMemoryStore(memoryStoreOptions.parse({ type: 'memory' }));
+const store = () => createMemoryStore(memoryStoreOptions(schemaKit).parse({ type: 'memory' }));
 
 describe('checking a store', () => {
   it('passes on a store that writes and reads, as often as it is asked, and leaves no layer behind', async () => {

@@ -68,6 +68,8 @@ export interface StoreBlock {
 }
 
 export interface BlockChanges {
+  /** Beginnings of ids: blocks known before that have one are no more, to be forgotten before `blocks` is read. */
+  readonly gone?: readonly string[];
   readonly blocks: AsyncIterable<StoreBlock>;
   /** Whether all blocks there are are told, so that others are no more. */
   readonly complete: boolean;
@@ -276,11 +278,11 @@ export interface TileStore {
   /**
    * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
-   * out however late it became visible; some things are told twice. A tile that was stored where there was none is not
+   * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored where there was none is not
    * told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing else is, so whoever has
    * copies asks again before their time is up.
    */
-  news?(since: number | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: number }>;
+  news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;
   /** Only drivers that keep tiles on another server have it. */
   requests?(): readonly RequestCount[];
   /** Only drivers have it whose stores several machines share. */

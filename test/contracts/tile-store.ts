@@ -478,6 +478,9 @@ function tellsWhatIsThere(use: () => TileStore): void {
         const changes = await use().blocks(since);
         const blocks = await collect(changes.blocks);
         if (changes.complete) known.clear();
+        for (const id of [...known.keys()]) {
+          if (changes.gone?.some((beginning) => id.startsWith(beginning))) known.delete(id);
+        }
         for (const { id, content } of blocks) {
           known.delete(id);
           if (content) known.set(id, content);

@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { openS3Bucket } from '../../src/storage/s3/s3-bucket.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
+import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
@@ -66,9 +67,9 @@ function tilesIn(bytes: Buffer): number {
 
 /** Names of what is kept of exports in the bucket, whole or not. */
 async function kept(cluster: Cluster): Promise<readonly string[]> {
-  const options = s3StoreOptions.parse(cluster.store);
+  const options = s3StoreOptions(schemaKit).parse(cluster.store);
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const bucket = await openS3Bucket(options, tools);
+  const bucket = await openS3Objects(options, tools);
   const folder = `${options.prefix}exports/`;
   const found = [...(await bucket.list(folder, null)).objects, ...(await bucket.unfinished(folder))];
   bucket.close();

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -225,7 +226,7 @@ describe('on a small disk', needs('namespaces'), () => {
 /** One tile of each zoom. */
 async function fillStore(root: string): Promise<void> {
   mkdirSync(root, { recursive: true });
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   const set = { layer: 'world', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
   const tile = { x: 0, y: 0, bytes: Buffer.alloc(100, 7), createdAt: Date.now() };

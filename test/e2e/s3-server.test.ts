@@ -65,7 +65,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     const second = await cluster.serve({ expectedLog });
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);
     const metrics = await (await second.request('GET', '/metrics')).text();
-    // One at the start, which finds out that it is the right bucket, and one for both tiles.
+    // The sentinel, which is read at the start, and the pack.
     expect(metrics).toContain('tilewarden_store_requests_total{store="default",operation="get"} 2');
     await second.stop();
     const again = () => cluster.serve({ expectedLog, data: second.data });

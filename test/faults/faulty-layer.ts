@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { boundsOfTile, createGridSet } from '../../src/domain/grid-set.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
@@ -42,7 +43,7 @@ export async function checkTiles(
   versions: readonly number[],
 ): Promise<{ checked: number; wrong: string[] }> {
   const root = join(data, 'stores', 'default');
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   const wrong: string[] = [];
   let checked = 0;

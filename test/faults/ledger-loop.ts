@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
@@ -104,7 +105,7 @@ async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>
 }
 
 async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
   const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
@@ -132,7 +133,10 @@ async function diskBytesWithoutIndex(folder: string): Promise<number> {
   mkdirSync(aside, { recursive: true });
   const indexFiles = (at: string) => readdirSync(at).filter((name) => name.startsWith('index.sqlite'));
   for (const name of indexFiles(root)) renameSync(join(root, name), join(aside, name));
-  const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), { root, ...tools });
+  const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), {
+    root,
+    ...tools,
+  });
   const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   await ledger.refresh();
   await store.close();

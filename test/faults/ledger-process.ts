@@ -5,6 +5,7 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { openQuotaService } from '../../src/quota/quota-service.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
@@ -21,7 +22,7 @@ const [folder = '', evicts] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };
 process.send?.('ready');
 await once(process, 'message');
-const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), {
+const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), {
   root: join(folder, 'store'),
   ...tools,
 });

@@ -1,11 +1,14 @@
 /** Nodes on one PostgreSQL and S3 under mixed load, while things break. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { openS3Store } from '../../src/storage/s3/s3-store.ts';
+import { schemaKit } from '../../src/lib/schemas.ts';
+import { openPackStore } from '../../src/storage/packs/pack-store.ts';
+import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { collect, recount, sortedPages } from '../contracts/tile-store-tools.ts';
 import { type Cluster, openCluster } from '../e2e/cluster.ts';
@@ -255,7 +258,9 @@ export class Chaos {
     const database = await openDatabase({ location, ...tools });
     const shapeOf = () => ({ columns: 4, rows: 4 });
     const given = { ...tools, name: 'default', database, shapeOf, sweeps: () => false };
-    const store = await openS3Store(s3StoreOptions.parse(options), given);
+    const checked = s3StoreOptions(schemaKit).parse(options);
+    const openBucket = () => openS3Objects(checked, tools);
+    const store = await openPackStore(checked, { ...given, openBucket });
     const pages = sortedPages(await collect(store.pages(SET)));
     const counted = await recount(store, SET);
     await store.close();

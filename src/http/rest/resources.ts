@@ -13,12 +13,6 @@ import { warningHeader } from './layers.ts';
 import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
 
 const PATH = '/rest/blobstores';
-const KINDS: Readonly<Record<string, string>> = {
-  bundle: 'FileBlobStore',
-  file: 'FileBlobStore',
-  s3: 'S3BlobStore',
-  memory: 'MemoryBlobStore',
-};
 const DEFAULT_STORE = 'default';
 const BLOCK_SIZE = 4096;
 
@@ -61,8 +55,8 @@ function refuseChange(): never {
   );
 }
 
-function describe({ name, type, folder, options }: StoreDescription): DocumentNode {
-  const root = nodeOf(KINDS[type] ?? 'FileBlobStore', [
+function describe({ name, kind, folder, options }: StoreDescription): DocumentNode {
+  const root = nodeOf(kind, [
     leaf('id', name),
     leaf('enabled', true),
     leaf('baseDirectory', folder),

@@ -17,12 +17,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
-const options = bundleStoreOptions.parse({ type: 'bundle' });
+const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const content = 'the pixels of a tile '.repeat(300);
 
 let root: string;

@@ -9,6 +9,7 @@ import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
@@ -16,7 +17,7 @@ import { bundleStoreOptions } from './bundle-store-options.ts';
 const set = { layer: 'shared', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const all = { minX: 0, minY: 0, maxX: 255, maxY: 255 };
 const script = new URL('../../../test/fixtures/bundle-store-process.ts', import.meta.url);
-const options = bundleStoreOptions.parse({ type: 'bundle' });
+const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 
 const folder = mkdtempSync(join(tmpdir(), 'bundle-processes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,13 +6,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tile } from '../../../test/contracts/tile-store-tools.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 const place = { z: 5, x: 1, y: 2 };
-const options = bundleStoreOptions.parse({ type: 'bundle' });
+const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 
 let root: string;
 const stores: TileStore[] = [];

@@ -7,12 +7,13 @@ import { recount, sortedPages, tile } from '../../../test/contracts/tile-store-t
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
-const options = bundleStoreOptions.parse({ type: 'bundle' });
+const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const SEA = 's'.repeat(100);
 const ICE = 'i'.repeat(100);
 const SIDE = 64;

@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
+import { isNoRoom } from '../../lib/error-code.ts';
 import { MARKS_KEPT, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { makeSharedFile } from './shared-file.ts';
-import { isBusy, isNoRoom, isRefused } from './sqlite-failure.ts';
+import { isBusy, isRefused } from './sqlite-failure.ts';
 
 /** Milliseconds a writer waits for writers of other processes. */
 export const WRITER_PATIENCE = 15_000;

@@ -1,8 +1,6 @@
 import Database from 'better-sqlite3';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import { hasCode } from '../../lib/error-code.ts';
-
-const NO_ROOM = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
+import { hasCode, isNoRoom } from '../../lib/error-code.ts';
 
 /** What the log says, once, when such a file is removed. */
 export const DAMAGE_MESSAGE = 'moved a damaged bundle aside for a day; its tiles will be created again';
@@ -47,10 +45,6 @@ export function storeFailure(error: unknown): TilewardenError {
   if (isNoRoom(error))
     return new TilewardenError('store-full', 'The disk of the tile store is full.', { cause: error });
   return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
-}
-
-export function isNoRoom(error: unknown): boolean {
-  return hasCode(error, ...NO_ROOM);
 }
 
 function sqliteCode(error: unknown): string {

@@ -1,16 +1,20 @@
-import { z } from 'zod';
+import type { z as Zod } from 'zod';
+import type { SchemaKit } from '../../lib/schemas.ts';
 
-export const memoryStoreOptions = z
-  .strictObject({
-    type: z.literal('memory'),
-    maxBytes: z
-      .int()
-      .positive()
-      .optional()
-      .describe(
-        'Sum of the tiles it may hold; a write that would exceed it is refused. No limit when left out.',
-      ),
-  })
-  .describe('Keeps tiles in the memory of the server process: gone at a restart, unseen by other processes.');
+export const memoryStoreOptions = ({ z }: SchemaKit) =>
+  z
+    .strictObject({
+      type: z.literal('memory'),
+      maxBytes: z
+        .int()
+        .positive()
+        .optional()
+        .describe(
+          'Sum of the tiles it may hold; a write that would exceed it is refused. No limit when left out.',
+        ),
+    })
+    .describe(
+      'Keeps tiles in the memory of the server process: gone at a restart, unseen by other processes.',
+    );
 
-export type MemoryStoreOptions = z.infer<typeof memoryStoreOptions>;
+export type MemoryStoreOptions = Zod.infer<ReturnType<typeof memoryStoreOptions>>;

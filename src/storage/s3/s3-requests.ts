@@ -1,31 +1,23 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createObjectAgent, requestFailure } from '../packs/object-agent.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 type RequestHandler = S3Client['config']['requestHandler'];
 type SdkRequest = Parameters<RequestHandler['handle']>[0];
 
-/**
- * Sends what the SDK asks by undici. Its own way is Node's HTTP client, which shares code with Node's HTTP server: a
- * process that has used both answers every tile a tenth slower, because that code is then compiled for either.
- */
-export function createS3Requests({ connections, timeoutSeconds }: S3StoreOptions): RequestHandler {
-  const timeout = timeoutSeconds * 1000;
-  const agent = new Agent({
-    connections,
-    connect: { timeout },
-    headersTimeout: timeout,
-    bodyTimeout: timeout,
-  });
+/** Sends the requests of the SDK by undici. */
+export function createS3Requests(options: S3StoreOptions): RequestHandler {
+  const agent = createObjectAgent(options);
   return {
     metadata: { handlerProtocol: 'http/1.1' },
-    async handle(request, options: { readonly abortSignal?: unknown } = {}) {
-      const signal = options.abortSignal as AbortSignal | undefined;
+    async handle(request, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
+      const signal = abortSignal as AbortSignal | undefined;
       try {
         const { statusCode, headers, body } = await agent.request({ ...dispatchOf(request), signal });
         return { response: { statusCode, headers: headers as Record<string, string>, body } };
       } catch (cause) {
-        throw refusalOf(cause, signal?.aborted ?? false);
+        throw requestFailure(cause, signal?.aborted ?? false);
       }
     },
     updateHttpClientConfig() {},
@@ -47,13 +39,4 @@ function dispatchOf({ protocol, hostname, port, path, query, method, headers, bo
     headers,
     body: body ?? null,
   };
-}
-
-/** In the words by which the SDK knows whether to try again. */
-function refusalOf(cause: unknown, aborted: boolean): Error {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return Object.assign(
-    new Error(message, { cause }),
-    aborted ? { name: 'AbortError' } : { code: 'ECONNRESET' },
-  );
 }

@@ -2,29 +2,16 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import type { RebuildResult, RebuildTools } from '../store-driver.ts';
+import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
 import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
 import { type FoundSet, PackIndex } from './pack-index.ts';
 import { type PackHead, readPackHead } from './pack-object.ts';
+import { postgresOf } from './pack-store.ts';
+import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import type { PackEdit } from './plan-pack-change.ts';
-import { type ListedObject, openS3Bucket, type S3Bucket } from './s3-bucket.ts';
-import { checkDatabase, type S3StoreTools } from './s3-store.ts';
-import type { S3StoreOptions } from './s3-store-options.ts';
 import { sentinelKey } from './sentinel.ts';
-
-export interface RebuildTools extends Pick<S3StoreTools, 'name' | 'database' | 'clock' | 'random' | 'log'> {
-  /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
-  readonly resume: boolean;
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: { readonly packs: number; readonly expected: number }) => void;
-}
-
-export interface RebuildResult {
-  readonly packs: number;
-  readonly tiles: number;
-  /** Objects that are not packs, are damaged, or belong to tile sets that were dropped and filled again. */
-  readonly leftOut: number;
-}
 
 /** Bytes that the head of nearly every pack fits into. */
 const HEAD_BYTES = 16_384;
@@ -33,12 +20,15 @@ const HEAD_BYTES = 16_384;
  * Lists in PostgreSQL what lies in the bucket, for a database that is lost. Of several objects at one place the tiles
  * that were made last count. What was truncated or evicted and not yet removed from the bucket comes back.
  */
-export async function rebuildIndex(options: S3StoreOptions, tools: RebuildTools): Promise<RebuildResult> {
-  const { name, database, clock, resume } = tools;
-  checkDatabase(name, database);
+export async function rebuildIndex(
+  options: PackStoreOptions & { readonly type: string },
+  tools: RebuildTools & { readonly openBucket: () => Promise<ObjectStore> },
+): Promise<RebuildResult> {
+  const { name, clock, resume } = tools;
+  const database = postgresOf(options, tools);
   const index = new PackIndex(database, name);
   if (!resume && !(await index.isEmpty())) throw notEmpty(name);
-  const bucket = await openS3Bucket(options, tools);
+  const bucket = await tools.openBucket();
   try {
     const { prefix, connections } = options;
     const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
@@ -59,7 +49,7 @@ export async function rebuildIndex(options: S3StoreOptions, tools: RebuildTools)
 interface RebuildParts extends RebuildTools {
   readonly index: PackIndex;
   readonly writer: PackWriter;
-  readonly bucket: S3Bucket;
+  readonly bucket: ObjectStore;
   readonly prefix: string;
   readonly turns: Semaphore;
 }
@@ -106,7 +96,7 @@ class Rebuild {
     let next: string | null = null;
     do {
       signal.throwIfAborted();
-      const page: Awaited<ReturnType<S3Bucket['list']>> = await bucket.list(prefix, next);
+      const page: ObjectPage = await bucket.list(prefix, next);
       yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
       next = page.next;
     } while (next !== null);

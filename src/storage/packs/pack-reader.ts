@@ -4,15 +4,15 @@ import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Outage, StoredTile } from '../tile-store.ts';
 import type { DiskTier, TileCopy } from './disk-tier.ts';
+import type { ObjectStore } from './object-store.ts';
 import { packKey } from './pack-detail.ts';
 import { askSoon, type FoundSet, type PackIndex, type PackRow } from './pack-index.ts';
 import { type PackObject, readPackObject } from './pack-object.ts';
 import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
-import type { S3Bucket } from './s3-bucket.ts';
 
 interface PackReaderOptions {
   readonly index: PackIndex;
-  readonly bucket: S3Bucket;
+  readonly bucket: ObjectStore;
   readonly prefix: string;
   readonly log: Logger;
   /** Copies on this machine; null: none. */

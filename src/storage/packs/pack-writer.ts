@@ -6,16 +6,16 @@ import { rectAround } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { isOvertaken, type StoreChange, type TileWrite } from '../tile-store.ts';
+import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
 import { type ObjectTile, writePackObject } from './pack-object.ts';
 import { LONGEST_WRITE } from './pack-sweeper.ts';
 import { type PackEdit, planPackChange, slotOf } from './plan-pack-change.ts';
-import type { S3Bucket } from './s3-bucket.ts';
 
 export interface PackWriterOptions {
   readonly index: PackIndex;
-  readonly bucket: S3Bucket;
+  readonly bucket: ObjectStore;
   readonly prefix: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** The random part of a key. */

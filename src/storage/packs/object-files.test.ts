@@ -3,27 +3,30 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needs } from '../../../test/fixtures/needs.ts';
-import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  describeOnObjectStores,
+  openTestStores,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
-import { createS3Files } from './s3-files.ts';
+import { createObjectFiles } from './object-files.ts';
 
-describe('files of an s3 store', needs('s3'), () => {
+describeOnObjectStores('files', (service) => {
   let stores: TestStores;
   beforeAll(async () => {
-    stores = await openTestStores();
+    stores = await openTestStores(service);
   });
   afterAll(() => stores.close());
 
   async function openFiles() {
     const bucket = await stores.bucket('files');
     whenOver(() => bucket.close());
-    const { prefix } = await stores.options('files');
-    return { bucket, prefix, files: createS3Files(bucket, prefix) };
+    const prefix = stores.prefix('files');
+    return { bucket, prefix, files: createObjectFiles(bucket, prefix) };
   }
 
-  it('files of an s3 store are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
+  it('files of an object store are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
     const { files } = await openFiles();
     const folder = mkdtempSync(join(tmpdir(), 'tilewarden-files-'));
     whenOver(() => rmSync(folder, { recursive: true }));
@@ -44,7 +47,7 @@ describe('files of an s3 store', needs('s3'), () => {
     expect(await files.names()).toEqual([]);
   });
 
-  it('files of an s3 store are named before they are whole, and what was sent of them is removed too', async () => {
+  it('files of an object store are named before they are whole, and what was sent of them is removed too', async () => {
     const { bucket, prefix, files } = await openFiles();
     async function* breaking() {
       yield randomBytes(6_000_000);

@@ -2,7 +2,7 @@ import { pageOf, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import type { BlockChanges, PageStatistics, StoreBlock, StoreChange } from '../tile-store.ts';
 import type { PackIndex, PageChange } from './pack-index.ts';
 import { NOTHING } from './pack-writer.ts';
-import type { BlockContents, BlockName, PageIndex, PageRow } from './page-index.ts';
+import type { BlockContents, PageIndex, PageRow } from './page-index.ts';
 import { tilesOf } from './plan-pack-change.ts';
 
 /** What a tile takes besides its bytes: its line in front of the pack, rounded up. */
@@ -12,20 +12,11 @@ const OVERHEAD = 64;
 export async function readPackBlocks(pages: PageIndex, since: number | null): Promise<BlockChanges> {
   const cursor = await pages.cursor();
   // A database that was restored from a backup counts its transactions anew.
-  const dropped = since === null || since > cursor ? null : await pages.droppedSince(since);
-  if (since === null || dropped === null) {
+  if (since === null || since > cursor) {
     return { blocks: blocksOf(pages.pages(null)), complete: true, cursor };
   }
-  const changed = await pages.changedSince(since);
-  return { blocks: changes(changed, dropped), complete: false, cursor };
-}
-
-async function* changes(
-  changed: readonly PageRow[],
-  dropped: readonly BlockName[],
-): AsyncGenerator<StoreBlock> {
-  for (const { set, z, x, y } of dropped) yield { id: blockId(set, z, x, y), content: null };
-  yield* blocksOf(changed);
+  const gone = (await pages.droppedSince(since)).map((set) => `${set}/`);
+  return { gone, blocks: blocksOf(await pages.changedSince(since)), complete: false, cursor };
 }
 
 /** Rows of one block follow each other. */

@@ -1,12 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { needs } from '../../../test/fixtures/needs.ts';
-import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
-import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
+import {
+  describeOnObjectStores,
+  metatile,
+  openTestStores,
+  requestsOf,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
 import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
 import type { Statements } from '../../db/database.ts';
 import { openDatabase } from '../../db/open-database.ts';
@@ -14,18 +19,18 @@ import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
-import type { S3Bucket } from './s3-bucket.ts';
+import type { ObjectStore } from './object-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe('an s3 store', needs('s3'), () => {
+describeOnObjectStores('a store of packs', (service) => {
   let stores: TestStores;
   beforeAll(async () => {
-    stores = await openTestStores();
+    stores = await openTestStores(service);
   });
   afterAll(() => stores.close());
 
-  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(5, 60) });
+  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(3, 60) });
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {
@@ -131,7 +136,7 @@ describe('an s3 store', needs('s3'), () => {
 
   it('tells what was replaced, removed and truncated, and not what is new', () =>
     stores.using(async (store) => {
-      const since = async (cursor: number | null) => (await store.news?.(cursor)) ?? { news: [], cursor: 0 };
+      const since = async (cursor: string | null) => (await store.news?.(cursor)) ?? { news: [], cursor: '' };
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
       await store.putMany(set, 9, metatile(32, 0, 'new', 1), 0);
@@ -142,25 +147,39 @@ describe('an s3 store', needs('s3'), () => {
       const place = { gridSet: set.gridSet, z: 9, rect };
       const second = (await since(cursor)).cursor;
       await store.raiseGeneration('roads', [place]);
-      // Told again is what came after the oldest open transaction of all databases there.
       expect((await since(second)).news).toContainEqual({ kind: 'place', layer: 'roads', place });
       await store.raiseGeneration('roads');
       expect((await since(second)).news).toContainEqual({ kind: 'layer', layer: 'roads' });
-      expect((await since(2 ** 50)).news).toEqual([{ kind: 'everything' }]);
+      expect((await since(`${2 ** 50}:${2 ** 50}:`)).news).toEqual([{ kind: 'everything' }]);
+    }));
+
+  it('changes are reported once, also while a transaction is open elsewhere', () =>
+    stores.using(async (store) => {
+      await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
+      await stores.database.transaction(null, async (query) => {
+        // A number of its own, which is the oldest that is open until the end.
+        await sql`select pg_current_xact_id()`.execute(query);
+        const before = await store.news?.(null);
+        await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
+        await store.raiseGeneration('roads');
+        const first = await store.news?.(before?.cursor ?? null);
+        expect(first?.news).toHaveLength(2);
+        expect((await store.news?.(first?.cursor ?? null))?.news).toEqual([]);
+      });
     }));
 
   it('makes a tile again whose object is gone, and counts it no longer', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
       const bucket = await stores.bucket(name);
-      await bucket.remove(await packsIn(bucket, (await stores.options(name)).prefix));
+      await bucket.remove(await packsIn(bucket, stores.prefix(name)));
       expect(await store.get(set, { z: 9, x: 0, y: 0 })).toBeNull();
       expect(await collect(store.pages(set))).toEqual([]);
       bucket.close();
     }));
 
   it('loses nothing when a server without the bucket answers for a while', async () => {
-    const proxy = await openFaultProxy((await sharedS3()).endpoint);
+    const proxy = await openFaultProxy(await service.origin(), service.absent);
     await stores.using(
       async (store, name) => {
         await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
@@ -175,10 +194,10 @@ describe('an s3 store', needs('s3'), () => {
           return found?.bytes.toString() === 'kept 1';
         });
         const bucket = await stores.bucket(name);
-        expect(await packsIn(bucket, (await stores.options(name)).prefix)).toHaveLength(1);
+        expect(await packsIn(bucket, stores.prefix(name))).toHaveLength(1);
         bucket.close();
       },
-      { endpoint: proxy.url },
+      { origin: proxy.url },
     );
     await proxy.close();
   });
@@ -187,10 +206,10 @@ describe('an s3 store', needs('s3'), () => {
     stores.using(async (store, name) => {
       for (let x = 0; x < 10; x++) await store.putMany(set, 9, [tile(4 * x, 0, 'a')], 0);
       const bucket = await stores.bucket(name);
-      const { prefix } = await stores.options(name);
+      const prefix = stores.prefix(name);
       const sentinel = await bucket.get(`${prefix}tilewarden-store.json`);
       await bucket.remove([
-        ...(await packsIn(bucket, (await stores.options(name)).prefix)),
+        ...(await packsIn(bucket, stores.prefix(name))),
         `${prefix}tilewarden-store.json`,
       ]);
       const read = (x: number) => store.get(set, { z: 9, x: 4 * x, y: 0 });
@@ -223,7 +242,7 @@ describe('an s3 store', needs('s3'), () => {
         expect(await store.sweeping()).toMatchObject({ files: 0 });
         expect((await store.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('stored');
         const bucket = await stores.bucket(name);
-        expect(await packsIn(bucket, (await stores.options(name)).prefix)).toHaveLength(2);
+        expect(await packsIn(bucket, stores.prefix(name))).toHaveLength(2);
         bucket.close();
       },
       { database },
@@ -234,7 +253,7 @@ describe('an s3 store', needs('s3'), () => {
     stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
       const bucket = await stores.bucket(name);
-      const [key = ''] = await packsIn(bucket, (await stores.options(name)).prefix);
+      const [key = ''] = await packsIn(bucket, stores.prefix(name));
       const bytes = await bucket.get(key);
       bytes?.fill('x', bytes.length - 2);
       await bucket.put(key, bytes ?? Buffer.alloc(0));
@@ -265,7 +284,7 @@ describe('an s3 store', needs('s3'), () => {
       });
       const gets = requestsOf(near, 'get');
       const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      const cursor = (await near.news?.(null))?.cursor ?? 0;
+      const cursor = (await near.news?.(null))?.cursor ?? '';
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
@@ -315,7 +334,7 @@ describe('an s3 store', needs('s3'), () => {
     const missing = stores.open('missing', { bucket: 'no-such-bucket' });
     await expect(missing).rejects.toMatchObject({
       code: 'config-invalid',
-      message: 'The bucket no-such-bucket of a tile store does not exist; create it, or name another one.',
+      message: `The ${service.noun} no-such-bucket of a tile store does not exist; create it, or name another one.`,
     });
     const database = { ...stores.database, dialect: 'sqlite' as const };
     await expect(stores.open('tiles', { database })).rejects.toMatchObject({
@@ -358,7 +377,7 @@ async function insertTask({ database }: TestStores): Promise<{ readonly id: numb
 }
 
 /** The keys of the packs of a store. */
-async function packsIn(bucket: S3Bucket, prefix: string): Promise<string[]> {
+async function packsIn(bucket: ObjectStore, prefix: string): Promise<string[]> {
   const { objects } = await bucket.list(prefix, null);
   return objects.map(({ key }) => key).filter((key) => !key.endsWith('.json'));
 }

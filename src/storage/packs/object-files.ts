@@ -1,7 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { StoreFiles } from '../tile-store.ts';
-import type { S3Bucket } from './s3-bucket.ts';
+import type { ObjectStore } from './object-store.ts';
 
 /** Layers have a hash in the names of theirs. */
 const FOLDER = 'exports/';
@@ -11,7 +11,7 @@ const PIECE = 5 * 2 ** 20;
 const MOST_PIECES = 10_000;
 
 /** Files as objects beside those of the tiles. */
-export function createS3Files(bucket: S3Bucket, prefix: string): StoreFiles {
+export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
   const folder = `${prefix}${FOLDER}`;
 
   async function* rest(key: string, from: number, end: number): AsyncGenerator<Buffer> {

@@ -3,15 +3,14 @@ import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
 import { askIndex } from './pack-index.ts';
-
-import type { ListedObject, S3Bucket } from './s3-bucket.ts';
 
 interface PackSweeperOptions extends Surroundings {
   readonly name: string;
   readonly database: Database;
-  readonly bucket: S3Bucket;
+  readonly bucket: ObjectStore;
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
@@ -164,7 +163,7 @@ export class PackSweeper {
         and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
     }
     if (this.#stopping.signal.aborted) return;
-    // Said first: whoever counts reads everything anew instead of looking for pages that are gone.
+    // First, so that pages which a crash leaves are found.
     await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
     await this.#forgetPages(set.id);
   }

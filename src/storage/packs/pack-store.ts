@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { MetatileSize } from '../../domain/metatile.ts';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import {
   blockAt,
@@ -11,49 +10,42 @@ import {
   sizeOfRect,
   type TileRect,
 } from '../../domain/tile-rect.ts';
-import type { Random } from '../../lib/random.ts';
 import { sizeOf } from '../../lib/size.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
-import type { Outage, StoreChange, TileStore } from '../tile-store.ts';
+import type { StoreTools } from '../store-driver.ts';
+import type { StoreChange, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
+import { createObjectFiles } from './object-files.ts';
+import type { ObjectStore } from './object-store.ts';
 import { readPackBlocks, recountBlock } from './pack-blocks.ts';
 import { OBJECT_BYTES } from './pack-detail.ts';
 import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
 import { PackReader } from './pack-reader.ts';
+import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { type Conditions, NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { BLOCK_TILES, PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
-import { openS3Bucket } from './s3-bucket.ts';
-import { createS3Files } from './s3-files.ts';
-import type { S3StoreOptions } from './s3-store-options.ts';
 import { createSentinel, Doubts } from './sentinel.ts';
 
-export interface S3StoreTools extends Surroundings {
-  /** The store's name: several may use one database. */
-  readonly name: string;
-  readonly database: Database;
-  /** How the tiles of a new tile set are packed: as they are made. */
-  readonly shapeOf: (set: TileSetKey) => MetatileSize;
-  /** Whether this process removes objects that nobody needs; one of all nodes is enough. */
-  readonly sweeps: () => boolean;
+export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | 'openCopies'> {
+  readonly openBucket: () => Promise<ObjectStore>;
   /** Where copies of tiles are kept if the options ask for it. */
   readonly copies?: TileStore | null;
-  /** Without it no copy is answered while the database is away. */
-  readonly outage?: Outage;
-  readonly random: Random;
 }
 
 /** Packs read at once. */
 const SLICE = 500;
 
-/** Packs of tiles as objects in S3, listed in PostgreSQL: what the index does not list is not there. */
-export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools): Promise<TileStore> {
-  const { name, database, shapeOf, clock, log } = tools;
-  checkDatabase(name, database);
+/** Packs of tiles as objects, listed in PostgreSQL: what the index does not list is not there. */
+export async function openPackStore(
+  options: PackStoreOptions & { readonly type: string },
+  tools: PackStoreTools,
+): Promise<TileStore> {
+  const { name, shapeOf, clock, log } = tools;
+  const database = postgresOf(options, tools);
   const { prefix } = options;
-  const bucket = await openS3Bucket(options, tools);
+  const bucket = await tools.openBucket();
   const index = new PackIndex(database, name);
   const pages = new PageIndex(database, name);
   const generations = createPackGenerations(database, name, index);
@@ -79,6 +71,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
   const reader = new PackReader({ index, bucket, prefix, log, discard, tier, outage });
   const sweeper = new PackSweeper({
     ...tools,
+    database,
     bucket,
     prefix,
     requestsPerSecond: options.sweepRequestsPerSecond,
@@ -234,7 +227,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       return told;
     },
     requests: () => bucket.counts,
-    files: createS3Files(bucket, prefix),
+    files: createObjectFiles(bucket, prefix),
 
     async close() {
       await sweeper.close();
@@ -249,9 +242,12 @@ function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INF
   return { tiles: counted.length, bytes: counted.reduce((sum, { length }) => sum + length, 0) };
 }
 
-/** The index of an s3 store needs what SQLite does not have. */
-export function checkDatabase(name: string, database: Database): void {
-  if (database.dialect === 'postgres') return;
-  const message = `The store ${name} has the type s3, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
+/** The index of packs needs what SQLite does not have. */
+export function postgresOf(
+  { type }: { readonly type: string },
+  { name, database }: Pick<StoreTools, 'name' | 'database'>,
+): Database {
+  if (database?.dialect === 'postgres') return database;
+  const message = `The store ${name} has the type ${type}, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
   throw new TilewardenError('config-invalid', message);
 }

@@ -4,11 +4,11 @@ import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { ObjectStore } from './object-store.ts';
 import { askIndex, type PackIndex } from './pack-index.ts';
-import type { S3Bucket } from './s3-bucket.ts';
 
 interface SentinelOptions {
-  readonly bucket: Pick<S3Bucket, 'get' | 'put'>;
+  readonly bucket: Pick<ObjectStore, 'get' | 'put'>;
   readonly prefix: string;
   readonly database: Database;
   /** Of the store. */
@@ -61,7 +61,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
         return null;
       }
       const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
-      return `The bucket of store ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, bucket and prefix.`;
+      return `The object store of ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, prefix and bucket or container.`;
     },
   };
 }

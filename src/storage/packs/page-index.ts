@@ -107,6 +107,12 @@ export class PageIndex {
     return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? 0;
   }
 
+  /** Which transactions are visible now, as PostgreSQL writes it. */
+  async snapshot(): Promise<string> {
+    const query = sql<{ now: string }>`select pg_current_snapshot()::text as now`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? '';
+  }
+
   /** All pages of the blocks that may have changed since, also those without tiles. */
   async changedSince(since: number): Promise<readonly PageRow[]> {
     const query = sql<PageRow>`with blocks as (
@@ -119,14 +125,11 @@ export class PageIndex {
     return (await askIndex(() => query.execute(this.#database.query))).rows;
   }
 
-  /** Blocks of tile sets that were dropped since; null: some of them are forgotten. */
-  async droppedSince(since: number): Promise<readonly BlockName[] | null> {
-    const query = sql<BlockName & { readonly swept: boolean }>`select distinct s.swept,
-        s.id as set, p.z, p.x >> 3 as x, p.band as y
-      from tile_sets s left join pack_pages p on p.tile_set = s.id
-      where s.store = ${this.#store} and s.dropped_at is not null and s.dropped >= ${since}`;
-    const { rows } = await askIndex(() => query.execute(this.#database.query));
-    return rows.some(({ swept }) => swept) ? null : rows.filter(({ z }) => z !== null);
+  /** Numbers of tile sets that were dropped since. */
+  async droppedSince(since: number): Promise<readonly number[]> {
+    const query = sql<{ id: number }>`select id from tile_sets
+      where store = ${this.#store} and dropped_at is not null and dropped >= ${since}`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows.map(({ id }) => id);
   }
 
   /** A block's statistics and the packs that touch it, as of one moment; null: its tile set is not in use. */
@@ -178,24 +181,30 @@ interface RenewedPage {
 /** Pages told one by one; when there are more, their layers are told. */
 const MOST_PAGES = 2000;
 
-/** See `TileStore.news`. */
+/** See `TileStore.news`. The cursor is a snapshot: news is what was not visible in it, whatever is open elsewhere. */
 export async function readPackNews(
   database: Database,
   store: string,
   pages: PageIndex,
-  since: number | null,
-): Promise<{ readonly news: readonly TileNews[]; readonly cursor: number }> {
-  const cursor = await pages.cursor();
+  since: string | null,
+): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }> {
+  const cursor = await pages.snapshot();
   if (since === null) return { news: [], cursor };
   // A database that was restored from a backup counts its transactions anew.
-  if (since > cursor) return { news: [{ kind: 'everything' }], cursor };
+  if (oldestOpen(since) > oldestOpen(cursor)) return { news: [{ kind: 'everything' }], cursor };
   const query = database.query;
+  /** The comparison is for the index. */
+  const isNew = (changed: string) => {
+    const column = sql.ref(changed);
+    return sql`${column} >= ${oldestOpen(since)}
+      and not pg_visible_in_snapshot(${column}::text::xid8, ${since}::pg_snapshot)`;
+  };
   const marks = sql<MarkRow>`select layer, grid_set, z, min_x, min_y, max_x, max_y from tile_marks
-    where store = ${store} and changed >= ${since}`;
+    where store = ${store} and ${isNew('changed')}`;
   const dropped = sql<{ layer: string }>`select distinct layer from tile_sets
-    where store = ${store} and dropped_at is not null and dropped >= ${since}`;
+    where store = ${store} and dropped_at is not null and ${isNew('dropped')}`;
   const isRenewed = sql`from pack_pages p join tile_sets s on s.id = p.tile_set
-    where p.renewed >= ${since} and s.store = ${store} and s.dropped_at is null`;
+    where ${isNew('p.renewed')} and s.store = ${store} and s.dropped_at is null`;
   const renewed = sql<RenewedPage>`select s.identity, p.z, p.x, p.y ${isRenewed} limit ${MOST_PAGES + 1}`;
   const layers = sql<{ layer: string }>`select distinct s.layer ${isRenewed}`;
   return askIndex(async () => {
@@ -206,6 +215,11 @@ export async function readPackNews(
       found.length > MOST_PAGES ? (await layers.execute(query)).rows.map(newsOfLayer) : found.map(newsOfPage);
     return { news: [...raised, ...gone, ...tiles], cursor };
   });
+}
+
+/** The least number of a transaction that was open, or later than the snapshot. */
+function oldestOpen(snapshot: string): number {
+  return Number(snapshot.split(':')[0]);
 }
 
 function newsOfLayer({ layer }: { readonly layer: string }): TileNews {

@@ -1,27 +1,29 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { needs } from '../../../test/fixtures/needs.ts';
-import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
-import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
+import {
+  describeOnObjectStores,
+  metatile,
+  openTestStores,
+  requestsOf,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
 import type { Database } from '../../db/database.ts';
+import type { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { systemRandom } from '../../lib/random.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 import { findUnlisted } from './pack-sweeper.ts';
-import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describe('the upkeep of an s3 store', needs('s3'), () => {
+describeOnObjectStores('the upkeep of packs', (service) => {
   let stores: TestStores;
   beforeAll(async () => {
-    stores = await openTestStores();
+    stores = await openTestStores(service);
   });
   afterAll(() => stores.close());
 
@@ -39,32 +41,28 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       await store.dropLayer('roads');
       const isOver = ({ files }: { readonly files: number }) => files === 0;
       await eventually('all objects are gone', () => store.sweeping(), isOver);
-      expect(requestsOf(store, 'delete')).toBe(3);
+      expect(requestsOf(store, 'delete')).toBe(service.name === 's3' ? 3 : 6);
     }, singles);
   });
 
-  it('tells that a dropped layer has no tiles also while its pages are being forgotten', async () => {
+  it('a dropped layer is reported as gone, before and after its pages are forgotten, without all blocks', async () => {
     let sweeps = false;
     await stores.using(
       async (store) => {
+        await store.putMany({ ...set, layer: 'rivers' }, 9, metatile(0, 0, 'b'), 0);
         await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
-        const { cursor } = await store.blocks(null);
         const id = await lastTileSet(stores.database);
+        const { cursor } = await store.blocks(null);
+        const look = async () => {
+          const { gone, complete } = await store.blocks(cursor);
+          return { complete, gone };
+        };
         await store.dropLayer('roads');
-        await stores.database.transaction(null, async (query) => {
-          // The sweeper can remove rows of the tile set, but not say so.
-          await sql`select from tile_sets where id = ${id} for update`.execute(query);
-          sweeps = true;
-          const waiting = sql`select from pg_stat_activity
-            where wait_event_type = 'Lock' and datname = current_database()`;
-          // Beside the transaction, which would see the same activity each time.
-          const { query: beside } = stores.database;
-          await eventually('the sweeper waits', async () => (await waiting.execute(beside)).rows.length > 0);
-          const told = await collect((await store.blocks(cursor)).blocks);
-          expect(told.map(({ content }) => content)).toEqual([null]);
-        });
+        const expected = { complete: false, gone: [`${id}/`] };
+        expect(await look()).toEqual(expected);
+        sweeps = true;
         await untilForgotten(stores.database, id);
-        expect((await store.blocks(cursor)).complete).toBe(true);
+        expect(await look()).toEqual(expected);
       },
       { sweeps: () => sweeps },
     );
@@ -85,7 +83,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     );
   });
 
-  it('an s3 store is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+  it('packs are listed again from their bucket when the database is lost, with the newest of each tile', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
       await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
@@ -95,22 +93,12 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
         0,
       );
-      const lost = await openTestStores();
-      const rebuild = async (resume: boolean) =>
-        rebuildIndex(await stores.options(name), {
-          name,
-          database: lost.database,
-          clock: systemClock,
-          random: systemRandom,
-          log: silentLogger,
-          resume,
-          signal: new AbortController().signal,
-          onProgress: () => {},
-        });
+      const lost = await openTestStores(service);
+      const rebuild = (resume: boolean) => stores.rebuild(name, { database: lost.database, resume });
       expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
       await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
       await rebuild(true);
-      const again = await lost.open(name, await stores.options(name));
+      const again = await lost.open(name, { prefix: stores.prefix(name) });
       const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
       expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
       expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
@@ -123,7 +111,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       await lost.close();
     }));
 
-  it('an s3 store is filled from bundles and emptied into them by copying', () =>
+  it('a store of packs is filled from another and emptied into one by copying', () =>
     stores.using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
       await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
@@ -142,7 +130,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     }));
 
   it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
-    const proxy = await openFaultProxy((await sharedS3()).endpoint);
+    const proxy = await openFaultProxy(await service.origin());
     await stores.using(
       async (store) => {
         await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
@@ -157,7 +145,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         await eventually('it is asked again', () => get().catch(() => null));
         expect((await get())?.bytes.toString()).toBe('map 0');
       },
-      { endpoint: proxy.url },
+      { origin: proxy.url },
     );
     await stores.using(
       async (store) => {
@@ -166,8 +154,42 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
         await expect(late).rejects.toMatchObject({ code: 'store-failed' });
         expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
       },
-      { endpoint: proxy.url, timeoutSeconds: 0.2 },
+      { origin: proxy.url, timeoutSeconds: 0.2 },
     );
+    await proxy.close();
+  });
+
+  it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
+    const proxy = await openFaultProxy(await service.origin());
+    const few = { origin: proxy.url, connections: 4, timeoutSeconds: 4 };
+    const name = `partly-slow-${service.name}`;
+    const writer = await stores.open(name, { shapeOf: () => ({ columns: 1, rows: 1 }) });
+    const columns = Array.from({ length: 60 }, (_, x) => x);
+    await writer.putMany(
+      set,
+      9,
+      columns.map((x) => tile(x, 0, `tile ${x}`)),
+      0,
+    );
+    const store = await stores.open(name, { ...few, sweeps: () => false });
+    const read = (x: number) => store.get(set, { z: 9, x, y: 0 });
+    // Keys end with column, row and a random part.
+    proxy.hangs = (asked) => Number(/^GET .*\/(\d+)_0_/.exec(asked)?.[1] ?? 1) % 5 === 0;
+    const outcomes = Promise.all(
+      columns.map((x) => read(x).then((found) => found?.bytes.toString(), codeOfFailure)),
+    );
+    // On four connections the twelve that hang would take twelve seconds, one after the other.
+    const inTime = await Promise.race([outcomes, systemClock.sleep(9000).then(() => null)]);
+    expect(inTime).not.toBeNull();
+    const healthy = inTime?.filter((_, x) => x % 5 > 0) ?? [];
+    expect(inTime?.filter((_, x) => x % 5 === 0)).toEqual(Array(12).fill('store-failed'));
+    expect(healthy.filter((outcome) => outcome !== 'store-failed').length).toBeGreaterThan(24);
+    proxy.hangs = () => false;
+    for (const x of columns.slice(0, 6)) {
+      await eventually('the tile is served', () => read(x).catch(() => null));
+    }
+    await store.close();
+    await writer.close();
     await proxy.close();
   });
 
@@ -175,7 +197,7 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const bucket = await stores.bucket(name);
-      const { prefix } = await stores.options(name);
+      const prefix = stores.prefix(name);
       const listed = (await bucket.list(prefix, null)).objects.find(({ key }) => !key.endsWith('.json'));
       const left = `${listed?.key.slice(0, -12)}0123456789ab`;
       const foreign = [`${prefix}notes.txt`, `${listed?.key.replace(/\/\d+\/9\//, '/99999/9/')}`];
@@ -210,6 +232,10 @@ describe('the upkeep of an s3 store', needs('s3'), () => {
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
     }));
 });
+
+function codeOfFailure(error: unknown): string {
+  return (error as TilewardenError).code;
+}
 
 /** More rows like those that are there, beside them; objects that are not there are removed as others are. */
 async function addCopies({ change }: Database, copies: number): Promise<void> {

@@ -1,0 +1,177 @@
+import { buffer } from 'node:stream/consumers';
+import {
+  BlobServiceClient,
+  type ContainerClient,
+  RestError,
+  type StoragePipelineOptions,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob';
+import { misconfigured } from '../../domain/errors.ts';
+import { createObjectAgent } from '../packs/object-agent.ts';
+import { ATTEMPTS, type GuardTools, ObjectGuard } from '../packs/object-guard.ts';
+import type { ListedObject, ObjectPage, ObjectStore, UnfinishedObject } from '../packs/object-store.ts';
+import { createAzureRequests } from './azure-requests.ts';
+import type { AzureStoreOptions } from './azure-store-options.ts';
+
+/** Objects that one request removes. */
+const BATCH = 256;
+const PAGE = 1000;
+/** Milliseconds before the second try, and at most between two. */
+const RETRIES = { retryDelayInMs: 100, maxRetryDelayInMs: 1000 };
+
+/** Refuses a container that is missing, or that the credentials do not lead to. */
+export async function openAzureObjects(options: AzureStoreOptions, tools: GuardTools): Promise<ObjectStore> {
+  const { container } = options;
+  const guard = new ObjectGuard({ what: `container ${container}`, ...options }, tools);
+  const agent = createObjectAgent(options);
+  const client = serviceClient(options, {
+    httpClient: createAzureRequests(agent, (operation) => guard.count(operation)),
+    retryOptions: { maxTries: ATTEMPTS, ...RETRIES },
+  }).getContainerClient(container);
+  const close = () => void agent.destroy();
+  try {
+    await guard.check((abortSignal) => client.getProperties({ abortSignal }), statusOf);
+    return new AzureObjects(client, guard, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function serviceClient(
+  { account = '', key = '', connectionString, endpoint }: AzureStoreOptions,
+  options: StoragePipelineOptions,
+): BlobServiceClient {
+  const address = endpoint ?? `https://${account}.blob.core.windows.net`;
+  try {
+    return connectionString === undefined
+      ? new BlobServiceClient(address, new StorageSharedKeyCredential(account, key), options)
+      : BlobServiceClient.fromConnectionString(connectionString, options);
+  } catch {
+    // The SDK's message may contain the string, which is a secret.
+    throw misconfigured(
+      'The connectionString of an azure store is invalid; copy it from the storage account.',
+    );
+  }
+}
+
+class AzureObjects implements ObjectStore {
+  readonly #client: ContainerClient;
+  readonly #guard: ObjectGuard;
+  readonly close: () => void;
+
+  constructor(client: ContainerClient, guard: ObjectGuard, close: () => void) {
+    this.#client = client;
+    this.#guard = guard;
+    this.close = close;
+  }
+
+  get counts() {
+    return this.#guard.counts;
+  }
+
+  async put(key: string, bytes: Buffer): Promise<void> {
+    const blob = this.#client.getBlockBlobClient(key);
+    await this.#guard.send('put', async (abortSignal) => {
+      await blob.upload(bytes, bytes.length, { abortSignal });
+      return bytes.length;
+    });
+  }
+
+  async get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
+    const [first, last] = range ?? [0];
+    const length = last === undefined ? undefined : last - first + 1;
+    const blob = this.#client.getBlobClient(key);
+    let found: Buffer | null = null;
+    await this.#guard.send('get', async (abortSignal) => {
+      try {
+        const { readableStreamBody } = await blob.download(first, length, { abortSignal });
+        found = readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
+        return found.length;
+      } catch (error) {
+        if (codeOf(error) === 'BlobNotFound') return 0;
+        throw error;
+      }
+    });
+    return found;
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    const batch = this.#client.getBlobBatchClient();
+    for (let at = 0; at < keys.length; at += BATCH) {
+      const blobs = keys.slice(at, at + BATCH).map((key) => this.#client.getBlobClient(key));
+      await this.#guard.send('delete', async (abortSignal) => {
+        const { subResponses } = await batch.deleteBlobs(blobs, { abortSignal });
+        const left = subResponses.filter(
+          ({ status, errorCode }) => status >= 300 && errorCode !== 'BlobNotFound',
+        );
+        const [one] = left;
+        if (one)
+          throw new Error(`${left.length} of ${blobs.length} blobs were not removed: ${one.errorCode}`);
+        return 0;
+      });
+    }
+  }
+
+  list(prefix: string, next: string | null): Promise<ObjectPage> {
+    return this.#list(prefix, next, false);
+  }
+
+  async #list(prefix: string, next: string | null, includeUncommitedBlobs: boolean): Promise<ObjectPage> {
+    const from = { maxPageSize: PAGE, ...(next !== null && { continuationToken: next }) };
+    let page: ObjectPage = { objects: [], next: null };
+    await this.#guard.send('list', async (abortSignal) => {
+      const blobs = this.#client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal });
+      for await (const { segment, continuationToken } of blobs.byPage(from)) {
+        const objects = segment.blobItems.map(({ name, properties }): ListedObject => {
+          const { contentLength = 0, lastModified } = properties;
+          return { key: name, bytes: contentLength, modifiedAt: lastModified?.getTime() ?? 0 };
+        });
+        page = { objects, next: continuationToken || null };
+        break;
+      }
+      return 0;
+    });
+    return page;
+  }
+
+  async upload(key: string, parts: AsyncIterable<Buffer>): Promise<void> {
+    const blob = this.#client.getBlockBlobClient(key);
+    const blocks: string[] = [];
+    for await (const part of parts) {
+      // The names of a blob's blocks have one length.
+      const block = Buffer.from(String(blocks.length).padStart(6, '0')).toString('base64');
+      await this.#guard.send('put', async (abortSignal) => {
+        await blob.stageBlock(block, part, part.length, { abortSignal });
+        return part.length;
+      });
+      blocks.push(block);
+    }
+    await this.#guard.send('multipart', async (abortSignal) => {
+      await blob.commitBlockList(blocks, { abortSignal });
+      return 0;
+    });
+  }
+
+  /** Blobs that have blocks only are listed when asked for, and nothing else sets them apart everywhere. */
+  async unfinished(prefix: string): Promise<readonly UnfinishedObject[]> {
+    const whole = new Set((await this.list(prefix, null)).objects.map(({ key }) => key));
+    const { objects } = await this.#list(prefix, null, true);
+    return objects.flatMap(({ key }) => (whole.has(key) ? [] : { key, upload: key }));
+  }
+
+  /** Blocks cannot be removed; a blob that is written over them, and removed, takes them along. */
+  async abort({ key }: UnfinishedObject): Promise<void> {
+    await this.put(key, Buffer.alloc(0));
+    await this.remove([key]);
+  }
+}
+
+/** `ContainerNotFound`, or another server's page, are 404 too, and say nothing of a blob. */
+function codeOf(error: unknown): string | undefined {
+  return error instanceof RestError ? error.code : undefined;
+}
+
+function statusOf(error: unknown): number | null {
+  return error instanceof RestError ? (error.statusCode ?? null) : null;
+}

@@ -1,0 +1,45 @@
+import type { z as Zod } from 'zod';
+import { azureDriver } from './azure/azure-driver.ts';
+import { bundleDriver } from './bundle/bundle-driver.ts';
+import { memoryDriver } from './memory/memory-driver.ts';
+import { s3Driver } from './s3/s3-driver.ts';
+import type { StoreDriver, StoreTools } from './store-driver.ts';
+import type { TileStore } from './tile-store.ts';
+
+/** Every kind of store there is; no other file names one. */
+export const STORE_DRIVERS = [bundleDriver, memoryDriver, s3Driver, azureDriver] as const;
+
+type Schemas<Drivers> = {
+  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
+    ? Schema
+    : never;
+};
+/** The schemas of the options, in the order of the drivers. */
+export type StoreSchemas = Schemas<typeof STORE_DRIVERS>;
+export type StoreSettings = Zod.output<StoreSchemas[number]>;
+
+export function driverOf({ type }: Pick<StoreSettings, 'type'>): StoreDriver<StoreSettings> {
+  return STORE_DRIVERS.find((driver) => driver.type === type) ?? bundleDriver;
+}
+
+/** Types of stores with these places, for messages. */
+export function typesOf(...places: readonly StoreDriver['place'][]): string {
+  return STORE_DRIVERS.flatMap(({ type, place }) => (places.includes(place) ? type : [])).join(' or ');
+}
+
+export async function openStore(
+  settings: StoreSettings,
+  tools: Omit<StoreTools, 'openCopies'>,
+): Promise<TileStore> {
+  const driver = driverOf(settings);
+  const all: StoreTools = {
+    ...tools,
+    async openCopies() {
+      const { schemaKit } = await import('../lib/schemas.ts');
+      return bundleDriver.open(bundleDriver.options(schemaKit).parse({ type: 'bundle' }), all);
+    },
+  };
+  // Nothing is ever in it, so that every tile is read by the process that has the database.
+  if (driver.place === 'shared' && !tools.database) return memoryDriver.open({ type: 'memory' }, all);
+  return driver.open(settings, all);
+}

@@ -1,0 +1,159 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
+import type { RequestCount } from '../tile-store.ts';
+import { ObjectBreaker } from './object-breaker.ts';
+
+export interface GuardTools extends Surroundings {
+  readonly random: Random;
+}
+
+interface GuardOptions {
+  /** For messages, e.g. `bucket tiles`. */
+  readonly what: string;
+  readonly connections: number;
+  readonly timeoutSeconds: number;
+}
+
+/** Tries of one request, with pauses between them that the client spreads. */
+export const ATTEMPTS = 3;
+/** A client waits for a read. */
+const READ_FIRST = 1;
+/** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
+const SLOW_SHARE = 0.2;
+
+/** By status. */
+const REFUSALS: ReadonlyMap<number | null, string> = new Map([
+  [404, 'does not exist; create it, or name another one'],
+  [401, 'may not be used with these credentials'],
+  [403, 'may not be used with these credentials'],
+]);
+
+/** A slow read was given up. */
+class GaveWay extends Error {}
+
+/** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
+export class ObjectGuard {
+  readonly #options: GuardOptions;
+  readonly #breaker: ObjectBreaker;
+  readonly #log: Logger;
+  /** Requests wait here for a connection: a client would count it as the request's time. */
+  readonly #turns: Semaphore;
+  /** Milliseconds. */
+  readonly #slowAfter: number;
+  readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
+  #reported = false;
+
+  constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
+    this.#options = options;
+    this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
+    this.#breaker = new ObjectBreaker(clock, random, this.#slowAfter);
+    this.#log = log;
+    this.#turns = new Semaphore(options.connections);
+  }
+
+  get counts(): readonly RequestCount[] {
+    return [...this.#counts.values()];
+  }
+
+  /** Each try is one request. */
+  count(operation: string): void {
+    this.#countOf(operation).requests++;
+  }
+
+  /** `send` answers how many bytes of objects it has sent or received. Reads have one deadline, waiting included. */
+  async send(operation: string, send: (signal: AbortSignal) => Promise<number>): Promise<void> {
+    const isRead = operation === 'get';
+    if (this.#breaker.paused) throw paused();
+    const deadline = isRead ? this.#limit(1) : undefined;
+    const leave = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
+      throw failed('has had no free connection in time', cause);
+    });
+    try {
+      await this.#try(operation, isRead, () =>
+        deadline ? this.#givingWay(deadline, send) : send(this.#limit(ATTEMPTS)),
+      );
+    } finally {
+      leave();
+    }
+  }
+
+  /** Refuses a bucket that is missing or forbidden. One that cannot be reached may be back before a tile is read. */
+  async check(
+    look: (signal: AbortSignal) => Promise<unknown>,
+    statusOf: (error: unknown) => number | null,
+  ): Promise<void> {
+    const { what } = this.#options;
+    try {
+      await look(this.#limit(ATTEMPTS));
+    } catch (cause) {
+      const why = REFUSALS.get(statusOf(cause));
+      if (why) throw new TilewardenError('config-invalid', `The ${what} of a tile store ${why}.`, { cause });
+      const text = 'the object store cannot be reached; tiles are not stored until it can';
+      this.#log.warn({ store: what, err: cause }, text);
+    }
+  }
+
+  async #try(operation: string, isRead: boolean, send: () => Promise<number>): Promise<void> {
+    const over = this.#breaker.enter(isRead);
+    if (!over) throw paused();
+    const count = this.#countOf(operation);
+    try {
+      count.bytes += await send();
+      over('done');
+      this.#report();
+    } catch (cause) {
+      count.failures++;
+      over(cause instanceof GaveWay ? 'slow' : 'failed');
+      this.#report(cause);
+      throw failed('failed', cause);
+    }
+  }
+
+  /** Objects that hang would otherwise hold all connections. */
+  async #givingWay(deadline: AbortSignal, send: (signal: AbortSignal) => Promise<number>): Promise<number> {
+    const late = new AbortController();
+    const giveWay = () => this.#turns.waiting > 0 && late.abort();
+    const look = setInterval(giveWay, this.#slowAfter);
+    try {
+      return await send(AbortSignal.any([deadline, late.signal]));
+    } catch (error) {
+      throw late.signal.aborted ? new GaveWay('others waited for its connection', { cause: error }) : error;
+    } finally {
+      clearInterval(look);
+    }
+  }
+
+  #report(err?: unknown): void {
+    const { open } = this.#breaker;
+    if (open === this.#reported) return;
+    this.#reported = open;
+    const about = { store: this.#options.what };
+    if (!open) {
+      this.#log.info(about, 'the object store answers again');
+      return;
+    }
+    const text =
+      'the object store fails or is slow; tiles that no cache has are made by their sources and not stored';
+    this.#log.warn({ ...about, err }, text);
+  }
+
+  #limit(attempts: number): AbortSignal {
+    return AbortSignal.timeout(this.#options.timeoutSeconds * 1000 * attempts);
+  }
+
+  #countOf(operation: string) {
+    return getOrMake(this.#counts, operation, () => ({ operation, requests: 0, failures: 0, bytes: 0 }));
+  }
+}
+
+function paused(): TilewardenError {
+  return failed('is paused for a moment after several failures');
+}
+
+function failed(how: string, cause?: unknown): TilewardenError {
+  return new TilewardenError('store-failed', `The object store ${how}.`, { cause });
+}

@@ -1,0 +1,38 @@
+import type { RequestCount } from '../tile-store.ts';
+
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[];
+  /** Leads to the objects behind these; null: there are none. */
+  readonly next: string | null;
+}
+
+/** An upload without its end. */
+export interface UnfinishedObject {
+  readonly key: string;
+  readonly upload: string;
+}
+
+/** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
+export interface ObjectStore {
+  put(key: string, bytes: Buffer): Promise<void>;
+  /** Null: the object certainly does not exist; an absent bucket is a failure. `range`: only these bytes, both included. */
+  get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
+  /** At most 1,000; absent objects count as removed. */
+  remove(keys: readonly string[]): Promise<void>;
+  /** A page in the order of keys. */
+  list(prefix: string, next: string | null): Promise<ObjectPage>;
+  /** An object of any size, visible when all its parts are there. Each part but the last has 5 MiB or more. */
+  upload(key: string, parts: AsyncIterable<Buffer>): Promise<void>;
+  /** Uploads without their end: as many as one request lists. */
+  unfinished(prefix: string): Promise<readonly UnfinishedObject[]>;
+  abort(upload: UnfinishedObject): Promise<void>;
+  readonly counts: readonly RequestCount[];
+  close(): void;
+}

@@ -1,0 +1,39 @@
+import type { RebuildTools, StoreTools } from '../store-driver.ts';
+import type { TileStore } from '../tile-store.ts';
+import type { GuardTools } from './object-guard.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { PackStoreOptions } from './pack-store-options.ts';
+
+/** Opens the object store of these options; refuses one that is missing. */
+export type OpenObjects<Options> = (options: Options, tools: GuardTools) => Promise<ObjectStore>;
+
+/** What drivers of object stores share; `load` brings the one in that speaks to it. */
+export function packDriver<Options extends PackStoreOptions & { readonly type: string }>(
+  load: () => Promise<OpenObjects<Options>>,
+) {
+  return {
+    place: 'shared' as const,
+
+    async open(options: Options, tools: StoreTools): Promise<TileStore> {
+      const [{ openPackStore }, openObjects] = await Promise.all([import('./pack-store.ts'), load()]);
+      const openBucket = () => openObjects(options, tools);
+      if (!options.cache || tools.readOnly) return openPackStore(options, { ...tools, openBucket });
+      const copies = await tools.openCopies();
+      const closeCopies = async (error: unknown) => {
+        await copies.close();
+        throw error;
+      };
+      const packs = await openPackStore(options, { ...tools, openBucket, copies }).catch(closeCopies);
+      const close = async () => {
+        await packs.close();
+        await copies.close();
+      };
+      return { ...packs, close };
+    },
+
+    async rebuildIndex(options: Options, tools: RebuildTools) {
+      const [{ rebuildIndex }, openObjects] = await Promise.all([import('./rebuild-index.ts'), load()]);
+      return rebuildIndex(options, { ...tools, openBucket: () => openObjects(options, tools) });
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { z as Zod } from 'zod';
+import type { Database } from '../db/database.ts';
+import type { MetatileSize } from '../domain/metatile.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { Random } from '../lib/random.ts';
+import type { SchemaKit } from '../lib/schemas.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { Outage, TileStore } from './tile-store.ts';
+
+/**
+ * All that the other rooms know of a kind of store. `drivers.ts` lists them. A driver's value loads neither the schema
+ * library nor what opens the store: processes that use another store do without.
+ */
+export interface StoreDriver<Options = unknown> {
+  readonly type: string;
+  readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
+  /**
+   * `disk`: in a folder of this machine. `memory`: of one process, until it ends. `shared`: every node sees the same
+   * tiles, and the database lists them.
+   */
+  readonly place: 'disk' | 'memory' | 'shared';
+  /** Options that may be shown over HTTP: no secret. */
+  readonly shown: readonly string[];
+  /** What GeoWebCache calls such a store. */
+  readonly geowebcacheName: string;
+  open(options: Options, tools: StoreTools): Promise<TileStore>;
+  /** Only drivers whose index can be lost have it. */
+  rebuildIndex?(options: Options, tools: RebuildTools): Promise<RebuildResult>;
+}
+
+export interface StoreTools extends Surroundings {
+  /** Of the store. */
+  readonly name: string;
+  /** A folder of this machine that is the store's own. */
+  readonly root: string;
+  readonly random: Random;
+  /** Null: this process has none, and asks another one for the tiles of shared stores. */
+  readonly database: Database | null;
+  readonly readOnly: boolean;
+  /** How tiles of a new tile set are made, so that a store may keep those together. */
+  readonly shapeOf: (set: TileSetKey) => MetatileSize;
+  /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
+  readonly sweeps: () => boolean;
+  /** What is known of the database while it is away. */
+  readonly outage?: Outage;
+  /** Opens a store in `root`, for copies of tiles that are kept elsewhere. */
+  readonly openCopies: () => Promise<TileStore>;
+}
+
+export interface RebuildTools extends Surroundings {
+  readonly name: string;
+  readonly database: Database;
+  readonly random: Random;
+  /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
+  readonly resume: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly packs: number; readonly expected: number }) => void;
+}
+
+export interface RebuildResult {
+  readonly packs: number;
+  readonly tiles: number;
+  /** Objects that are not packs, are damaged, or belong to tile sets that were dropped and filled again. */
+  readonly leftOut: number;
+}
