@@ -60,6 +60,10 @@ describe('the built documentation', () => {
     for (const html of pages.values()) expect(html).not.toMatch(/<script|<style|\sstyle=|\son[a-z]+="/);
   });
 
+  it('names pages without the ending of their source', () => {
+    for (const html of pages.values()) expect(html).not.toMatch(/\.md<\/a>/);
+  });
+
   it('has headings with the anchors that GitHub gives them', () => {
     expect(pages.get('command-line.html')).toContain('<h2 id="which-server-and-as-whom">');
     expect(pages.get('upstreams.html')).toContain('id="upstreams-limits-and-what-happens-when-they-fail"');

@@ -76,7 +76,7 @@ function createMarkdown(file, pages, headings) {
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {
-        const text = this.parser.parseInline(tokens);
+        const text = this.parser.parseInline(tokens).replace(/\.md$/, '');
         const target = targetOf(href, file, pages);
         return target === null ? text : `<a href="${target.replaceAll('&', '&amp;')}">${text}</a>`;
       },

@@ -10,7 +10,7 @@ import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
-import type { Imported, ImportedDocument, ImportReport } from '../import/import-report.ts';
+import { type Imported, type ImportedDocument, type ImportReport, WHOLE } from '../import/import-report.ts';
 import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
@@ -108,7 +108,7 @@ async function importGeoWebCacheFolder(
 
 function checked({ gridSets, layers, report }: Imported): ImportedSettings {
   const { refused, ...usable } = checkImported({ gridSets, layers });
-  for (const { subject, message } of refused) report.about(subject).leftOut('all of it', message);
+  for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
   return { ...usable, quota: null, users: [], report };
 }
 

@@ -4,7 +4,7 @@ import type { ImportedSettings } from '../app/import-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { revealSecrets } from '../config/secrets.ts';
 import { writeSettingsFile } from '../config/yaml-file.ts';
-import type { ImportFate, ReportEntry } from '../import/import-report.ts';
+import { type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { printPath } from '../lib/value-path.ts';
@@ -185,5 +185,7 @@ function linesOf(entries: readonly ReportEntry[]): readonly string[] {
 }
 
 function lineOf({ fate, element, what }: ReportEntry, subjects: readonly string[]): string {
-  return `${fate.padEnd(8)}  ${element} of ${subjects.join(', ')}${what === '' ? '' : `: ${what}`}\n`;
+  const names = subjects.join(', ');
+  const subject = element === WHOLE ? `${names} (entirely)` : `${element} of ${names}`;
+  return `${fate.padEnd(8)}  ${subject}${what === '' ? '' : `: ${what}`}\n`;
 }

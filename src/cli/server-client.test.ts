@@ -82,11 +82,17 @@ describe('speaking to a server', () => {
 
   it('names flags where the server names fields of a request', async () => {
     const client = await openAnswering((_, response) =>
-      response.writeHead(400, OF_TILEWARDEN).end('zoomStart must be at most 3. area.type must be Polygon.'),
+      response
+        .writeHead(400, OF_TILEWARDEN)
+        .end('zoomStart must be below zoomStop. area.type must be Polygon.'),
     );
-    expect((await failureOf(client(null, { zoomStart: 'zoom-start' }).get('/')))?.message).toBe(
-      '--zoom-start must be at most 3. area.type must be Polygon.',
-    );
+    expect(
+      (
+        await failureOf(
+          client(null, { zoomStart: 'zoom-start', zoomStop: 'zoom-stop', area: 'area' }).get('/'),
+        )
+      )?.message,
+    ).toBe('--zoom-start must be below --zoom-stop. area.type must be Polygon.');
   });
 
   it('says why nobody answers, also in the middle of an answer', async () => {

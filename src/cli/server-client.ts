@@ -160,7 +160,10 @@ function strange(server: string, status: number, text: string): string {
 function withFlags(text: string, fields: FieldFlags): string {
   const names = Object.keys(fields).sort((a, b) => b.length - a.length);
   if (names.length === 0) return text;
-  const pattern = new RegExp(`(?<![\\w.-])(?:${names.join('|').replaceAll('.', '\\.')})(?![\\w.[])`, 'g');
+  const pattern = new RegExp(
+    `(?<![\\w.-])(?:${names.join('|').replaceAll('.', '\\.')})(?![\\w[]|\\.\\w)`,
+    'g',
+  );
   return text.replace(pattern, (name) => `--${fields[name]}`);
 }
 

@@ -32,7 +32,7 @@ export const tasks: Command = {
   ],
   async run(flags, terminal, { operands: [word = 'list', id] }) {
     const action = actionNamed(word);
-    const client = serverClientFor(flags);
+    const client = serverClientFor(flags, { limit: 'limit' });
     if (action === 'list') return await list(client, flags, terminal);
     const path = `/api/v1/tasks/${taskId(action, id)}`;
     if (action === 'watch') {

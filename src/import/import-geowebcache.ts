@@ -19,6 +19,7 @@ import {
   type ImportedDocument,
   ImportReport,
   type SubjectReport,
+  WHOLE,
   withoutTwins,
 } from './import-report.ts';
 import { type GridSetDocument, matchGrid } from './matching-grid.ts';
@@ -140,7 +141,7 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   if (!read) return null;
   const { store, source, gridSets, ...document } = read.document as LayerDocument;
   const subsets = knownSubsets(gridSets, context, about);
-  if (subsets.length === 0) return about.leftOut('all of it', 'none of its grid sets is known');
+  if (subsets.length === 0) return about.leftOut(WHOLE, 'none of its grid sets is known');
   tell(about, element, read);
   const modified = importFormatModifiers(element, document.formats, about);
   const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
@@ -263,7 +264,7 @@ function attempted(
     return document;
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
-    return about.leftOut('all of it', error.message);
+    return about.leftOut(WHOLE, error.message);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   ImportReport,
   reportUnused,
   type SubjectReport,
+  WHOLE,
   withoutTwins,
 } from './import-report.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
@@ -106,11 +107,11 @@ class MapCacheReader {
     const from = grid.text('origin') ?? 'bottom-left';
     const origin = ORIGINS[from];
     if (srs === null || !extent || !resolutions) {
-      about.leftOut('all of it', 'it needs an srs with an EPSG code, an extent and resolutions');
+      about.leftOut(WHOLE, 'it needs an srs with an EPSG code, an extent and resolutions');
       return;
     }
     if (!origin) {
-      about.leftOut('all of it', `its origin is ${from}; bottom-left and top-left are supported`);
+      about.leftOut(WHOLE, `its origin is ${from}; bottom-left and top-left are supported`);
       return;
     }
     const size = grid.pair('size');
@@ -142,7 +143,7 @@ class MapCacheReader {
 
   #layer(name: string, element: XmlElement): ImportedDocument | null {
     const about = this.#report.about(`layer ${name}`);
-    const refuse = (what: string) => about.leftOut('all of it', what);
+    const refuse = (what: string) => about.leftOut(WHOLE, what);
     const tileset = new TrackedTable(tableOfXml(element), about);
     const source = this.#named('source', tileset.text('source'), about);
     const format = this.#format(tileset.text('format'), about);

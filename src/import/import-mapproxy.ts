@@ -8,6 +8,7 @@ import {
   ImportReport,
   reportUnused,
   type SubjectReport,
+  WHOLE,
   withoutTwins,
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
@@ -110,7 +111,7 @@ class MapProxyReader {
     const about = this.#report.about(`layer ${String(table.name)}`);
     const layer = new TrackedTable(table, about);
     const imported = this.#cached(layer, about);
-    if (typeof imported === 'string') return about.leftOut('all of it', imported);
+    if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
     const document = { name: layer.text('name'), ...this.#describing(layer), ...imported };
     layer.take('layers', () => true, 'a list');
     layer.report(REASONS);

@@ -11,7 +11,7 @@ import {
 } from '../geowebcache/wire-element.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
-import type { ImportReport } from './import-report.ts';
+import { type ImportReport, WHOLE } from './import-report.ts';
 import { recorded } from './recorded-element.ts';
 
 const NOT_HERE: Readonly<Record<string, string>> = {
@@ -82,7 +82,7 @@ function importUser(line: string, report: ImportReport): ImportedUser | null {
     .split(',')
     .slice(1)
     .map((word) => word.trim());
-  if (words.includes('disabled')) return about.leftOut('all of it', 'is disabled');
+  if (words.includes('disabled')) return about.leftOut(WHOLE, 'is disabled');
   const isAdministrator = words.includes('ROLE_ADMINISTRATOR');
   const role = isAdministrator ? 'admin' : 'viewer';
   about.changed('password', `gets a new one; the role is ${role}`);

@@ -1,3 +1,6 @@
+/** The element that stands for a whole subject. */
+export const WHOLE = 'all of it';
+
 export type ImportFate = 'taken' | 'changed' | 'left out';
 
 export interface ReportEntry {
@@ -49,7 +52,7 @@ export function reportUnused(
   isUsed: (name: string) => boolean,
 ): void {
   for (const name of names) {
-    if (!isUsed(name)) report.about(`${kind} ${name}`).leftOut('all of it', 'no imported layer uses it');
+    if (!isUsed(name)) report.about(`${kind} ${name}`).leftOut(WHOLE, 'no imported layer uses it');
   }
 }
 
@@ -60,7 +63,7 @@ export function withoutTwins(
 ): readonly ImportedDocument[] {
   const seen = new Set<string>();
   return layers.filter(({ name }) => {
-    if (seen.has(name)) report.about(`layer ${name}`).leftOut('all of it', 'another layer has the same name');
+    if (seen.has(name)) report.about(`layer ${name}`).leftOut(WHOLE, 'another layer has the same name');
     return seen.size < seen.add(name).size;
   });
 }
