@@ -16,7 +16,7 @@ import {
   textOf,
 } from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
-import { BadStatus, failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
+import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
@@ -235,15 +235,15 @@ export function endOf(failure: unknown, ms: number): RequestEnd {
   return { kind: kindOf(failure), reason: reasonOf(failure), ms, retryAfterMs };
 }
 
-function kindOf({ code, reason, cause }: TilewardenError): RequestEnd['kind'] {
+function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind'] {
   if (reason === 'address-refused' || code === 'source-bad-answer') return 'refused';
-  if (cause instanceof BadStatus && TOO_MUCH.includes(cause.status)) return 'overloaded';
+  if (TOO_MUCH.includes(upstream?.status ?? 0)) return 'overloaded';
   // The pipeline has waited long enough; the host has not answered.
   return 'failed';
 }
 
 /** There are as many reasons as statuses, at most. */
-function reasonOf({ code, reason, cause }: TilewardenError): string {
-  if (cause instanceof BadStatus) return `status-${cause.status}`;
+function reasonOf({ code, reason, upstream }: TilewardenError): string {
+  if (upstream?.status) return `status-${upstream.status}`;
   return code === 'source-timeout' ? 'timeout' : (reason ?? code);
 }
