@@ -157,7 +157,8 @@ async function openImports(
   const reader = await documents.reader();
   const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
   return {
-    readService: (address, only, signal) => readCapabilities(address, only, outside.upstreams, signal),
+    readService: (address, only, signal) =>
+      readCapabilities(address, only, outside.upstreams, outside.privateAdvice, signal),
     previewLayer: previews.layer,
     previewTile: previews.tile,
   };

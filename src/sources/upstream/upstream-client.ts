@@ -77,6 +77,7 @@ interface Host {
   readonly name: string;
   /** What the connections of its pool were checked for. */
   readonly allowPrivate: boolean;
+  readonly connections: number;
   readonly pool: Pool;
 }
 
@@ -101,25 +102,26 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
 
-  /** `allowPrivate` is asked for each request: a reload of the configuration file changes it. */
+  /** Settings are looked up for each request: a reload of the configuration file changes them. */
   function hostOf(url: URL): Host {
     const name = hostAndPort(url);
     const settings = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
     const known = hosts.get(url.origin);
-    if (known?.allowPrivate === allowPrivate) return known;
+    const { concurrency: connections } = settings;
+    if (known?.allowPrivate === allowPrivate && known.connections === connections) return known;
     hosts.delete(url.origin);
     if (known) retire(known.pool);
     const guard = createAddressGuard({ allowPrivate });
     const refusal = guard.refuses(url.hostname);
     if (refusal) throw unavailable(refusal);
     const pool = new Pool(url.origin, {
-      connections: settings.concurrency,
+      connections,
       connect: { timeout: limits.connectMs, lookup: guard.lookup },
       headersTimeout: limits.firstByteMs,
       bodyTimeout: limits.totalMs,
     });
-    const host = { name, allowPrivate, pool };
+    const host = { name, allowPrivate, connections, pool };
     hosts.set(url.origin, host);
     return host;
   }
