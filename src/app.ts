@@ -31,6 +31,7 @@ import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
 import { openMapThread } from './raster/open-map-thread.ts';
+import { hostsNamedIn } from './sources/upstream/address-guard.ts';
 import { checkStore } from './storage/check-store.ts';
 
 export interface App {
@@ -123,6 +124,7 @@ async function openParts(
     isAway,
     settled,
     layerState,
+    hostsNamedIn,
     about,
     nodes,
     metrics,

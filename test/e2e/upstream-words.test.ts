@@ -93,3 +93,16 @@ it('the status and text of an error answer are told, and no words where no answe
   const broken = await json(`/api/v1/tasks/${await seed()}`);
   expect(broken.errors.at(-1).upstream).toEqual({ status: null, text: null, address: WORDS.address });
 });
+
+it('a host lists its layers and the last error of any of them, also where every answer is an exception', async () => {
+  wms.answer = { status: 200, headers: { 'content-type': 'application/vnd.ogc.se_xml' }, body: EXCEPTION };
+  await call('/tiles/roads/0/0/0.png');
+  const { upstreams } = await json('/api/v1/upstreams');
+  expect(upstreams).toMatchObject([
+    {
+      layers: ['roads'],
+      state: 'healthy',
+      lastError: { layer: 'roads', reason: 'service-exception', upstream: WORDS },
+    },
+  ]);
+});
