@@ -31,6 +31,7 @@ import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
 import { openMapThread } from './raster/open-map-thread.ts';
+import { hostsNamedIn } from './sources/upstream/address-guard.ts';
 import { checkStore } from './storage/check-store.ts';
 
 export interface App {
@@ -123,6 +124,7 @@ async function openParts(
     isAway,
     settled,
     layerState,
+    hostsNamedIn,
     about,
     nodes,
     metrics,
@@ -157,7 +159,8 @@ async function openImports(
   const reader = await documents.reader();
   const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
   return {
-    readService: (address, only, signal) => readCapabilities(address, only, outside.upstreams, signal),
+    readService: (address, only, signal) =>
+      readCapabilities(address, only, outside.upstreams, outside.privateAdvice, signal),
     previewLayer: previews.layer,
     previewTile: previews.tile,
   };

@@ -15,6 +15,7 @@ import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
@@ -53,7 +54,9 @@ export async function importFromAddress(
     log,
   });
   try {
-    return checked(await readCapabilities(address, only, upstreams));
+    return checked(
+      await readCapabilities(address, only, upstreams, (named) => `${named} is a private address.`),
+    );
   } finally {
     await upstreams.close();
   }
@@ -64,11 +67,14 @@ export async function readCapabilities(
   address: string,
   only: readonly string[] | null,
   upstreams: UpstreamClient,
+  privateAdvice: (host: string) => string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Imported> {
   const url = capabilitiesAddress(address);
   const { bytes } = await upstreams.get({ url, priority: 'interactive', signal }).catch((error: unknown) => {
     if (!isTilewardenError(error)) throw error;
+    const refusal = error.cause instanceof AddressRefused ? error.cause : null;
+    if (refusal && !refusal.isNever) throw new TilewardenError(error.code, privateAdvice(hostAndPort(url)));
     const why = error.cause instanceof Error ? ` ${error.cause.message}.` : '';
     throw new TilewardenError(error.code, `${url.host} cannot be read: ${error.message}${why}`, {
       cause: error,

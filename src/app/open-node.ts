@@ -6,7 +6,7 @@ import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
-import type { LoadedSettings, SettingsFile } from '../config/load-settings.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
@@ -44,8 +44,6 @@ export interface NodeSurroundings extends RoadSurroundings {
   readonly processes?: HttpProcesses;
   /** Starts a process that opens a task process app; without it tasks run in the node's own process. */
   readonly forkWorker?: () => ChildProcess;
-  /** Where the settings came from; without it they stay what they are. */
-  readonly file?: SettingsFile;
 }
 
 /** Nobody but the owner and their group looks into the data folder. */
@@ -244,6 +242,7 @@ export async function openNode(
       await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
+      desk.setUpstreams(next.upstreams);
       return road.takeUp(next);
     },
     announce: ({ handover }: LoadedSettings) => announceHere(handover),

@@ -8,6 +8,7 @@ import { openParameterSets } from '../catalog/parameter-sets.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
+import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -42,10 +43,13 @@ import { openXyzSource } from '../sources/xyz/xyz-source.ts';
 import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
+import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
 /** What a test must be able to hold. */
 export interface RoadSurroundings extends Surroundings {
   readonly random: Random;
+  /** Where the settings came from; without it they stay what they are. */
+  readonly file?: SettingsFile;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
   readonly outage?: Outage;
@@ -79,10 +83,13 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
   let configuredHosts = hostsOf(settings);
+  let upstreamSettings = settings.upstreams;
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
-      upstreams: settings.upstreams,
+      get upstreams() {
+        return upstreamSettings;
+      },
       configuredHosts: { has: (host) => configuredHosts.has(host) },
       desk,
       clock,
@@ -109,15 +116,18 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const reader = documentReaderOf(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
+  const privateAdvice = createPrivateAdvice(() => configPathOf(settings, surroundings.file));
   const admit = (source: SourceSettings) =>
     refusePrivate(
       source,
-      (host) => configuredHosts.has(host) || upstreamOptionsFor(settings.upstreams, host).allowPrivate,
+      (host) => configuredHosts.has(host) || upstreamOptionsFor(upstreamSettings, host).allowPrivate,
+      privateAdvice,
     );
   const documents = { entries, declared, reader, admit };
   /** The file was read again; answers what is not as it was. */
   const takeUp = (next: Settings): readonly string[] => {
     configuredHosts = hostsOf(next);
+    upstreamSettings = next.upstreams;
     return declared.setFixed(next.layers, next.gridSets.gridSets);
   };
   const { memoryTierBytes } = settings;
@@ -152,7 +162,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const storeRequests = new StoreRequestCounts(opened);
   /** What the processes of a node count, and add up. */
   const tallies = { pipelineCounts, activity, blankSuspects, storeRequests };
-  const outside = { upstreams, openSource: opener };
+  const outside = { upstreams, openSource: opener, privateAdvice };
   return {
     database,
     parameters,

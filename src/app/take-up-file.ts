@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { ChangeableCatalog } from '../catalog/catalog.ts';
 import {
   type LoadedSettings,
@@ -27,7 +28,7 @@ export interface TakeUpParts {
 
 const LAYERS_PER_TURN = 100;
 
-/** Takes up layers, grid sets and schedules of a file that was read again. One that cannot be used changes nothing. */
+/** Takes up layers, grid sets, upstreams and schedules of a file that was read again. One that cannot be used changes nothing. */
 export function createTakeUp(parts: TakeUpParts) {
   const { file, apply, announce, schedule, renewCertificate } = parts;
 
@@ -35,11 +36,13 @@ export function createTakeUp(parts: TakeUpParts) {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLoss(parts.catalog, loaded.settings);
     await renewCertificate();
+    const before = file?.current.settings.upstreams ?? {};
     const changed = await apply(loaded.settings);
     file?.taken(loaded);
     await announce(loaded);
     await schedule(loaded.settings.schedules);
-    return { layers: loaded.settings.layers.length, changed, restart };
+    const upstreams = changedHosts(before, loaded.settings.upstreams);
+    return { layers: loaded.settings.layers.length, changed, upstreams, restart };
   }
 
   let last: Promise<unknown> = Promise.resolve();
@@ -65,6 +68,11 @@ export function createTakeUp(parts: TakeUpParts) {
       }
     },
   };
+}
+
+function changedHosts(before: Settings['upstreams'], now: Settings['upstreams']): readonly string[] {
+  const hosts = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...hosts].filter((host) => !isDeepStrictEqual(before[host], now[host]));
 }
 
 /** A layer that was declared over HTTP may stand on a grid set of the file. */

@@ -29,7 +29,14 @@ const running = {
     upstreamRequests: 150,
   },
   errors: [
-    { at: '2026-01-31T12:00:05.000Z', z: 6, x: 8, y: 4, message: 'The map server cannot be reached.' },
+    {
+      at: '2026-01-31T12:00:05.000Z',
+      z: 6,
+      x: 8,
+      y: 4,
+      message: 'The map server reported an error.',
+      upstream: { status: 200, text: 'out of memory', address: 'http://maps.test/wms?LAYERS=roads' },
+    },
   ],
   createdBy: 'anna',
   createdAt: '2026-01-31T12:00:00.000Z',
@@ -82,7 +89,9 @@ describe('the end of a task', () => {
       [
         'Task 7, seed world, is done',
         '  5,461 of 5,461 tiles · 2,300 created · 40 already cached · 12 blank · 3.3 MiB · 150 upstream requests · 3 failed · in 1 min 30 s',
-        '  failed at 6/8/4: The map server cannot be reached.',
+        '  failed at 6/8/4: The map server reported an error.',
+        '    the map server answered: out of memory',
+        '    http://maps.test/wms?LAYERS=roads',
         '  Retry the failed tiles: tilewarden tasks retry 7',
       ].join('\n'),
     );

@@ -34,8 +34,21 @@ export function outcomeOf(task: TaskDocument): string {
   const { id, type, layer, counters, errors } = task;
   const lines = [`Task ${id}, ${type} ${layer}, ${endingOf(task)}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
-  const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
-  return [...lines, ...samples, `  Retry the failed tiles: tilewarden tasks retry ${id}`].join('\n');
+  return [...lines, ...failureLines(errors), `  Retry the failed tiles: tilewarden tasks retry ${id}`].join(
+    '\n',
+  );
+}
+
+/** The latest failures, each with the map server's own words and the address of the request. */
+export function failureLines(errors: TaskDocument['errors']): readonly string[] {
+  return errors.slice(-3).flatMap(({ z, x, y, message, upstream }) => {
+    const { text = null, address = null } = upstream ?? {};
+    return [
+      `  failed at ${z}/${x}/${y}: ${message}`,
+      ...(text === null ? [] : [`    the map server answered: ${text}`]),
+      ...(address === null ? [] : [`    ${address}`]),
+    ];
+  });
 }
 
 function endingOf({ state, outcome, reason }: TaskDocument): string {

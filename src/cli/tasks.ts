@@ -11,7 +11,14 @@ import {
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
-import { isOver, outcomeOf, progressFacts, stateOf, type TaskDocument } from './progress-bar.ts';
+import {
+  failureLines,
+  isOver,
+  outcomeOf,
+  progressFacts,
+  stateOf,
+  type TaskDocument,
+} from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
@@ -107,9 +114,7 @@ export function describeTask(task: TaskDocument): string {
     `  ${what.join(' · ')} · ${threads}`,
     `  requested by ${task.createdBy} at ${withLocalTimes(task.createdAt)}`,
   ];
-  const failures = isOver(task)
-    ? []
-    : task.errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
+  const failures = isOver(task) ? [] : failureLines(task.errors);
   return [...lines, ...failures].join('\n');
 }
 

@@ -42,7 +42,7 @@ interface GivenOverride {
 
 export const WORDS = { key: 'a setting', object: 'a map', nothing: 'nothing' };
 const DEFAULT_DATA = 'data';
-const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
+export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags lie over the environment, that over the file, that over defaults. Throws `SettingsError` with everything that is wrong. */
@@ -230,7 +230,7 @@ export function readSettingsFile(load: () => LoadedSettings) {
 }
 
 /** Settings that take effect while the server runs; others need a restart. */
-const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets']);
+const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets', 'upstreams']);
 
 /** What of the next settings can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
@@ -240,7 +240,8 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
     (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
   );
   if (restart.length === 0) return { loaded: next, restart };
-  const document = { ...old, layers: fresh.layers, gridSets: fresh.gridSets };
+  const { layers, gridSets, upstreams } = fresh;
+  const document = { ...old, layers, gridSets, upstreams };
   const { settings, problems } = checkSettings(document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);

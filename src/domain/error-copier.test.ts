@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { OutOfReach } from '../lib/out-of-reach.ts';
 import { errorCopier } from './error-copier.ts';
+import { TilewardenError } from './errors.ts';
 
 const copied = (error: unknown) => errorCopier.read(structuredClone(errorCopier.write(error)));
 
@@ -9,4 +10,11 @@ it('tells another process what is only away for now from what has failed', () =>
   expect(away).toBeInstanceOf(OutOfReach);
   expect(away.message).toBe('The database cannot be reached now.');
   expect(copied(new Error('broken'))).not.toBeInstanceOf(OutOfReach);
+});
+
+it('a failure of a map server reaches another process with its status, text and address', () => {
+  const upstream = { status: 503, text: 'out of memory', address: 'http://maps.test/' };
+  expect(copied(new TilewardenError('source-unavailable', 'Down.', { upstream }))).toMatchObject({
+    upstream,
+  });
 });

@@ -1,5 +1,5 @@
 import { OutOfReach } from '../lib/out-of-reach.ts';
-import { type ErrorCode, isTilewardenError, TilewardenError } from './errors.ts';
+import { type ErrorCode, isTilewardenError, TilewardenError, type UpstreamWords } from './errors.ts';
 import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 
 interface WrittenError {
@@ -8,6 +8,7 @@ interface WrittenError {
   readonly reason: string | null;
   readonly retryAfterSeconds: number | null;
   readonly cause: string | null;
+  readonly upstream: UpstreamWords | null;
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 
@@ -23,13 +24,14 @@ export const errorCopier = {
       const message = error instanceof Error ? error.message : String(error);
       return { message, outOfReach: error instanceof OutOfReach };
     }
-    const { code, message, reason, retryAfterSeconds } = error;
+    const { code, message, reason, retryAfterSeconds, upstream } = error;
     const closed = hostClosedIn(error);
     return {
       code,
       message,
       reason,
       retryAfterSeconds,
+      upstream,
       cause: error.cause instanceof Error ? causeText(error.cause) : null,
       closed: closed && { host: closed.host, closing: closed.closing },
     };
@@ -39,10 +41,11 @@ export const errorCopier = {
     const error = written as WrittenError | WrittenStranger;
     if (!('code' in error))
       return error.outOfReach ? new OutOfReach(error.message) : new Error(error.message);
-    const { code, message, reason, retryAfterSeconds, cause, closed } = error;
+    const { code, message, reason, retryAfterSeconds, upstream, cause, closed } = error;
     return new TilewardenError(code, message, {
       reason,
       retryAfterSeconds,
+      upstream,
       ...(cause !== null && { cause: new Error(cause) }),
       ...(closed && { cause: new HostClosed(closed.host, closed.closing) }),
     });

@@ -48,25 +48,40 @@ export type ErrorCode =
   | 'entry-changed'
   | 'stopping';
 
+/** What a map server sent instead of an image. For callers with a role; never part of the answer to a client of tiles. */
+export interface UpstreamWords {
+  /** Of its HTTP answer; null when none came. */
+  readonly status: number | null;
+  /** Its first words, as `plainExcerpt` writes them; null when there are none. */
+  readonly text: string | null;
+  /** Of the request, without secrets; null for sources that have none. */
+  readonly address: string | null;
+}
+
 interface ErrorDetails {
   readonly cause?: unknown;
   /** Why a source's answer was refused, e.g. `service-exception`; one of a short list, for counting. */
   readonly reason?: string | null | undefined;
   readonly retryAfterSeconds?: number | null | undefined;
+  readonly upstream?: Partial<UpstreamWords> | null | undefined;
 }
 
 export class TilewardenError extends Error {
   readonly code: ErrorCode;
   readonly reason: string | null;
   readonly retryAfterSeconds: number | null;
+  readonly upstream: UpstreamWords | null;
 
-  /** `message` may be shown to any caller: no host, path or secret goes into it. Such detail belongs to `cause`. */
+  /** `message` may be shown to any caller: no host, path or secret goes into it. Such detail belongs to `cause` and `upstream`. */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'TilewardenError';
     this.code = code;
     this.reason = details.reason ?? null;
     this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+    this.upstream = details.upstream
+      ? { status: null, text: null, address: null, ...details.upstream }
+      : null;
   }
 }
 
@@ -86,6 +101,24 @@ export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error 
 /** The source is to blame: an older tile is a better answer than none. */
 export function isSourceFailure(error: unknown): boolean {
   return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
+}
+
+/** A source's failure with more of what is known about its request; what is known already stays. */
+export function withUpstream(error: unknown, known: Partial<UpstreamWords>): unknown {
+  if (!isTilewardenError(error) || !isSourceFailure(error)) return error;
+  const { code, message, cause, reason, retryAfterSeconds, upstream } = error;
+  const words = {
+    status: upstream?.status ?? known.status ?? null,
+    text: upstream?.text ?? known.text ?? null,
+    address: upstream?.address ?? known.address ?? null,
+  };
+  return new TilewardenError(code, message, { cause, reason, retryAfterSeconds, upstream: words });
+}
+
+/** For people who may know what the map server answered, e.g. `… HTTP 503.` */
+export function messageWithStatus({ message, upstream }: TilewardenError): string {
+  const status = upstream?.status ?? 200;
+  return status === 200 ? message : `${message} HTTP ${status}.`;
 }
 
 /** For counting: one of a short list. */

@@ -42,6 +42,8 @@ export interface RouteDeps extends Surroundings {
   readonly blankSuspects: Pick<BlankSuspects, 'of'>;
   readonly quota: QuotaService;
   /** What has happened to a layer; from memory, since a list asks for thousands. */
+  /** Every `host:port` that the settings of a source name. */
+  readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   /** Milliseconds since 1970. */

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { hasCode } from '../lib/error-code.ts';
 import { isGzip } from '../lib/gzip.ts';
+import { plainExcerpt } from '../lib/plain-excerpt.ts';
 import { readFields } from '../lib/protobuf.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 
@@ -10,7 +11,7 @@ const unzip = promisify(gunzip);
 const MARKUP_TYPE = /^text\/|html|xml|json|^image\//;
 /** Unpacked; far more than any tile that a map can draw. */
 const MAX_TILE_BYTES = 32 * 1024 * 1024;
-const EXCERPT_BYTES = 500;
+const EXCERPT_BYTES = 2000;
 /** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; further fields begin at 16. */
 const LAYERS_FIELD = 3;
 const FIRST_EXTENSION_FIELD = 16;
@@ -23,7 +24,8 @@ const NAME_FIELD = 1;
 export async function acceptVectorTile(bytes: Buffer, mediaType: string | null): Promise<Buffer> {
   if (bytes.length === 0) throw refuseImage('empty');
   if (bytes[0] === '<'.charCodeAt(0) || MARKUP_TYPE.test(mediaType ?? '')) {
-    throw refuseImage('wrong-type', new Error(bytes.toString('utf8', 0, EXCERPT_BYTES)));
+    const begun = bytes.toString('utf8', 0, EXCERPT_BYTES);
+    throw refuseImage('wrong-type', new Error(begun), plainExcerpt(begun));
   }
   const tile = isGzip(bytes) ? await unpacked(bytes) : bytes;
   if (!isVectorTile(tile)) throw refuseImage('truncated', new Error('it is not a complete vector tile'));

@@ -33,9 +33,10 @@ it('counts failures of the last day and keeps the last one, in words', () => {
   const { activity, clock } = open();
   activity.failed('roads', timeout);
   clock.time += 12 * HOUR;
-  const cause = Object.assign(new Error('http://secret.test/'), { status: 503 });
-  activity.failed('roads', new TilewardenError('source-unavailable', 'It cannot serve now.', { cause }));
-  const last = { at: clock.time, reason: 'source-unavailable', message: 'It cannot serve now. (status 503)' };
+  const upstream = { status: 503, text: 'Down for maintenance', address: null };
+  activity.failed('roads', new TilewardenError('source-unavailable', 'It cannot serve now.', { upstream }));
+  const message = 'It cannot serve now. HTTP 503.';
+  const last = { at: clock.time, reason: 'source-unavailable', message, upstream };
   expect(activity.of('roads')).toEqual({ changedAt: null, failures: 2, lastFailure: last });
   clock.time += 13 * HOUR;
   expect(activity.of('roads')).toMatchObject({ failures: 1, lastFailure: last });

@@ -1,6 +1,6 @@
-import { isTilewardenError, reasonOf } from '../domain/errors.ts';
+import { isTilewardenError, messageWithStatus, reasonOf, type UpstreamWords } from '../domain/errors.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
-import { hostClosedIn, statusOf } from '../domain/upstream-status.ts';
+import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 
@@ -11,6 +11,8 @@ interface LayerFailure {
   readonly reason: string;
   /** For people; without host, path or secret. */
   readonly message: string;
+  /** Null when no map server is to blame. */
+  readonly upstream: UpstreamWords | null;
 }
 
 interface LayerNews {
@@ -24,6 +26,7 @@ export type LayerState = Omit<LayerNews, 'layer'>;
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
+const UNEXPECTED = 'Unexpected failure; see the log of the server.';
 const NOTHING: LayerState = { changedAt: null, failures: 0, lastFailure: null };
 
 interface LayerRecord {
@@ -52,7 +55,13 @@ export class LayerActivity {
   /** That nobody waits any more, a truncation came between or a host is left alone says nothing about the layer. */
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
-    const lastFailure = { at: this.#clock.now(), reason: reasonOf(error), message: messageOf(error) };
+    const isKnown = isTilewardenError(error);
+    const lastFailure = {
+      at: this.#clock.now(),
+      reason: reasonOf(error),
+      message: isKnown ? messageWithStatus(error) : UNEXPECTED,
+      upstream: isKnown ? error.upstream : null,
+    };
     this.add({ layer, changedAt: null, failures: 1, lastFailure });
   }
 
@@ -109,12 +118,6 @@ export class LayerActivity {
 function isFailure(error: unknown): boolean {
   if (error instanceof DOMException && error.name === 'AbortError') return false;
   return !hostClosedIn(error) && !isTilewardenError(error, 'generation-stale', 'stopping', 'tile-outside');
-}
-
-function messageOf(error: unknown): string {
-  if (!isTilewardenError(error)) return 'Unexpected failure; see the log of the server.';
-  const status = statusOf(error.cause);
-  return status === 0 ? error.message : `${error.message} (status ${status})`;
 }
 
 /** Null: never. */

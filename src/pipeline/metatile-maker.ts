@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { falseIfOutdated, isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { falseIfOutdated, isTilewardenError, TilewardenError, withUpstream } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
+import { hideKeys } from '../lib/hide-secrets.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/check-structure.ts';
@@ -75,7 +77,9 @@ export class MetatileMaker {
         flight.markFetched();
         arrived();
         if (!picture) return 'confirmed';
-        await this.#bringIn(flight, picture);
+        await this.#bringIn(flight, picture).catch((error: unknown) => {
+          throw withUpstream(error, { status: statusOf(picture.answer), address: addressOf(flight, source) });
+        });
         return 'landed';
       };
       return await this.#fetchesOf(source).during(work, flight.signal, rankOf(flight));
@@ -118,7 +122,8 @@ export class MetatileMaker {
       const answer = await orAborted(source.fetch(request), flight.signal);
       return { answer, createdAt };
     } catch (cause) {
-      if (flight.signal.aborted || isTilewardenError(cause)) throw cause;
+      if (flight.signal.aborted || hostClosedIn(cause)) throw cause;
+      if (isTilewardenError(cause)) throw withUpstream(cause, { address: addressOf(flight, source) });
       const message = 'The map source failed in an unexpected way.';
       throw new TilewardenError('source-unavailable', message, { reason: 'unexpected', cause });
     }
@@ -259,6 +264,17 @@ export class MetatileMaker {
     if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
     for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
+}
+
+/** Bytes of a server came with 200. */
+function statusOf(answer: Picture): number | null {
+  return answer.kind === 'encoded' ? 200 : null;
+}
+
+/** As callers of any role may see it. */
+function addressOf({ plan, signal }: Flight, source: TileSource): string | null {
+  const address = source.addressOf?.(sourceRequestOf(plan, null, signal));
+  return address === undefined ? null : String(hideKeys(address));
 }
 
 /** The tiles of a metatile share one piece of memory, which none of them is to hold alone. */

@@ -1,5 +1,6 @@
 import { plainImageType } from '../domain/format.ts';
 import { hideSecrets } from '../lib/hide-secrets.ts';
+import { plainExcerpt } from '../lib/plain-excerpt.ts';
 import { type ImageMediaType, recogniseImage, refuseImage } from './check-structure.ts';
 import type { DecodeLimits } from './decode-image.ts';
 
@@ -11,7 +12,7 @@ const OVERSIZED_FACTOR = 4;
 
 /**
  * The first half of the gate between a server's answer and the cache: what it is, by its first bytes. Anything but an
- * image of the type it was called is `source-bad-answer` with a reason; the server's own words are in `cause` only.
+ * image of the type it was called is `source-bad-answer` with a reason; the server's own words are in `cause` and `upstream` only.
  */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
@@ -35,12 +36,14 @@ function refusalOfText(bytes: Buffer): Error {
     .toString('utf8', 0, SNIFFED_BYTES)
     .replace(/^\uFEFF/, '')
     .trimStart();
-  const excerpt = new Error(
-    hideSecrets(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4)).slice(0, EXCERPT_LENGTH),
-  );
-  if (/^<(!doctype\s+html|html[\s>])/i.test(start)) return refuseImage('html', excerpt);
-  if (/^<(\?xml|!doctype|[a-z:]*serviceexception|[a-z:]*exceptionreport)/i.test(start)) {
-    return refuseImage(/<html[\s>]/i.test(start) ? 'html' : 'service-exception', excerpt);
-  }
-  return refuseImage('not-an-image', excerpt);
+  const begun = bytes.toString('utf8', 0, EXCERPT_LENGTH * 4);
+  const detail = new Error(hideSecrets(begun).slice(0, EXCERPT_LENGTH));
+  return refuseImage(kindOfText(start), detail, plainExcerpt(begun));
+}
+
+function kindOfText(start: string): 'html' | 'service-exception' | 'not-an-image' {
+  if (/^<(!doctype\s+html|html[\s>])/i.test(start)) return 'html';
+  if (!/^<(\?xml|!doctype|[a-z:]*serviceexception|[a-z:]*exceptionreport)/i.test(start))
+    return 'not-an-image';
+  return /<html[\s>]/i.test(start) ? 'html' : 'service-exception';
 }

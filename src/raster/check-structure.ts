@@ -78,7 +78,12 @@ const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   blank: 'The map source sent a blank image where none is expected.',
 };
 
-/** `detail` is for the log: it never reaches the caller of a tile. */
-export function refuseImage(reason: RefusalReason, detail?: unknown): TilewardenError {
-  return new TilewardenError('source-bad-answer', MESSAGES[reason], { reason, cause: detail });
+/** `detail` is for the log, `text` for callers with a role: neither reaches the client of a tile. */
+export function refuseImage(
+  reason: RefusalReason,
+  detail?: unknown,
+  text: string | null = null,
+): TilewardenError {
+  const upstream = text === null ? null : { text };
+  return new TilewardenError('source-bad-answer', MESSAGES[reason], { reason, cause: detail, upstream });
 }

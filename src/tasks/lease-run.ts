@@ -1,15 +1,15 @@
 import { storesOf } from '../catalog/catalog.ts';
-import { isTilewardenError } from '../domain/errors.ts';
+import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import { HostClosed, statusOf } from '../domain/upstream-status.ts';
+import { HostClosed } from '../domain/upstream-status.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { gridSetsToEmpty, performStep, type StepContext, type StepPlace } from './perform-step.ts';
-import type { HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { FailureReason, HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
@@ -194,7 +194,7 @@ export class LeaseRun {
     } catch (error) {
       if (error instanceof HostClosed) return error;
       const tiles = countCovered(this.#cover, step.z, step.rect);
-      return { ok: false, tiles, reason: this.#reasonOf(error) };
+      return { ok: false, tiles, ...this.#failureOf(error) };
     }
   }
 
@@ -208,18 +208,15 @@ export class LeaseRun {
     }
   }
 
-  #reasonOf(error: unknown): string {
-    if (isTilewardenError(error)) {
-      const status = statusOf(error.cause);
-      return status > 0 ? `${error.message} HTTP ${status}.` : error.message;
-    }
+  #failureOf(error: unknown): FailureReason {
+    if (isTilewardenError(error)) return { reason: messageWithStatus(error), upstream: error.upstream };
     if (!this.#abort.signal.aborted) {
       this.#options.log.error(
         { err: error, task: this.lease.taskId },
         'a step of a task failed unexpectedly',
       );
     }
-    return 'an unexpected failure; see the log of the server';
+    return { reason: 'an unexpected failure; see the log of the server', upstream: null };
   }
 
   *#workOf(lease: Lease): Generator<Work> {

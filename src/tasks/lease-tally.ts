@@ -1,19 +1,19 @@
 import { boundsAround } from '../domain/bounds.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { addResults, type StepPlace } from './perform-step.ts';
-import { type Counts, NO_COUNTS, type StepFailure } from './store/lease.ts';
+import { type Counts, type FailureReason, NO_COUNTS, type StepFailure } from './store/lease.ts';
 import type { TaskPlan } from './task-plan.ts';
 
 /** How a step ended: its counts (null: nothing to do), or why it failed. */
 export type StepOutcome =
   | { readonly ok: true; readonly counts: Counts | null }
-  | { readonly ok: false; readonly tiles: bigint; readonly reason: string };
+  | ({ readonly ok: false; readonly tiles: bigint } & FailureReason);
 
 export interface TallySnapshot {
   readonly doneSteps: number;
   readonly counts: Counts;
   readonly failures: readonly StepFailure[];
-  readonly retried: ReadonlyMap<number, string | null>;
+  readonly retried: ReadonlyMap<number, FailureReason | null>;
   /** Where tiles were replaced or removed, rounded up to a rectangle a zoom. */
   readonly changed: ReadonlyMap<number, TileRect>;
 }
@@ -27,7 +27,7 @@ export class LeaseTally {
   readonly #ended = new Map<number, { step: StepPlace; outcome: StepOutcome }>();
   #counts: Counts = NO_COUNTS;
   #failures: StepFailure[] = [];
-  #retried = new Map<number, string | null>();
+  #retried = new Map<number, FailureReason | null>();
   #changed = new Map<number, TileRect>();
 
   readonly #plan: TaskPlan;
@@ -51,7 +51,7 @@ export class LeaseTally {
   }
 
   retryEnded(id: number, step: StepPlace, tiles: bigint, outcome: StepOutcome): void {
-    this.#retried.set(id, outcome.ok ? null : outcome.reason);
+    this.#retried.set(id, outcome.ok ? null : { reason: outcome.reason, upstream: outcome.upstream ?? null });
     if (!outcome.ok) return;
     this.#counts = addCounts(this.#counts, { ...(outcome.counts ?? NO_COUNTS), processed: tiles });
     this.#noteChange(step, outcome.counts);
@@ -75,7 +75,8 @@ export class LeaseTally {
 
   #count(step: StepPlace, outcome: StepOutcome): void {
     if (!outcome.ok) {
-      this.#failures.push({ z: step.z, rect: step.rect, tiles: outcome.tiles, reason: outcome.reason });
+      const { tiles, reason, upstream = null } = outcome;
+      this.#failures.push({ z: step.z, rect: step.rect, tiles, reason, upstream });
       return;
     }
     if (!outcome.counts) return;

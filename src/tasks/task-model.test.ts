@@ -98,7 +98,7 @@ const work = (which: number, fails: boolean) =>
       const ids = lease.steps.map((step) => step.id);
       const tiles = lease.steps.reduce((sum, step) => sum + step.tiles, 0n);
       const counts = fails ? NO_COUNTS : { ...NO_COUNTS, processed: tiles, made: Number(tiles) };
-      const retried = new Map(ids.map((id) => [id, fails ? 'down' : null]));
+      const retried = new Map(ids.map((id) => [id, fails ? { reason: 'down' } : null]));
       await real.leases.report(reportOf(lease, { counts, retried, intent: 'finish' }));
       return;
     }

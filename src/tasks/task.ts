@@ -1,4 +1,5 @@
 import type { Bounds, Polygon } from '../domain/bounds.ts';
+import type { UpstreamWords } from '../domain/errors.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 import type { RenewResult } from '../pipeline/tile-pipeline.ts';
 
@@ -67,6 +68,8 @@ export interface TaskErrorSample {
   readonly x: number;
   readonly y: number;
   readonly message: string;
+  /** Absent in samples of earlier versions. */
+  readonly upstream?: UpstreamWords | null;
 }
 
 /** What a task waits for: a host, `host:port`, that is not to be asked now, or a store that is full or fails. */

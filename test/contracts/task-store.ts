@@ -382,7 +382,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
         now += 1;
         const lease = await take();
         if (lease.kind !== 'retry') throw new Error('not a retry');
-        const retried = new Map([[lease.steps[0]?.id ?? 0, 'still down']]);
+        const retried = new Map([[lease.steps[0]?.id ?? 0, { reason: 'still down' }]]);
         await leases.report(reportOf(lease, { retried, intent: 'finish' }));
       }
       expect(await tasks.get(id)).toMatchObject({

@@ -513,7 +513,7 @@ describe('/rest/reload', () => {
     expect((await xml('/rest/layers/img2.xml')).at('wmsLayers')).toBe('remote');
     expect((await call('GET', '/rest/layers/more.xml')).status).toBe(404);
     await call('DELETE', '/rest/layers/img2.xml');
-    expect((await reload()).text).toContain('Nothing has changed.');
+    expect((await reload()).text).toContain('No layer changed.');
   });
 
   it('changes nothing by a file with errors, and says what they are', async () => {
@@ -537,10 +537,10 @@ describe('/rest/reload', () => {
   it('names the settings that need a restart', async () => {
     await write(`${FILE}\nmemoryTier: { size: 1 MiB }\n`);
     for (const _ of [1, 2]) {
-      expect((await reload()).text).toContain('Restart the server to apply the changes of: memoryTier.');
+      expect((await reload()).text).toContain('Changes to memoryTier take effect after a restart.');
     }
     await write(FILE);
-    expect((await reload()).text).not.toContain('Restart');
+    expect((await reload()).text).not.toContain('restart');
   });
 
   it('refuses a layer that needs such a setting, and goes on as before', async () => {
@@ -553,7 +553,7 @@ describe('/rest/reload', () => {
     expect(refused.text).toContain('stores');
     expect(JSON.parse((await call('GET', '/rest/layers.json')).text).sort()).toEqual(['img states', 'world']);
     await write(FILE);
-    expect((await reload()).text).toContain('Nothing has changed.');
+    expect((await reload()).text).toContain('No layer changed.');
   });
 
   it('wants the form that GeoWebCache’s page sends, by POST only', async () => {

@@ -42,7 +42,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     if (answer === 'good') return draw(request);
     if (answer === 'reset') throw unavailable(new Error('reset'));
     if (answer === 'cut') throw refuseAnswer('truncated', 'cut');
-    throw failureOfStatus(answer, `answered ${answer}`, retryAfter);
+    throw failureOfStatus(answer, 'upstream', '', retryAfter);
   }
 
   async function hang(signal: AbortSignal): Promise<never> {

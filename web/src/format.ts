@@ -1,3 +1,4 @@
+import type { Task } from './api/task-feed.ts';
 import { TEXTS } from './texts.ts';
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
@@ -94,6 +95,15 @@ export function agoText(iso: string): string {
   if (seconds < 60) return TEXTS.justNow;
   const [size, unit] = LARGE_UNITS.find(([least]) => seconds >= least) ?? [60, 'min'];
   return TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
+}
+
+/** Why making tiles failed, with the map server's own words where it sent some. */
+export function failureText({
+  message,
+  upstream,
+}: Pick<Task['errors'][number], 'message' | 'upstream'>): string {
+  const words = upstream?.text ?? null;
+  return words === null ? message : `${message} ${TEXTS.upstreamSaid(words)}`;
 }
 
 /** `last 24 hours`, or since when it has been counted where that is less. */

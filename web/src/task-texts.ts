@@ -97,6 +97,7 @@ export const TASK_TEXTS = {
     averageRate: (tiles: string, time: string, rate: string) => `${tiles} tiles in ${time}: ${rate} tiles/s.`,
     failures: 'Failures',
     failureMap: 'Map of failures',
+    openUpstream: 'Open the upstream’s answer',
     latestFailures: (shown: string, all: string) =>
       `Showing the latest ${shown} failures (${all} ${all === '1' ? 'tile' : 'tiles'} failed in all).`,
     places: (count: number) => (count === 1 ? '1 location' : `${count} locations`),

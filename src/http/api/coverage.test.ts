@@ -179,7 +179,12 @@ describe('who made a tile', () => {
 });
 
 it('lists when the tiles of a layer changed and how often making them failed', async () => {
-  const lastFailure = { at: started, reason: 'source-timeout', message: 'No answer in time.' };
+  const lastFailure = {
+    at: started,
+    reason: 'source-timeout',
+    message: 'No answer in time.',
+    upstream: null,
+  };
   const { request } = createTestApp({
     deps: { layerState: () => ({ changedAt: started, failures: 3, lastFailure }) },
   });

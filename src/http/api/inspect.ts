@@ -23,6 +23,7 @@ import type { RouteDeps } from '../route-deps.ts';
 import { vectorAnswer } from '../services/tile-answer.ts';
 import { bounds, count, parameters, time } from '../wire/values.ts';
 import { requestedTileSet, tileIn, tileSet } from './coverage.ts';
+import { failureDocument, layerFailure } from './layers.ts';
 
 export const tileAnswer = z.object({
   ...tileSet,
@@ -51,13 +52,14 @@ export const tileAnswer = z.object({
   page: z.object({ x: z.number(), y: z.number(), hits: count, lastUsedAt: time.nullable() }),
   metatile: z.object({ minX: z.number(), minY: z.number(), maxX: z.number(), maxY: z.number() }).nullable(),
   upstream: z.string().nullable().describe('Where it would be fetched, without secrets'),
+  lastFailure: layerFailure.describe('Of the layer, whatever tile it was'),
 });
 
 /** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
 const CONTENT_SECONDS = 60;
 
 /** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
-export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Route[] {
+export function inspectRoutes({ catalog, quota, tasks, layerState, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
   return [
     { method: 'GET', path, role: 'viewer', handler: inspect },
@@ -93,6 +95,7 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
       bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
       stored: await storedDocument(tiles, tile, tasks, clock.now()),
       page: pageDocument(tiles, tile, quota),
+      lastFailure: failureDocument(layerState(tiles.set.layer).lastFailure),
       ...shownTo(exchange, sourceDocument(tiles, tile)),
     });
   }

@@ -16,7 +16,7 @@ import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { bounds, count, texts, time } from '../wire/values.ts';
+import { bounds, count, texts, time, upstreamWords } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
 import { requestedTileSet } from './coverage.ts';
 
@@ -27,13 +27,14 @@ const zoomExpiry = z
 const access = z.enum(LAYER_ACCESS);
 const pair = z.tuple([z.number(), z.number()]);
 
+export const layerFailure = z
+  .object({ at: time, reason: z.string(), message: z.string(), upstream: upstreamWords })
+  .nullable();
+
 const layerState = {
   changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
   failures: count.describe('Failures to create or store tiles in the last 24 hours'),
-  lastFailure: z
-    .object({ at: time, reason: z.string(), message: z.string() })
-    .nullable()
-    .describe('The last one since the server started'),
+  lastFailure: layerFailure.describe('The last one since the server started'),
 };
 
 export const layerListAnswer = z.object({
@@ -191,8 +192,12 @@ function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
   return {
     changedAt: isoTime(changedAt),
     failures,
-    lastFailure: lastFailure && { ...lastFailure, at: isoTime(lastFailure.at) },
+    lastFailure: failureDocument(lastFailure),
   };
+}
+
+export function failureDocument(failure: LayerState['lastFailure']) {
+  return failure && { ...failure, at: isoTime(failure.at) };
 }
 
 /** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */

@@ -1,10 +1,18 @@
 import { z } from 'zod';
+import type { Layer } from '../../domain/layer.ts';
 import { failureText, type UpstreamStatus } from '../../domain/upstream-status.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { jsonAnswer } from '../answer.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
+import { createPace, inTurns } from '../../lib/in-turns.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import { visibleLayers } from '../door/layer-visibility.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { closedReason, count, texts, time } from '../wire/values.ts';
+import { layerFailure } from './layers.ts';
+
+const LAYERS_PER_TURN = 100;
 
 export const aboutAnswer = z.object({ version: z.string(), node: z.string(), startedAt: time });
 
@@ -42,6 +50,12 @@ export const upstreamsAnswer = z.object({
       requests: count,
       refused: count,
       errors: z.record(z.string(), count),
+      layers: texts.describe('Names of the layers whose sources name the host'),
+      lastError: layerFailure
+        .unwrap()
+        .extend({ layer: z.string() })
+        .nullable()
+        .describe('The last failure of any of them, with the words of the host'),
       state: z
         .enum(['healthy', 'probing', 'paused', 'failing'])
         .describe('failing: the last request failed; paused: not asked now for another reason'),
@@ -59,7 +73,8 @@ export const upstreamsAnswer = z.object({
 });
 
 /** What is running here, on which nodes, and the state of each host that sources speak to. */
-export function statusRoutes({ about, nodes, traffic, metrics }: RouteDeps): readonly Route[] {
+export function statusRoutes(deps: RouteDeps): readonly Route[] {
+  const { about, nodes, traffic, metrics, catalog } = deps;
   const { version, startedAt } = about;
   const get = (path: string, show: () => object | Promise<object>): Route => ({
     method: 'GET',
@@ -76,12 +91,52 @@ export function statusRoutes({ about, nodes, traffic, metrics }: RouteDeps): rea
         seenAt: isoTime(node.seenAt),
       })),
     })),
-    get('upstreams', () => ({ upstreams: metrics.upstreams().map(upstreamDocument) })),
+    { method: 'GET', path: '/api/v1/upstreams', role: 'viewer', handler: listUpstreams },
     get('series', () => {
       traffic.flush();
       return traffic.series.document();
     }),
   ];
+
+  async function listUpstreams(exchange: Exchange): Promise<Answer> {
+    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
+    const byHost = await layersByHost(layers, deps);
+    const upstreams = metrics.upstreams().map((status) => {
+      const names = byHost.get(status.host) ?? [];
+      const lastError = lastErrorOf(status.host, names, deps);
+      return { ...upstreamDocument(status), layers: names, lastError };
+    });
+    return jsonAnswer({ upstreams });
+  }
+}
+
+/** By host. The sources of thousands of layers are looked at in turns. */
+async function layersByHost(
+  layers: readonly Layer[],
+  { catalog, hostsNamedIn }: RouteDeps,
+): Promise<ReadonlyMap<string, string[]>> {
+  const byHost = new Map<string, string[]>();
+  const pace = createPace(LAYERS_PER_TURN);
+  for (const { name } of layers) {
+    const hosts = hostsNamedIn(catalog.layer(name)?.declared?.source);
+    for (const host of hosts) getOrMake(byHost, host, (): string[] => []).push(name);
+    await pace(1);
+  }
+  return byHost;
+}
+
+/** A layer may have several hosts: the address of the request tells which one failed. */
+function lastErrorOf(host: string, layers: readonly string[], { layerState, hostsNamedIn }: RouteDeps) {
+  const failures = layers.flatMap((layer) => {
+    const { lastFailure } = layerState(layer);
+    const isOfHost = lastFailure?.upstream && hostsNamedIn(lastFailure.upstream.address).has(host);
+    return isOfHost ? [{ layer, ...lastFailure }] : [];
+  });
+  const last = failures.reduce<(typeof failures)[number] | null>(
+    (latest, one) => (latest && latest.at >= one.at ? latest : one),
+    null,
+  );
+  return last && { ...last, at: isoTime(last.at) };
 }
 
 function upstreamDocument(status: UpstreamStatus): object {

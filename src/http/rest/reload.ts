@@ -9,6 +9,8 @@ export type Reloaded =
       readonly layers: number;
       /** Names of layers and grid sets that are new, other than before, or gone. */
       readonly changed: readonly string[];
+      /** Hosts whose limits or permissions are new, other than before, or gone. */
+      readonly upstreams: readonly string[];
       /** Settings that differ and need a restart. */
       readonly restart: readonly string[];
     }
@@ -33,7 +35,11 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
     }
     const done = await reload();
     if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
-    exchange.change = { target: 'configuration', after: { changed: done.changed.slice(0, MOST_NAMED) } };
+    const { changed, upstreams } = done;
+    exchange.change = {
+      target: 'configuration',
+      after: { changed: changed.slice(0, MOST_NAMED), upstreams },
+    };
     return donePage(done);
   }
 }
@@ -44,10 +50,12 @@ ${list(problems)}`;
   return pageAnswer('The configuration was not reloaded', body);
 }
 
-function donePage({ layers, changed, restart }: Exclude<Reloaded, { problems: unknown }>) {
+/** The first sentence is GeoWebCache's: its clients look for it. */
+function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
   const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
-${changed.length === 0 ? html`<p>Nothing has changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
-${restart.length === 0 ? html`` : html`<p>Restart the server to apply the changes of: ${restart.join(', ')}.</p>`}`;
+${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
+${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MOST_NAMED).join(', ')}.</p>`}
+${restart.length === 0 ? html`` : html`<p>Changes to ${restart.join(', ')} take effect after a restart.</p>`}`;
   return pageAnswer('Configuration reloaded', body);
 }
 

@@ -17,6 +17,7 @@ import {
   name,
   parameters,
   time,
+  upstreamWords,
 } from './values.ts';
 
 const usual = 'the default when absent or -1';
@@ -93,7 +94,16 @@ export const taskAnswer = z.object({
   }),
   evictedTiles: count.optional().describe('Removed to keep quotas while the task ran, of whatever layer'),
   evictedBytes: count.optional(),
-  errors: z.array(z.object({ at: time, z: z.number(), x: z.number(), y: z.number(), message: z.string() })),
+  errors: z.array(
+    z.object({
+      at: time,
+      z: z.number(),
+      x: z.number(),
+      y: z.number(),
+      message: z.string(),
+      upstream: upstreamWords,
+    }),
+  ),
   createdBy: z.string(),
   createdAt: time,
   startedAt: time.nullable(),
@@ -149,7 +159,11 @@ export function taskDocument({ id, eventId: _, request, ...task }: Task, now: nu
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     bounds: coordsOf(box),
     area: area && { type: 'MultiPolygon', coordinates: area },
-    errors: task.errors.map((error) => ({ ...error, at: isoTime(error.at) })),
+    errors: task.errors.map((error) => ({
+      ...error,
+      at: isoTime(error.at),
+      upstream: error.upstream ?? null,
+    })),
     createdAt: isoTime(task.createdAt),
     startedAt: isoTime(task.startedAt),
     endedAt: isoTime(task.endedAt),

@@ -61,6 +61,14 @@ export const areaShown = z.object({
 export const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
 export const amount = { tiles: count, bytes: count };
 
+export const upstreamWords = z
+  .object({
+    status: z.number().int().nullable().describe('Of its HTTP answer; null when none came'),
+    text: z.string().nullable().describe('Its first 300 characters, without markup and secrets'),
+    address: z.string().nullable().describe('Of the request, without secrets'),
+  })
+  .nullable()
+  .describe('What the map server sent instead of an image; null when no map server is to blame');
 export const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
 
 /** Of queries, where everything is text. */

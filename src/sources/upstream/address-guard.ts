@@ -21,11 +21,14 @@ const PRIVATE = [
 export class AddressRefused extends Error {
   /** For callers, who are not told where a source is. */
   readonly advice: string;
+  /** No setting allows it. */
+  readonly isNever: boolean;
 
   constructor(hostname: string, isNever: boolean) {
     const kind = isNever ? 'a link-local, metadata or reserved address' : 'a loopback or private address';
     super(`${hostname} is at ${kind}`);
     this.name = 'AddressRefused';
+    this.isNever = isNever;
     this.advice = isNever
       ? `The map source is at ${kind}, to which no request is sent.`
       : `The map source is at ${kind}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
@@ -112,15 +115,17 @@ function addressesIn(value: unknown, subdomains: readonly string[]): readonly st
 }
 
 /**
- * For sources that come over the network: an address that would be refused whenever it is asked is refused at once.
- * Names are judged when they are resolved.
+ * For sources that come over the network: an address that every request would be refused for is refused when it is
+ * declared. Names are judged when they are resolved. `advice` says how to allow a host.
  */
-export function refusePrivate(source: unknown, isAllowed: (host: string) => boolean): void {
+export function refusePrivate(
+  source: unknown,
+  isAllowed: (host: string) => boolean,
+  advice: (host: string) => string,
+): void {
   const guard = createAddressGuard({ allowPrivate: false });
   for (const host of hostsNamedIn(source)) {
-    if (isAllowed(host) || !guard.refuses(host.replace(/:\d+$/, ''))) continue;
-    throw invalid(
-      `source names ${host}, a loopback, private or reserved address. Over HTTP it is accepted only if the configuration file allows the host, with upstreams: { '${host}': { allowPrivate: true } }.`,
-    );
+    const refusal = isAllowed(host) ? null : guard.refuses(host.replace(/:\d+$/, ''));
+    if (refusal) throw invalid(`source: ${refusal.isNever ? refusal.advice : advice(host)}`);
   }
 }

@@ -7,17 +7,17 @@ import {
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
 import { ifLate } from '../../lib/clock.ts';
-import { DailyHours } from '../../lib/daily-hours.ts';
-import { LocalTime } from '../../lib/local-time.ts';
+import type { DailyHours } from '../../lib/daily-hours.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { Breaker } from './breaker.ts';
-import { ConcurrencyControl } from './concurrency-control.ts';
-import { type BudgetBook, DailyBudget } from './daily-budget.ts';
+import type { ConcurrencyControl } from './concurrency-control.ts';
+import type { BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
+import { budgetOf, placesOf, quietOf, rateOf } from './host-limits.ts';
 import { HostShare, type ShareBook } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
-import { type RateTicket, RateWindow } from './rate-window.ts';
+import type { RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
@@ -61,11 +61,12 @@ export class HostDesk {
   readonly #options: HostDeskOptions;
   readonly #line = new WaitingLine();
   readonly #figures: HostFigures;
-  readonly #places: ConcurrencyControl;
+  #limits: UpstreamOptions;
+  #places: ConcurrencyControl;
   readonly #breaker: Breaker;
-  readonly #rate: RateWindow | null;
-  readonly #quiet: DailyHours;
-  readonly #budget: DailyBudget | null;
+  #rate: RateWindow | null = null;
+  #quiet: DailyHours;
+  #budget: DailyBudget | null = null;
   readonly #share: HostShare | null;
   readonly #silence = new SilenceWatch<Ticket>();
   readonly #closing = new AbortController();
@@ -76,29 +77,41 @@ export class HostDesk {
 
   constructor(options: HostDeskOptions) {
     this.#options = options;
-    const { host, limits, clock, random, book, log } = options;
-    const time = new LocalTime(limits.timeZone);
+    const { host, limits, clock, random, log } = options;
     this.#figures = new HostFigures(clock);
-    this.#places = new ConcurrencyControl({ max: limits.concurrency, adaptive: limits.adaptive, clock });
     this.#breaker = new Breaker(clock, random);
-    this.#rate = limits.ratePerSecond === null ? null : new RateWindow(limits.ratePerSecond);
-    this.#quiet = new DailyHours(limits.quietHours, time);
+    this.#limits = limits;
+    this.#places = placesOf(limits, clock);
+    this.#quiet = quietOf(limits);
+    this.#setFlow();
     this.#share = options.shares
       ? new HostShare({
           host,
           clock,
           log,
           book: options.shares,
-          limit: limits.concurrency,
-          countsSeconds: limits.ratePerSecond !== null,
+          limits: () => this.#limits,
           held: () => this.#inFlight,
           wanted: () => Math.min(this.#places.limit, this.#inFlight + this.#line.size),
           changed: () => this.#shareChanged(),
         })
       : null;
-    const budget = { host, time, book, clock, log, refilled: () => this.#serve() };
-    this.#budget =
-      limits.dailyBudget === null ? null : new DailyBudget({ ...budget, limit: limits.dailyBudget });
+  }
+
+  /** The configuration file was read again. Requests in flight and waiting stay, and count. */
+  setLimits(limits: UpstreamOptions): void {
+    this.#limits = limits;
+    this.#places = placesOf(limits, this.#options.clock);
+    this.#quiet = quietOf(limits);
+    this.#setFlow();
+    this.#shareChanged();
+  }
+
+  #setFlow(): void {
+    const { host, book, clock, log } = this.#options;
+    this.#rate = rateOf(this.#limits, this.#rate);
+    this.#budget?.close().catch((err: unknown) => log.warn({ err }, 'a daily budget was not given back'));
+    this.#budget = budgetOf(this.#limits, { host, book, clock, log, refilled: () => this.#serve() });
   }
 
   async enter(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
@@ -117,8 +130,8 @@ export class HostDesk {
   }
 
   status(): UpstreamStatus {
-    const { host, limits } = this.#options;
-    const { concurrency, ratePerSecond, dailyBudget, quietHours, timeZone } = limits;
+    const { host } = this.#options;
+    const { concurrency, ratePerSecond, dailyBudget, quietHours, timeZone } = this.#limits;
     const closed = this.#closedFor('task');
     const failures = this.#breaker.failures;
     return {
@@ -150,7 +163,7 @@ export class HostDesk {
     return Math.round(clock.now() + moment - clock.monotonic());
   }
 
-  /** What another node says of the host; null: nothing. */
+  /** As another node reports; null: nothing. */
   hear(news: HostNews | null): void {
     const before = this.#breaker.state;
     this.#breaker.hear(news);
@@ -172,11 +185,11 @@ export class HostDesk {
 
   /** What nobody passes, scouts neither: of several nodes all together may have `concurrency` requests under way. */
   get #most(): number {
-    return this.#share?.places ?? this.#options.limits.concurrency;
+    return this.#share?.places ?? this.#limits.concurrency;
   }
 
   #shareChanged(): void {
-    const { ratePerSecond, concurrency } = this.#options.limits;
+    const { ratePerSecond, concurrency } = this.#limits;
     const share = this.#share?.places ?? 0;
     if (ratePerSecond !== null && share > 0) this.#rate?.setRate((ratePerSecond * share) / concurrency);
     this.#serve();
@@ -343,7 +356,7 @@ export class HostDesk {
   }
 
   #closedFor(priority: UpstreamPriority): HostClosing | null {
-    const { clock, limits } = this.#options;
+    const { clock } = this.#options;
     const broken = this.#breaker.closedFor(priority);
     const isScout = this.#breaker.probing && this.#maySendScout(priority);
     if (broken && !isScout) {
@@ -356,7 +369,7 @@ export class HostDesk {
       };
     }
     const quietUntil =
-      priority === 'task' || limits.quietFor === 'all' ? this.#quiet.until(clock.now()) : null;
+      priority === 'task' || this.#limits.quietFor === 'all' ? this.#quiet.until(clock.now()) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };
     const budgetUntil = this.#budget?.closedUntil() ?? null;
     return budgetUntil === null ? null : { reason: 'daily-budget', until: budgetUntil };
@@ -375,7 +388,7 @@ export class HostDesk {
 
   #busy(): TilewardenError {
     this.#figures.refused();
-    const perSecond = this.#options.limits.ratePerSecond ?? this.#places.limit;
+    const perSecond = this.#limits.ratePerSecond ?? this.#places.limit;
     return new TilewardenError('source-busy', 'Too many requests are waiting for the map source.', {
       retryAfterSeconds: Math.min(60, Math.max(1, Math.ceil(this.#line.size / perSecond))),
     });

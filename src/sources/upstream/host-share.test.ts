@@ -14,8 +14,7 @@ it('a request that comes while the share of a host is given back gets a place', 
   let wanted = 1;
   const share = new HostShare({
     host: 'maps.example.org',
-    limit: 4,
-    countsSeconds: false,
+    limits: () => ({ concurrency: 4, ratePerSecond: null }),
     book,
     clock,
     log: silentLogger,

@@ -1,4 +1,5 @@
 import type { Surroundings } from '../../lib/surroundings.ts';
+import type { UpstreamOptions } from './upstream-options-for.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
 export interface ShareBook {
@@ -20,9 +21,8 @@ export interface Share {
 
 interface HostShareOptions extends Surroundings {
   readonly host: string;
-  readonly limit: number;
   /** What others have sent within the last second counts too, where requests are counted by the second. */
-  readonly countsSeconds: boolean;
+  readonly limits: () => Pick<UpstreamOptions, 'concurrency' | 'ratePerSecond'>;
   readonly book: ShareBook;
   /** Requests under way, and with those that wait. */
   readonly held: () => number;
@@ -89,9 +89,10 @@ export class HostShare {
   }
 
   async #renew(): Promise<void> {
-    const { book, host, limit, held, wanted, clock, log } = this.#options;
+    const { book, host, limits, held, wanted, clock, log } = this.#options;
     const begun = clock.monotonic();
     try {
+      const { concurrency: limit } = limits();
       const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
       const share = await this.#inTime(book.renew(host, wish));
       await this.#awaitOthers(share);
@@ -119,8 +120,8 @@ export class HostShare {
   }
 
   async #awaitOthers({ places, alone }: Share): Promise<void> {
-    const { countsSeconds, clock } = this.#options;
-    if (alone || !countsSeconds || places <= this.#places) return;
+    const { limits, clock } = this.#options;
+    if (alone || limits().ratePerSecond === null || places <= this.#places) return;
     await clock.sleep(SECOND_OF_OTHERS, this.#ending.signal).catch(() => {});
   }
 
@@ -130,13 +131,15 @@ export class HostShare {
   }
 
   async #giveBack(): Promise<void> {
-    const { book, host, limit, held, log } = this.#options;
+    const { book, host, limits, held, log } = this.#options;
     this.#set(0, Number.NEGATIVE_INFINITY);
-    await book.renew(host, { limit, wanted: 0, held: held() }).catch((error: unknown) => {
-      log.warn(
-        { err: error, upstream: host },
-        'the share of a host could not be released; it expires by itself',
-      );
-    });
+    await book
+      .renew(host, { limit: limits().concurrency, wanted: 0, held: held() })
+      .catch((error: unknown) => {
+        log.warn(
+          { err: error, upstream: host },
+          'the share of a host could not be released; it expires by itself',
+        );
+      });
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { HostNews, UpstreamStatus } from '../../domain/upstream-status.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Random } from '../../lib/random.ts';
@@ -26,10 +27,11 @@ const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 /** The desk of the server: its own requests and those of its workers all pass here. */
 export function openUpstreamDesk(options: UpstreamDeskOptions) {
   const hosts = new Map<string, HostDesk>();
+  let { upstreams } = options;
 
   function deskOf(host: string): HostDesk {
     return getOrMake(hosts, host, () => {
-      const limits = upstreamOptionsFor(options.upstreams, host);
+      const limits = upstreamOptionsFor(upstreams, host);
       return new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
     });
   }
@@ -50,6 +52,15 @@ export function openUpstreamDesk(options: UpstreamDeskOptions) {
 
   const following = options.news && followHostNews({ ...options, book: options.news, hear });
   return {
+    /** Limits that the configuration file has now. */
+    setUpstreams(next: UpstreamSettings): void {
+      const former = upstreams;
+      upstreams = next;
+      for (const [host, desk] of hosts) {
+        const limits = upstreamOptionsFor(next, host);
+        if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) desk.setLimits(limits);
+      }
+    },
     enter: ((host, priority, signal, again) =>
       deskOf(host).enter(priority, signal, again)) as UpstreamDesk['enter'],
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((desk) => desk.status()),

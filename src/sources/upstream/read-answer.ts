@@ -1,9 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { hideSecrets } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseAnswer } from './upstream-failure.ts';
 
-/** Characters of an error answer that are kept for the log. */
-const EXCERPT_LENGTH = 500;
+/** Characters of an error answer that are read. */
+const START_LENGTH = 2000;
 
 type Body = Dispatcher.ResponseData['body'];
 
@@ -25,8 +24,8 @@ export async function readAnswer(response: Dispatcher.ResponseData, limits: Read
   body.on('error', () => undefined);
   try {
     if (!limits.accepted.includes(statusCode)) {
-      const detail = `${limits.host} answered ${statusCode}: ${await readExcerpt(body)}`;
-      throw failureOfStatus(statusCode, detail, parseRetryAfter(textOf(headers['retry-after']), limits.now));
+      const retryAfter = parseRetryAfter(textOf(headers['retry-after']), limits.now);
+      throw failureOfStatus(statusCode, limits.host, await readStart(body), retryAfter);
     }
     const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (!limits.encodings.includes(encoding)) {
@@ -62,17 +61,17 @@ async function readBody(body: Body, declaredLength: number, { maxBytes, host }: 
 }
 
 /** An error page that cannot be read says nothing; the status is what counts. */
-async function readExcerpt(body: Body): Promise<string> {
+async function readStart(body: Body): Promise<string> {
   let text = '';
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      text += chunk.toString('utf8', 0, EXCERPT_LENGTH * 4);
-      if (text.length >= EXCERPT_LENGTH) break;
+      text += chunk.toString('utf8', 0, START_LENGTH);
+      if (text.length >= START_LENGTH) break;
     }
   } catch {
     // What came before is kept.
   }
-  return hideSecrets(text).slice(0, EXCERPT_LENGTH);
+  return text.slice(0, START_LENGTH);
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

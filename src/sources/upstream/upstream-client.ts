@@ -16,7 +16,7 @@ import {
   textOf,
 } from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
-import { BadStatus, failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
+import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
@@ -77,6 +77,7 @@ interface Host {
   readonly name: string;
   /** What the connections of its pool were checked for. */
   readonly allowPrivate: boolean;
+  readonly connections: number;
   readonly pool: Pool;
 }
 
@@ -101,25 +102,26 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
 
-  /** `allowPrivate` is asked for each request: a reload of the configuration file changes it. */
+  /** Settings are looked up for each request: a reload of the configuration file changes them. */
   function hostOf(url: URL): Host {
     const name = hostAndPort(url);
     const settings = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
     const known = hosts.get(url.origin);
-    if (known?.allowPrivate === allowPrivate) return known;
+    const { concurrency: connections } = settings;
+    if (known?.allowPrivate === allowPrivate && known.connections === connections) return known;
     hosts.delete(url.origin);
     if (known) retire(known.pool);
     const guard = createAddressGuard({ allowPrivate });
     const refusal = guard.refuses(url.hostname);
     if (refusal) throw unavailable(refusal);
     const pool = new Pool(url.origin, {
-      connections: settings.concurrency,
+      connections,
       connect: { timeout: limits.connectMs, lookup: guard.lookup },
       headersTimeout: limits.firstByteMs,
       bodyTimeout: limits.totalMs,
     });
-    const host = { name, allowPrivate, pool };
+    const host = { name, allowPrivate, connections, pool };
     hosts.set(url.origin, host);
     return host;
   }
@@ -235,15 +237,15 @@ export function endOf(failure: unknown, ms: number): RequestEnd {
   return { kind: kindOf(failure), reason: reasonOf(failure), ms, retryAfterMs };
 }
 
-function kindOf({ code, reason, cause }: TilewardenError): RequestEnd['kind'] {
+function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind'] {
   if (reason === 'address-refused' || code === 'source-bad-answer') return 'refused';
-  if (cause instanceof BadStatus && TOO_MUCH.includes(cause.status)) return 'overloaded';
+  if (TOO_MUCH.includes(upstream?.status ?? 0)) return 'overloaded';
   // The pipeline has waited long enough; the host has not answered.
   return 'failed';
 }
 
 /** There are as many reasons as statuses, at most. */
-function reasonOf({ code, reason, cause }: TilewardenError): string {
-  if (cause instanceof BadStatus) return `status-${cause.status}`;
+function reasonOf({ code, reason, upstream }: TilewardenError): string {
+  if (upstream?.status) return `status-${upstream.status}`;
   return code === 'source-timeout' ? 'timeout' : (reason ?? code);
 }

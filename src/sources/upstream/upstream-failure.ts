@@ -1,10 +1,14 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { errorCode, hasCode } from '../../lib/error-code.ts';
+import { hideSecrets } from '../../lib/hide-secrets.ts';
+import { plainExcerpt } from '../../lib/plain-excerpt.ts';
 import { AddressRefused } from './address-guard.ts';
 
 /** Why an upstream's answer was refused before anybody looked for an image in it; for counting. */
 type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
 
+/** Characters of an error answer that are kept for the log. */
+const EXCERPT_LENGTH = 500;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
@@ -13,17 +17,6 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
   'too-long': 'The map source sent more than is allowed.',
   truncated: 'The map source ended its answer too early.',
 };
-
-/** What a server answered instead of what was asked for. */
-export class BadStatus extends Error {
-  readonly status: number;
-
-  constructor(status: number, detail: string) {
-    super(detail);
-    this.name = 'BadStatus';
-    this.status = status;
-  }
-}
 
 export function refuseAnswer(reason: UpstreamRefusal, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', REFUSALS[reason], { reason, cause: new Error(detail) });
@@ -45,10 +38,12 @@ export function unavailable(cause: unknown): TilewardenError {
 /** 5xx: it cannot serve now; 429: it asks for patience; anything else but 200: the answer is of no use. */
 export function failureOfStatus(
   status: number,
-  detail: string,
+  host: string,
+  body: string,
   retryAfterSeconds: number | null,
 ): TilewardenError {
-  const known = { cause: new BadStatus(status, detail), reason: 'status' };
+  const cause = new Error(`${host} answered ${status}: ${hideSecrets(body).slice(0, EXCERPT_LENGTH)}`);
+  const known = { cause, reason: 'status', upstream: { status, text: plainExcerpt(body) } };
   const patience = { ...known, retryAfterSeconds };
   if (status === 429) {
     return new TilewardenError(

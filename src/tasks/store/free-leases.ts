@@ -49,7 +49,7 @@ async function freeAfterCrash(query: Statements, lease: Schema['task_leases'], n
   if (isRetry(piece)) {
     // Which of the steps was fatal is not known; each of them has had an attempt.
     const tried = await query.selectFrom('task_failures').select('id').where('token', '=', token).execute();
-    for (const { id } of tried) await failures.addAgain(id, CRASH_REASON);
+    for (const { id } of tried) await failures.addAgain(id, { reason: CRASH_REASON });
   } else {
     const step = await passOver(query, task, lease);
     if (!step) return;

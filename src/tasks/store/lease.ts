@@ -1,3 +1,4 @@
+import type { UpstreamWords } from '../../domain/errors.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { RenewResult } from '../../pipeline/tile-pipeline.ts';
 import type { TaskRequest, TaskWait } from '../task.ts';
@@ -49,11 +50,16 @@ export const NO_COUNTS: Counts = {
   upstreamRequests: 0,
 };
 
-export interface StepFailure {
+export interface FailureReason {
+  readonly reason: string;
+  /** Null or absent when no map server is to blame. */
+  readonly upstream?: UpstreamWords | null;
+}
+
+export interface StepFailure extends FailureReason {
   readonly z: number;
   readonly rect: TileRect;
   readonly tiles: bigint;
-  readonly reason: string;
 }
 
 /** A host that a step could not ask because it fails again and again. */
@@ -75,7 +81,7 @@ export interface Report {
   readonly counts: Counts;
   readonly failures: readonly StepFailure[];
   /** For failed steps that were tried again, by id: null when it went well, else why it failed again. */
-  readonly retried: ReadonlyMap<number, string | null>;
+  readonly retried: ReadonlyMap<number, FailureReason | null>;
   /** Milliseconds of work since the last report. */
   readonly workMs: number;
   /** `go-on` keeps the lease, `hand-back` returns what is left of it, `finish` ends it. */

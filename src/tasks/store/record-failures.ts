@@ -2,7 +2,7 @@ import type { Conditions, Statements } from '../../db/database.ts';
 import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample } from '../task.ts';
-import type { HostAway, StepFailure } from './lease.ts';
+import type { FailureReason, HostAway, StepFailure } from './lease.ts';
 import { failedStepOf, requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
 
@@ -27,8 +27,11 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
   let tiles = 0n;
   let steps = 0;
 
-  function count({ z, rect, tiles: failed, reason }: StepFailure, retryAt: number | null): void {
-    samples.push({ at: now, z, x: rect.minX, y: rect.minY, message: reason });
+  function count(
+    { z, rect, tiles: failed, reason, upstream = null }: StepFailure,
+    retryAt: number | null,
+  ): void {
+    samples.push({ at: now, z, x: rect.minX, y: rect.minY, message: reason, upstream });
     if (retryAt !== null) return;
     tiles += failed;
     steps += 1;
@@ -61,7 +64,7 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
     /** Whatever attempts the task allows. */
     giveUp: (failure: StepFailure, attempts: number): Promise<void> => insert(failure, attempts, null),
     /** Another failure of a step that was tried again. */
-    async addAgain(id: number, reason: string): Promise<void> {
+    async addAgain(id: number, { reason, upstream = null }: FailureReason): Promise<void> {
       const failed = query.selectFrom('task_failures').selectAll().where('id', '=', id);
       const row = await failed.executeTakeFirstOrThrow();
       const attempts = row.attempts + 1;
@@ -72,7 +75,7 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
         .set({ attempts, retry_at: retryAt, token: null, reason: shown, at: now })
         .where('id', '=', id)
         .execute();
-      count({ ...failedStepOf(row), reason: shown }, retryAt);
+      count({ ...failedStepOf(row), reason: shown, upstream }, retryAt);
     },
     /** What they and so many tiles besides change in the task's row. */
     changes(eb: Conditions<'tasks'>, processed: bigint) {

@@ -43,9 +43,9 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
   const task = await taskRow(query, lease.task_id);
   const failures = createFailureRecord(query, task, context);
   for (const failure of report.failures) await failures.add(failure);
-  for (const [id, reason] of report.retried) {
-    if (reason === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
-    if (reason !== null) await failures.addAgain(id, reason);
+  for (const [id, failure] of report.retried) {
+    if (failure === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
+    if (failure !== null) await failures.addAgain(id, failure);
   }
   const { counts, workMs, wait } = report;
   const event_id = await changeNumber(query);

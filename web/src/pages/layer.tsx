@@ -7,6 +7,7 @@ import {
   bytesText,
   countText,
   durationText,
+  failureText,
   parametersText,
   timeText,
   valuesText,
@@ -71,7 +72,11 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
       {!layer.enabled && <p className="notice warn">{WORDS.isDisabled}</p>}
       {layer.failures > 0 && layer.lastFailure && (
         <p className="notice warn">
-          {WORDS.failing(countText(layer.failures), layer.lastFailure.message, agoText(layer.lastFailure.at))}
+          {WORDS.failing(
+            countText(layer.failures),
+            failureText(layer.lastFailure),
+            agoText(layer.lastFailure.at),
+          )}
         </p>
       )}
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}

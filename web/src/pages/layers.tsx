@@ -3,7 +3,7 @@ import { type Answer, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, countText, timeText } from '../format.ts';
+import { agoText, bytesText, countText, failureText, timeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -185,7 +185,7 @@ function compareTexts(a: string, b: string): number {
 
 function FailureMark({ layer: { failures, lastFailure } }: { layer: LayerSummary }) {
   if (failures === 0 || lastFailure === null) return <span className="trouble" />;
-  const text = `${lastFailure.message} ${agoText(lastFailure.at)}`;
+  const text = `${failureText(lastFailure)} ${agoText(lastFailure.at)}`;
   return (
     <span className="small trouble" title={text}>
       <strong className="bad">{TEXTS.overview.failures(countText(failures))}</strong>

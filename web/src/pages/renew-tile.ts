@@ -1,5 +1,6 @@
 import { type Answer, Problem, send } from '../api/client.ts';
 import { type Task, taskFeed } from '../api/task-feed.ts';
+import { failureText } from '../format.ts';
 import { insideOf, type TileSet, tileContentAddress } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -68,7 +69,8 @@ async function endOf(start: () => Promise<Task>): Promise<void> {
       setTimeout(() => reject(new Problem(TEXTS.inspect.renewFailed(TEXTS.unknown), 0, null)), PATIENCE_MS);
     });
     if (task.counters.failed === 0 && task.state === 'done') return;
-    const reason = task.errors[0]?.message ?? task.reason ?? TEXTS.unknown;
+    const [failure] = task.errors;
+    const reason = (failure && failureText(failure)) ?? task.reason ?? TEXTS.unknown;
     throw new Problem(TEXTS.inspect.renewFailed(reason), 0, null);
   } finally {
     stop();

@@ -9,7 +9,7 @@ import { useMemo, useRef, useState } from 'react';
 import { part } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText } from '../format.ts';
+import { countText, failureText } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type GridSetInfo, type LayerInfo, parameterWishes, tileSetFrom } from '../map/tile-set.ts';
@@ -39,6 +39,7 @@ export default function TaskFailures({ task }: { task: Task }) {
           {[...byReason(task.errors)].map(([message, failures]) => (
             <li key={message} className="reason">
               <strong>{message}</strong>
+              <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
               <span>
                 {WORDS.places(failures.length)}:{' '}
                 {failures.map((failure) => (
@@ -55,12 +56,22 @@ export default function TaskFailures({ task }: { task: Task }) {
   );
 }
 
+function UpstreamLink({ address }: { address: string | null }) {
+  if (address === null) return null;
+  return (
+    <a className="small" href={address} target="_blank" rel="noopener noreferrer" title={address}>
+      {WORDS.openUpstream}
+    </a>
+  );
+}
+
 function byReason(errors: readonly Failure[]): ReadonlyMap<string, readonly Failure[]> {
   const groups = new Map<string, Failure[]>();
   for (const failure of errors) {
-    const group = groups.get(failure.message) ?? [];
+    const reason = failureText(failure);
+    const group = groups.get(reason) ?? [];
     if (!group.some((other) => nameOf(other) === nameOf(failure))) group.push(failure);
-    groups.set(failure.message, group);
+    groups.set(reason, group);
   }
   return groups;
 }
@@ -93,7 +104,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
       const bounds = boundsOf(set.gridSet, layer.metatile, error);
       return new Feature({
         geometry: fromExtent(bounds),
-        reason: `${nameOf(error)}: ${error.message}`,
+        reason: `${nameOf(error)}: ${failureText(error)}`,
       });
     });
     const source = new VectorSource({ features, wrapX: false });

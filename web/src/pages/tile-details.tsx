@@ -6,6 +6,7 @@ import {
   bytesText,
   coordinateText,
   countText,
+  failureText,
   percentText,
   timeText,
   valuesText,
@@ -137,6 +138,10 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
         [WORDS.page, uses],
         [TEXTS.layer.settingNames.metatile, range],
         [WORDS.upstream, mono(info.upstream ?? WORDS.noUpstream)],
+        [
+          WORDS.lastFailure,
+          info.lastFailure && `${failureText(info.lastFailure)} (${agoText(info.lastFailure.at)})`,
+        ],
         [TEXTS.layer.sourceNames.url, link],
       ]}
     />

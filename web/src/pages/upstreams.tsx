@@ -53,6 +53,8 @@ function Host({ host }: { host: Upstream }) {
               WORDS.lastFailure,
               host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
             ],
+            [WORDS.lastError, host.lastError && errorText(host.lastError)],
+            [WORDS.layers, layerText(host.layers)],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],
@@ -61,4 +63,17 @@ function Host({ host }: { host: Upstream }) {
       </div>
     </Card>
   );
+}
+
+const MAX_LAYERS = 20;
+
+function layerText(layers: readonly string[]): string {
+  const shown = layers.slice(0, MAX_LAYERS).join(', ');
+  return layers.length > MAX_LAYERS
+    ? WORDS.moreLayers(shown, layers.length - MAX_LAYERS)
+    : shown || TEXTS.none;
+}
+
+function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {
+  return `${layer}: ${upstream?.text || message} (${agoText(at)})`;
 }

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+
+let folder: string;
+let wms: MockWms;
+let app: App;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tw-private-'));
+  wms = await openMockWms();
+  const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
+  const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: folder }));
+  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, surroundings);
+});
+
+afterEach(async () => {
+  await app.close();
+  await wms.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function post(path: string, body: object | string) {
+  const isForm = typeof body === 'string';
+  const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+  const answer = await fetch(new URL(path, app.url), {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body: isForm ? body : JSON.stringify(body),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const configFile = () => join(folder, 'tilewarden.yaml');
+const reload = () => post('/rest/reload', 'reload_configuration=1');
+
+it('a private map server is refused with the line to write and the file, which a reload takes up', async () => {
+  const { host } = new URL(wms.url);
+  const line = `upstreams: { '${host}': { allowPrivate: true } }`;
+  const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
+  const missing = `${host} is a private address. Allow it in ${configFile()} (the file does not exist yet)`;
+  for (const [path, body] of [
+    ['/api/v1/layers', layer],
+    ['/api/v1/import', { url: wms.url }],
+  ] as const) {
+    const refused = await post(path, body);
+    expect(refused.status, path).toBeGreaterThanOrEqual(400);
+    expect(refused.text).toContain(missing);
+    expect(refused.text).toContain(line);
+  }
+  await writeFile(configFile(), `${line}\n`);
+  const done = await reload();
+  expect(done.text).toMatch(/^.*TileLayerConfiguration reloaded\. Read \d+ layers/m);
+  expect(done.text).toContain('No layer changed.');
+  expect(done.text).toContain(`Upstreams changed: ${host}.`);
+  expect(done.text).not.toContain('restart');
+  expect((await post('/api/v1/layers', layer)).status).toBe(201);
+  expect((await fetch(new URL('/tiles/roads/0/0/0.png', app.url))).status).toBe(200);
+});
+
+it('a reload changes the limits of a host in use, and takes its permission back', async () => {
+  const { host } = new URL(wms.url);
+  const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
+  const write = (options: string) => writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\n`);
+  await write('allowPrivate: true');
+  await reload();
+  await post('/api/v1/layers', layer);
+  expect((await fetch(new URL('/tiles/roads/0/0/0.png', app.url))).status).toBe(200);
+  await write('allowPrivate: true, concurrency: 1, ratePerSecond: 50, dailyBudget: 1');
+  await reload();
+  const shown = await fetch(new URL('/api/v1/upstreams', app.url));
+  expect((JSON.parse(await shown.text()) as { upstreams: unknown }).upstreams).toMatchObject([
+    { host, requests: 1, limits: { concurrency: 1, ratePerSecond: 50, dailyBudget: 1 } },
+  ]);
+  expect((await fetch(new URL('/tiles/roads/6/0/0.png', app.url))).status).toBe(200);
+  expect((await fetch(new URL('/tiles/roads/6/40/40.png', app.url))).status).toBe(503);
+  await write('concurrency: 1');
+  await reload();
+  expect((await fetch(new URL('/tiles/roads/7/0/0.png', app.url))).status).toBe(502);
+});
