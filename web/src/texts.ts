@@ -292,7 +292,7 @@ export const TEXTS = {
     failingSince: 'Failing since',
     lastFailure: 'Last failure',
     lastError: 'Last error of its layers',
-    layers: 'Layers',
+    itsLayers: 'Layers',
     moreLayers: (shown: string, more: number) => `${shown} and ${more} others`,
     budget: 'Daily budget',
     quietHours: 'Quiet hours',
