@@ -292,7 +292,6 @@ export const TEXTS = {
     failingSince: 'Failing since',
     lastFailure: 'Last failure',
     lastError: 'Last error of its layers',
-    itsLayers: 'Layers',
     moreLayers: (shown: string, more: number) => `${shown} and ${more} others`,
     budget: 'Daily budget',
     quietHours: 'Quiet hours',

@@ -54,7 +54,7 @@ function Host({ host }: { host: Upstream }) {
               host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
             ],
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
-            [WORDS.itsLayers, layerText(host.layers)],
+            [WORDS.layers, layerText(host.layers)],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],
