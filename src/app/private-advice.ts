@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DEFAULT_CONFIG_NAME, type SettingsFile } from '../config/load-settings.ts';
+import { DEFAULT_CONFIG_NAME } from '../config/environment.ts';
+import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 
 /** Where the configuration file is, or is looked for when the server starts. */

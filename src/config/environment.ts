@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 
+/** Of the configuration file beside the data folder. */
+export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The one place that reads the process's environment. */

@@ -6,7 +6,7 @@ import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import { checkSettings } from './check-settings.ts';
-import type { Environment } from './environment.ts';
+import { DEFAULT_CONFIG_NAME, type Environment } from './environment.ts';
 import { furtherProblems } from './further-problems.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
@@ -42,7 +42,6 @@ interface GivenOverride {
 
 export const WORDS = { key: 'a setting', object: 'a map', nothing: 'nothing' };
 const DEFAULT_DATA = 'data';
-export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags lie over the environment, that over the file, that over defaults. Throws `SettingsError` with everything that is wrong. */

@@ -100,7 +100,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByLabel(/Only layers with failures in the last 24 hours \(1\)/).check();
     const list = page.getByRole('region', { name: 'List of layers' });
     await list.getByText('1 failure', { exact: true }).waitFor();
-    await list.getByText('The map source answered that it cannot serve now. (status 503) just now').waitFor();
+    await list.getByText(/cannot serve now\. HTTP 503\./).waitFor();
     expect(await list.getByRole('listitem').count()).toBe(1);
     await open.go('layers/roads', 'Roads');
     await page.getByText('1 failure in the last 24 hours').waitFor();
