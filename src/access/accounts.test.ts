@@ -156,13 +156,14 @@ describe('a token', () => {
 
   it('lets a script in as Bearer and as a Basic password', async () => {
     const { tokens, authenticator } = await openTestAccounts();
-    const { secret } = await tokens.create(CRON, 'admin');
+    const { secret, token } = await tokens.create(CRON, 'admin');
     const caller = {
       name: 'token:cron',
       role: 'operator',
       layers: ['a', 'b*'],
       owner: 'admin',
       via: 'token',
+      tokenId: token.id,
     };
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toEqual(caller);
     expect(await authenticator.authenticate(shows(`bearer  ${secret}`))).toEqual(caller);
