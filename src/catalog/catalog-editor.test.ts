@@ -117,7 +117,7 @@ afterEach(async () => {
 });
 
 describe('a layer that is deleted through a node', () => {
-  it('leaves nothing to the next layer of that name when the node dies before it has told the others', async () => {
+  it('leaves nothing to the next layer of that name when the node dies before the others know of it', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
     await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
@@ -148,7 +148,7 @@ describe('a layer that is deleted through a node', () => {
     wake();
     await removal;
     expect(await all()).toHaveLength(2);
-    // What the stopped node was storing is nobody's.
+    // What the stopped node was storing is unreachable.
     await store.putMany(late, 3, [tile(1, 1, 'red')], 0);
     expect((await store.get(b.set(), { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('blue');
   });

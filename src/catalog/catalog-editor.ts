@@ -172,7 +172,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     await entries.cleared(entry);
   }
 
-  /** The change is complete without it: whoever leads collects what is left. */
+  /** The change is complete without it: the leading node collects the rest. */
   async function collect(layer: string): Promise<void> {
     try {
       await records.collect(layer);
