@@ -24,11 +24,10 @@ export function LayerField(props: {
   onChange: (name: string) => void;
 }) {
   const { value, except = [], required = false, fault, onFault, onChange } = props;
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers ?? [];
-  const allowed = layers.filter(({ name }) => !except.includes(name));
+  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers ?? null;
+  const allowed = layers?.filter(({ name }) => !except.includes(name)) ?? [];
   const [typed, setTyped] = useState<string | null>(null);
-  const words = useDeferredValue(typed ?? '').toLowerCase();
-  const offered = allowed.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(words));
+  const offered = withWords(useDeferredValue(typed ?? ''), allowed);
   const id = useId();
   const change = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
@@ -40,14 +39,16 @@ export function LayerField(props: {
     if (event.key !== 'Enter') return;
     // Enter chooses, and never submits the form.
     event.preventDefault();
-    const [only, another] = offered;
-    if (typed !== null && only && !another) change(only.name);
+    // Of the text as it is now: what is offered may be that of an earlier one.
+    const [only, another] = typed === null ? [] : withWords(typed, allowed);
+    if (only && !another) change(only.name);
   };
   return (
     <>
       <TextField
         label={TEXTS.tasks.layer}
         list={id}
+        disabled={layers === null}
         value={typed ?? value}
         error={fault}
         onFocus={({ target }) => target.select()}
@@ -63,6 +64,14 @@ export function LayerField(props: {
       </datalist>
     </>
   );
+}
+
+function withWords<L extends { readonly name: string; readonly title: string }>(
+  words: string,
+  layers: readonly L[],
+): readonly L[] {
+  const wanted = words.toLowerCase();
+  return layers.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(wanted));
 }
 
 function faultIn(text: string, layers: readonly { readonly name: string }[]): LayerFault {
