@@ -121,14 +121,14 @@ it('a writer waits while another process describes the bundle that it has put to
   expect(await whileHeld(bundleFiles()[0] ?? '', 'IMMEDIATE', put)).toEqual({ tiles: 1, bytes: 1 });
 });
 
-it('raises the generations of many layers at once, each from where it was', async () => {
+it('raises the generations of many layers in one step, for every process', async () => {
   const [store, other] = [await open(), await open()];
-  await store.raiseGeneration('roads');
+  const first = await store.raiseGeneration('roads');
   const names = Array.from({ length: 300 }, (_, at) => `layer ${at}`);
   await store.raiseGenerations?.(['roads', ...names]);
-  expect(await other.generation('roads')).toBe(2);
-  expect(await Promise.all(names.map((name) => other.generation(name)))).toEqual(names.map(() => 1));
-  await expect(other.putMany(set, 5, [tile(1, 2, 'late')], 1)).rejects.toMatchObject({
+  const raised = await Promise.all(['roads', ...names].map((name) => other.generation(name)));
+  expect(Math.min(...raised)).toBeGreaterThan(first);
+  await expect(other.putMany(set, 5, [tile(1, 2, 'late')], first)).rejects.toMatchObject({
     code: 'generation-stale',
   });
 });

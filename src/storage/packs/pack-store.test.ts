@@ -99,14 +99,14 @@ describeOnObjectStores('a store of packs', (service) => {
       await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await other.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
-      await one.raiseGeneration('roads');
+      const raised = await one.raiseGeneration('roads');
       expect(await text()).toBe('second 5');
       await one.dropLayer('roads');
       expect(await text()).toBeNull();
       await expect(other.putMany(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
         code: 'generation-stale',
       });
-      await other.putMany(set, 9, metatile(0, 0, 'third', 4), 1);
+      await other.putMany(set, 9, metatile(0, 0, 'third', 4), raised);
       expect((await one.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('third 5');
       await other.close();
     }));
