@@ -10,6 +10,7 @@ import {
   proofOf,
   putToRest,
   type Sqlite,
+  syncBundle,
   TILE_LENGTH,
 } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
@@ -183,6 +184,11 @@ export class BundleEditor {
       if (this.#freed) this.#vacuum();
       this.#freed = false;
     });
+  }
+
+  /** What was committed is there after a power cut too. */
+  sync(): void {
+    this.#guarded(() => syncBundle(this.#db));
   }
 
   rollBackUnlessCommitted(): void {

@@ -206,6 +206,25 @@ export function openForWriting(path: string): Sqlite {
   });
 }
 
+/**
+ * What was committed outlives a power cut, for readers that look for a log and for those that do not: the log is copied
+ * into the file, and both are synced. Readers that are just looking at what was there before keep it from ending.
+ */
+export function syncBundle(db: Sqlite): void {
+  const begun = performance.now();
+  while (performance.now() - begun < WRITER_PATIENCE) {
+    const [outcome] = db.pragma('wal_checkpoint(PASSIVE)') as readonly CheckpointRow[];
+    if (!outcome || outcome.log === outcome.checkpointed) return;
+    pause();
+  }
+}
+
+interface CheckpointRow {
+  /** Pages in the log, and those of them that have been copied; both -1 without a log. */
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
 /** Whether a log lies beside the bundle, as it does while somebody writes to it or has not put it to rest. */
 export function hasLog(path: string): boolean {
   return existsSync(`${path}-wal`);
@@ -220,8 +239,12 @@ function startLog(db: Sqlite): void {
     } catch (error) {
       if (!isBusy(error) || performance.now() - begun > WRITER_PATIENCE) throw error;
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE);
+    pause();
   }
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE);
 }
 
 /** One page of the file is rewritten, in one step: neither needs a journal or a sync. */

@@ -250,7 +250,9 @@ export async function openBundleStore(
         changes.push(change);
         anyRemoved ||= removed;
       }
-      if (anyRemoved) await settleRemoval();
+      const isDurable = anyRemoved && limits?.before !== undefined;
+      const syncing = isDurable ? syncFolder(`${folderOf(set)}/${z}`) : null;
+      if (anyRemoved) await Promise.all([syncing, settleRemoval()]);
       return sumOfChanges(changes);
     },
 

@@ -94,6 +94,8 @@ export class BundleWriting {
       return deleted;
     });
     if (removed) this.#close(folder);
+    // Of a truncation nothing comes back; an eviction may be done again.
+    else if (limits?.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
     return { change, removed };
   }
 
