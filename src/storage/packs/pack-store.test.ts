@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
+import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
@@ -31,6 +33,26 @@ describeOnObjectStores('a store of packs', (service) => {
   afterAll(() => stores.close());
 
   behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(3, 60) });
+
+  it('shows at every node what was asked for last, whatever is stored, removed and marked late', () =>
+    fc.assert(
+      fc.asyncProperty(orderCommands, (commands) =>
+        stores.using(async (first, name) => {
+          const nodes = [first, await stores.open(name)];
+          const reopen = async (node: number) => {
+            if (node === 0) return;
+            await nodes[node]?.close();
+            nodes[node] = await stores.open(name);
+          };
+          try {
+            await checkOrder({ nodes, reopen }, commands);
+          } finally {
+            await nodes[1]?.close();
+          }
+        }),
+      ),
+      { numRuns: inLength(3, 500) },
+    ));
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {
