@@ -41,7 +41,7 @@ const NODES = 2;
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const Z = 9;
 /** Across the border of two bundles, in one row. */
-const [FIRST_X, LAST_X] = [125, 131];
+const [FIRST_X, LAST_X] = [126, 129];
 const ROW: TileRect = { minX: FIRST_X, minY: 5, maxX: LAST_X, maxY: 5 };
 const STALE_AT = 5;
 
@@ -58,7 +58,7 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
       arbitrary: fc.record({ type: fc.constant('put' as const), node, ticket: fc.nat(9), x, clock }),
     },
     {
-      weight: 2,
+      weight: 4,
       arbitrary: fc.record({ type: fc.constant('confirm' as const), node, ticket: fc.nat(9), x, clock }),
     },
     {
@@ -67,7 +67,7 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
         type: fc.constant('truncate' as const),
         node,
         minX: x,
-        width: fc.option(fc.nat(4)),
+        width: fc.option(fc.nat(2)),
       }),
     },
     {
@@ -81,7 +81,7 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
     { weight: 1, arbitrary: fc.record({ type: fc.constant('evict' as const), node, x }) },
     { weight: 1, arbitrary: fc.record({ type: fc.constant('reopen' as const), node }) },
   ),
-  { maxLength: 40 },
+  { minLength: 20, maxLength: 60, size: 'max' },
 );
 
 /**

@@ -135,6 +135,10 @@ it('reads a bundle of version 0.2 and writes to it, and its tiles are older than
 
 it.each([
   ['are lost', () => rmSync(join(root, 'tickets.sqlite'))],
+  [
+    'and the generations are lost',
+    () => ['tickets', 'generations'].map((name) => rmSync(join(root, `${name}.sqlite`))),
+  ],
   ['are damaged', () => writeFileSync(join(root, 'tickets.sqlite'), 'not a database '.repeat(1000))],
   [
     'went back in a power cut',

@@ -36,6 +36,6 @@ describe('a bundle store', () => {
           for (const node of nodes) await node.close();
         }
       }),
-      { numRuns: inLength(15, 3000) },
+      { numRuns: inLength(6, 3000) },
     ));
 });

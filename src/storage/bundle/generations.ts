@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
+import { systemClock } from '../../lib/clock.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 import { MARKS_KEPT, type Ticket, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
@@ -29,7 +30,9 @@ export type Generations = ReturnType<typeof openGenerations>;
  * on a disk that is full or may only be read. `patience` is how many milliseconds a call may block its thread.
  */
 export function openGenerations(layout: BundleLayout, patience: number) {
-  if (!existsSync(layout.generations)) makeSharedFile(layout.making, layout.generations, TABLES);
+  if (!existsSync(layout.generations)) {
+    makeSharedFile(layout.making, layout.generations, `${TABLES} ${afterTicketsOf(layout)}`);
+  }
   const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
@@ -112,6 +115,15 @@ export function openGenerations(layout: BundleLayout, patience: number) {
       db.close();
     },
   };
+}
+
+/**
+ * Where there are tiles and their order was lost, nothing says how far it had come. It goes on with the milliseconds since
+ * 1970, which are ahead of any store that raises a generation less than once a minute.
+ */
+function afterTicketsOf({ layers }: BundleLayout): string {
+  const isNew = !existsSync(layers) || readdirSync(layers).length === 0;
+  return isNew ? '' : `UPDATE aside SET tickets = ${systemClock.now()};`;
 }
 
 function hasTable(db: Database.Database, name: string): boolean {
