@@ -69,7 +69,7 @@ it('asks the source once and the store three times for a metatile of a reseed', 
     Object.assign(road.store as TileStore, { [name]: watched });
   }
   await road.renew('all', 4, 0, 0);
-  expect(asked).toEqual(['generation', 'validatorOf', 'putMany']);
+  expect(asked).toEqual(['ticket', 'validatorOf', 'putMany']);
   expect(road.source.requests).toHaveLength(1);
 });
 
@@ -87,7 +87,7 @@ it('writes metatiles in one transaction, also those that come together, with two
         bytes: Buffer.from(i < 8 ? 'sea' : `land ${column} ${i}`),
         createdAt: 1,
       }));
-      return { set, z: 6, generation: 0, at: 1, ...packTiles(tiles) };
+      return { set, z: 6, ticket: 0, at: 1, ...packTiles(tiles) };
     };
     writing.put(metatile(0));
     for (const columns of [[1], [2, 3, 4]]) {

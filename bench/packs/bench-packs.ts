@@ -109,7 +109,13 @@ async function fill(layer: string, packs: number): Promise<void> {
 
 /** Sixteen tiles of one making, of 4 to 20 KB. */
 function detail(number: number): Buffer {
-  const making = { createdAt: 1_790_000_000_000 + number, freshUntil: null, madeBy: 4711, validator: null };
+  const making = {
+    createdAt: 1_790_000_000_000 + number,
+    freshUntil: null,
+    madeBy: 4711,
+    validator: null,
+    ticket: number,
+  };
   const object = Math.floor(Math.random() * 2 ** 48);
   return writePackDetail(
     Array.from({ length: TILES_OF_A_PACK }, (_, slot) => ({

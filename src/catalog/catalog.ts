@@ -187,9 +187,12 @@ export interface BoundLayer {
   readonly oldCache?: () => OldCache;
 }
 
-/** All that may hold tiles of the layer, which may have been in another store and come back there. */
-export function storesOf({ store, stores }: Pick<BoundLayer, 'store' | 'stores'>): Iterable<TileStore> {
-  return stores?.values() ?? [store];
+/** All that may hold tiles of the layer, by name: it may have been in another store and come back there. */
+export function storesOf({
+  store,
+  stores,
+}: Pick<BoundLayer, 'store' | 'stores'>): ReadonlyMap<string, TileStore> {
+  return stores ?? new Map([['', store]]);
 }
 
 /** The same tile set under the incarnation of the declaration; null: what is made of it is not kept. */

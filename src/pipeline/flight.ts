@@ -16,8 +16,8 @@ export interface FlightPlan {
   readonly number: number;
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
-  /** Noted before anything is fetched; null when the store could not say it, and then nothing is stored. */
-  readonly generation: number | null;
+  /** Taken before anything is fetched; null when the store gave none, and then nothing is stored. */
+  readonly ticket: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
   /** As in `RenewRequest`. */

@@ -59,12 +59,12 @@ export class Flights {
     return this.#started;
   }
 
-  /** A flight to join: of this generation or a later one, and started after the first `after` ones. */
+  /** A flight to join: its ticket is later than this generation, and it was started after the first `after` ones. */
   find(set: TileSetKey, metatile: Metatile, generation: number | null, after = 0): Flight | null {
     const flight = this.#open.get(set.layer)?.get(flightKey(set, metatile));
     if (!flight || flight.plan.number <= after) return null;
-    const began = flight.plan.generation;
-    if (generation !== null && (began === null || began < generation)) return null;
+    const { ticket } = flight.plan;
+    if (generation !== null && (ticket === null || ticket < generation)) return null;
     this.#options.metrics.count('flight-joined', set, null);
     return flight;
   }
@@ -136,8 +136,8 @@ export class Flights {
   /** Null: another node has made it meanwhile. Pieces of tasks are leased, so that no two nodes make the same. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
     const { claims } = this.#options;
-    const { tiles, metatile, priority, generation } = flight.plan;
-    if (!claims || priority === 'task' || generation === null) return () => {};
+    const { tiles, metatile, priority, ticket } = flight.plan;
+    if (!claims || priority === 'task' || ticket === null) return () => {};
     for (let attempt = 0; attempt < MOST_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
       if (attempt > 0 && (await isThere())) return null;

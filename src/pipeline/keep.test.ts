@@ -234,7 +234,7 @@ describe('a store that fails', () => {
 
   it('a store that fails is passed by when it can be neither read nor written', async () => {
     const road = open();
-    for (const method of ['get', 'putMany', 'generation'] as const) {
+    for (const method of ['get', 'putMany', 'ticket'] as const) {
       road.store[method] = async () => {
         throw broken();
       };

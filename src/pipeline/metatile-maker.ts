@@ -131,19 +131,19 @@ export class MetatileMaker {
 
   /** A store that cannot say it is no reason not to ask the source. */
   async #validatorOf({ plan }: Flight): Promise<string | null> {
-    const { tiles, metatile, generation } = plan;
-    if (generation === null) return null;
+    const { tiles, metatile, ticket } = plan;
+    if (ticket === null) return null;
     return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
   /** False: the tiles that are said to be right are there no longer. */
   async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
-    const { tiles, metatile, generation, madeBy } = flight.plan;
-    if (flight.outdated || generation === null) return false;
+    const { tiles, metatile, ticket, madeBy } = flight.plan;
+    if (flight.outdated || ticket === null) return false;
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
     const made = { createdAt, freshUntil, madeBy };
     const { store } = tiles.bound;
-    const confirming = store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
+    const confirming = store.confirm(tiles.set, metatile.z, metatile.rect, made, ticket);
     if ((await confirming.catch(falseIfOutdated)) === false) return false;
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
     return true;
@@ -226,12 +226,12 @@ export class MetatileMaker {
   }
 
   async #keep(flight: Flight): Promise<void> {
-    const { tiles, generation } = flight.plan;
+    const { tiles, ticket } = flight.plan;
     flight.signal.throwIfAborted();
     if (flight.outdated) throw outdated();
-    if (generation === null) return this.#keepInMemory(flight);
+    if (ticket === null) return this.#keepInMemory(flight);
     try {
-      await this.#store(flight, generation);
+      await this.#store(flight, ticket);
       this.#failingStores.delete(tiles.bound.store);
     } catch (error) {
       if (!isTilewardenError(error, 'generation-stale', 'lease-lost')) this.#storeFailed(flight, error);
@@ -240,10 +240,10 @@ export class MetatileMaker {
     this.#keepInMemory(flight);
   }
 
-  async #store(flight: Flight, generation: number): Promise<void> {
+  async #store(flight: Flight, ticket: number): Promise<void> {
     const { tiles, metatile, lease = null } = flight.plan;
     const { z, rect } = metatile;
-    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation, lease);
+    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), ticket, lease);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });

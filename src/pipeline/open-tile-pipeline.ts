@@ -11,7 +11,7 @@ import type { Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
+import type { StoredTile, Ticket, TileNews, TilePlace } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
@@ -282,25 +282,25 @@ class Pipeline implements TilePipeline {
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
     const metatile = metatileHolding(tiles, tile);
-    const generation = isKept(tiles, tile.z) ? await this.#generationOf(tiles, metatile) : null;
+    const ticket = isKept(tiles, tile.z) ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();
-    const joined = this.#flights.find(tiles.set, metatile, generation);
+    const joined = this.#flights.find(tiles.set, metatile, ticket?.generation ?? null);
     if (joined) return joined;
     this.#flights.refuseIfFailing(tiles.set, metatile);
     const isThere = async () => {
       const found = await this.#look(tiles, tile);
       return found !== null && this.#isFresh(tiles, tile.z, found);
     };
-    const plan = { tiles, metatile, generation, priority, madeBy: MADE_BY_REQUEST };
+    const plan = { tiles, metatile, ticket: ticket?.number ?? null, priority, madeBy: MADE_BY_REQUEST };
     return this.#flights.start(plan, isThere);
   }
 
-  async #generationOf(tiles: ResolvedTileSet, { z, rect }: Metatile): Promise<number | null> {
+  async #ticketFor(tiles: ResolvedTileSet, { z, rect }: Metatile): Promise<Ticket | null> {
     const { layer, gridSet } = tiles.set;
     if (this.#copies?.isAway()) return null;
     try {
       if (!(await this.#mayStore(tiles))) return null;
-      return await tiles.bound.store.generation(layer, { gridSet, z, rect });
+      return await tiles.bound.store.ticket(layer, { gridSet, z, rect });
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;
@@ -328,7 +328,7 @@ class Pipeline implements TilePipeline {
   }
 
   #canStore({ plan }: Flight): boolean {
-    return plan.generation !== null && !this.#maker.isFailing(plan.tiles.bound.store);
+    return plan.ticket !== null && !this.#maker.isFailing(plan.tiles.bound.store);
   }
 
   #isFresh(tiles: ResolvedTileSet, z: number, tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>): boolean {

@@ -29,7 +29,7 @@ export function createRenewer(
     signal.throwIfAborted();
     const { layer, gridSet } = tiles.set;
     const place = { gridSet, z: metatile.z, rect: metatile.rect };
-    const generation = await tiles.bound.store.generation(layer, place);
+    const { number: ticket, generation } = await tiles.bound.store.ticket(layer, place);
     const present = mode === 'all' ? new Set<string>() : await presentIn(request);
     const copied = mode === 'missing' ? await copyAdopted(request, present) : 0;
     if (present.size === sizeOfRect(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
@@ -39,17 +39,17 @@ export function createRenewer(
     await request.turn?.();
     signal.throwIfAborted();
     const joined = flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
-    const flight = joined ?? start(request, generation, onStart);
+    const flight = joined ?? start(request, ticket, onStart);
     if (request.answered) flight.whenFetched(request.answered);
     const stored = await flight.landed(signal).catch(falseIfOutdated);
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  function start(request: RenewRequest, generation: number, onStart: () => void): Flight {
+  function start(request: RenewRequest, ticket: number, onStart: () => void): Flight {
     const { tiles, metatile, task, lease, sent, storeAgain } = request;
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    const plan = { tiles, metatile, generation, priority: 'task', madeBy, lease, sent, storeAgain } as const;
+    const plan = { tiles, metatile, ticket, priority: 'task', madeBy, lease, sent, storeAgain } as const;
     return flights.start(plan, async () => false);
   }
 

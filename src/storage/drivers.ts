@@ -40,6 +40,6 @@ export async function openStore(
     },
   };
   // Nothing is ever in it, so that every tile is read by the process that has the database.
-  if (driver.place === 'shared' && !tools.database) return memoryDriver.open({ type: 'memory' }, all);
+  if (driver.place === 'shared' && !tools.database) return memoryDriver.open({ type: 'memory' });
   return driver.open(settings, all);
 }

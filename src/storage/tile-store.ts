@@ -145,6 +145,22 @@ export interface TileEntry extends TileIndex {
 /** Raises of places that a store tells apart for each layer. */
 export const MARKS_KEPT = 256;
 
+/** The place of a writer in the order of a store. It is taken before the source is asked. */
+export interface Ticket {
+  /** Greater than every ticket and every generation that the store gave out before, in any process or node. */
+  readonly number: number;
+  /** The generation of the place: a tile with an earlier ticket is outdated there. */
+  readonly generation: number;
+}
+
+/** Which tiles of a rectangle are meant; what is left out does not narrow them. */
+export interface TileLimits {
+  /** Milliseconds since 1970. */
+  readonly createdBefore?: number | undefined;
+  /** Only tiles with an earlier ticket: what was stored since that generation was raised stays. */
+  readonly before?: number | undefined;
+}
+
 /** What other machines have done to the tiles of a store, for whoever holds copies of them. */
 export type TileNews =
   /** Nobody can say what has changed since: no copy is to be trusted. */
@@ -166,11 +182,13 @@ export interface TilePlace {
 /**
  * Keeps tiles. Every driver passes the behaviours in `test/contracts/tile-store.ts`.
  *
- * Generations: a number per layer that only rises and is durable before `raiseGeneration` returns; that of a place is
- * the latest that was raised for it or for the whole layer. Whoever fetches a tile notes the generation first and hands
- * it to `putMany`, which stores nothing and throws `generation-stale` when that of a tile's place has risen since, in
- * whatever process that happened. Of the places of a layer the latest 256 raises are told apart; what was noted before
- * them counts as stale. Deletions do not raise it by themselves: a truncation raises it first and deletes then; an eviction only deletes.
+ * Tickets and generations are numbers of one order that the store gives out. A writer takes a ticket before it asks its
+ * source, and hands it to `putMany`, which keeps it with the tile: of two writers of one tile the one with the later
+ * ticket wins. `raiseGeneration` gives a layer, or places of it, a generation that is durable before it returns;
+ * `putMany` stores nothing and throws `generation-stale` when a tile's place has a later one than its ticket. A
+ * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
+ * a slow removal does harm. Of the places of a layer the latest 256 raises are told apart; what was asked for before
+ * them counts as outdated. An eviction only removes. Ticket 0 is earlier than all that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
@@ -208,28 +226,27 @@ export interface TileStore {
     rect: TileRect,
     at: number,
     signal?: AbortSignal,
-    createdBefore?: number,
+    limits?: TileLimits,
   ): Promise<number>;
-  /** What is there in `rect` is as good as made at `createdAt` by `madeBy`; `generation` as in `putMany`. */
+  /** What is there in `rect` is as good as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
   confirm(
     set: TileSetKey,
     z: number,
     rect: TileRect,
     tile: Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>,
-    generation: number,
+    ticket: number,
   ): Promise<void>;
   /**
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
-   * A tile that was made a moment after the one handed in stays: a slow fetch of one process does not undo the
-   * renewal by another. `lease` is the token of the lease that the tiles were made under: a store that several machines
+   * A tile with a later ticket than the one handed in stays, whatever any clock says. `lease` is the token of the lease that the tiles were made under: a store that several machines
    * share keeps nothing and throws `lease-lost` once nobody holds a lease with that token.
    */
   putMany(
     set: TileSetKey,
     z: number,
     tiles: readonly TileWrite[],
-    generation: number,
+    ticket: number,
     lease?: number | null,
   ): Promise<StoreChange>;
   /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
@@ -238,7 +255,7 @@ export interface TileStore {
     z: number,
     rect: TileRect,
     signal?: AbortSignal,
-    createdBefore?: number,
+    limits?: TileLimits,
   ): Promise<StoreChange>;
   /** What is there in `rect`, and was created before a moment where one is given. */
   count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
@@ -253,7 +270,9 @@ export interface TileStore {
   /** What has been dropped and still takes room. */
   sweeping(): Promise<SweepingStatistics>;
 
-  /** Of the layer, or of a place in it. */
+  /** For a writer of this place. */
+  ticket(layer: string, place: TilePlace): Promise<Ticket>;
+  /** Of the layer, or of a place in it; 0: it was never raised. */
   generation(layer: string, place?: TilePlace): Promise<number>;
   /** For the whole layer, or for these places. */
   raiseGeneration(layer: string, places?: readonly TilePlace[]): Promise<number>;
@@ -291,15 +310,4 @@ export interface TileStore {
   room?(): Promise<StoreRoom | null>;
 
   close(): Promise<void>;
-}
-
-/** Milliseconds. A fetch takes less; a greater distance comes from a clock that has been set back. */
-const LONGEST_RACE = 300_000;
-
-/**
- * Whether a tile asked of its source at `createdAt` comes too late: one that was asked for after it is there. What is
- * ahead of `now` was made before the clock was set back.
- */
-export function isOvertaken(createdAt: number, presentSince: number, now: number): boolean {
-  return createdAt < presentSince && presentSince <= now && presentSince - createdAt < LONGEST_RACE;
 }

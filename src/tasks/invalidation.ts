@@ -18,6 +18,7 @@ import {
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
+import { raiseGenerations } from './raise-generations.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -66,12 +67,18 @@ export function createInvalidation(options: InvalidationOptions) {
     return { selected, used, zooms } satisfies MarkedSet;
   }
 
-  async function mark(store: TileStore, layer: Layer, selection: TruncationSelection): Promise<void> {
+  async function mark(
+    store: TileStore,
+    layer: Layer,
+    selection: TruncationSelection,
+    before: number,
+  ): Promise<void> {
     const now = clock.now();
+    const limits = { createdBefore: selection.olderThan, before };
     for await (const set of setsOf(store, layer.name, selection)) {
       for (const place of placesOf(layer, set.gridSet, selection)) {
         for await (const rect of rectsOf(store, set, place)) {
-          await store.markStale(set, place.z, rect, now, undefined, selection.olderThan);
+          await store.markStale(set, place.z, rect, now, undefined, limits);
         }
       }
     }
@@ -129,8 +136,8 @@ export function createInvalidation(options: InvalidationOptions) {
     const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
     if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
     const places = placesToRaise(layer, selection);
-    for (const each of storesOf(bound)) await each.raiseGeneration(layer.name, places);
-    for (const each of storesOf(bound)) await mark(each, layer, selection);
+    const raised = await raiseGenerations(storesOf(bound), layer.name, places);
+    for (const [name, each] of storesOf(bound)) await mark(each, layer, selection, raised.get(name) ?? 0);
     pipeline.forgetPlaces(layer.name, places);
     const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };

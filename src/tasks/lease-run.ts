@@ -1,4 +1,3 @@
-import { storesOf } from '../catalog/catalog.ts';
 import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -48,8 +47,6 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
-/** Of one truncation; a retry of many failed steps has more, and then the whole layer's generation rises. */
-const MOST_PLACES = 256;
 /** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
 const STEPS_BEHIND = 3;
 
@@ -103,11 +100,6 @@ export class LeaseRun {
 
   /** Resolves when nothing of it runs any more; never rejects for a step that failed. */
   async run(): Promise<void> {
-    const { request, fresh } = this.lease;
-    // Before the first tile goes: what is being fetched now must not be stored behind the truncation. What an adopted
-    // cache has in the place of a reseed must not come back when the new tiles are evicted.
-    const replaces = request.type === 'reseed' && this.#tiles.bound.oldCache !== undefined;
-    if (fresh && (request.type === 'truncate' || replaces)) await this.#raiseGeneration();
     const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
@@ -119,15 +111,6 @@ export class LeaseRun {
       await reports;
     }
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
-  }
-
-  async #raiseGeneration(): Promise<void> {
-    const { plan, request } = this.lease;
-    const places = gridSetsToEmpty(this.#tiles).flatMap((gridSet) =>
-      plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
-    );
-    const known = places.length <= MOST_PLACES ? places : undefined;
-    for (const store of storesOf(this.#tiles.bound)) await store.raiseGeneration(request.layer, known);
   }
 
   /** More than threads: while some steps wait for the upstream, others are cut and stored. */

@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
-import { NO_CHANGE, negated, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, negated, sumOfChanges, type TilePlace, type TileStore } from '../storage/tile-store.ts';
 import {
   countSelected,
   type Partitions,
@@ -27,6 +27,7 @@ import {
   type TruncationSelection,
   WHOLE_LEVEL,
 } from './mass-truncation-selection.ts';
+import { raiseGenerations } from './raise-generations.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -54,6 +55,13 @@ export function createMassTruncation(options: MassTruncationOptions) {
   const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
+  const raise = (layer: string, places?: readonly TilePlace[]) =>
+    raiseGenerations(
+      stores().map((store) => [store, store] as const),
+      layer,
+      places,
+    );
+
   function boundLayer(name: string): BoundLayer {
     const bound = catalog.layer(name);
     if (bound) return bound;
@@ -64,9 +72,12 @@ export function createMassTruncation(options: MassTruncationOptions) {
    * The generation rises before anything is removed, so that nothing fetched earlier follows it into the store;
    * memory lets go after the removal, so that nothing is loaded again from what is being removed.
    */
-  async function empty(layer: string, remove: (store: TileStore) => Promise<void>): Promise<void> {
-    await Promise.all(stores().map((store) => store.raiseGeneration(layer)));
-    await removeFrom(layer, remove);
+  async function empty(
+    layer: string,
+    remove: (store: TileStore, generation: number) => Promise<void>,
+  ): Promise<void> {
+    const raised = await raise(layer);
+    await removeFrom(layer, (store) => remove(store, raised.get(store) ?? 0));
   }
 
   async function removeFrom(layer: string, remove: (store: TileStore) => Promise<void>): Promise<void> {
@@ -102,11 +113,16 @@ export function createMassTruncation(options: MassTruncationOptions) {
     return names;
   }
 
-  async function removeOrphans(store: TileStore, layer: Layer, partitions: Partitions): Promise<void> {
+  async function removeOrphans(
+    store: TileStore,
+    layer: Layer,
+    partitions: Partitions,
+    before: number,
+  ): Promise<void> {
     for (const set of await collect(store.tileSets(layer.name))) {
       const possible = couldBeMade(layer, set, partitions);
       if (!possible) await store.dropTileSet(set);
-      if (possible) await removeOutside(store, layer, set);
+      if (possible) await removeOutside(store, layer, set, before);
     }
   }
 
@@ -120,12 +136,14 @@ export function createMassTruncation(options: MassTruncationOptions) {
     layer: Layer,
     set: TileSetKey,
     selection: TruncationSelection,
+    before: number,
   ): Promise<SelectedTiles> {
+    const limits = { createdBefore: selection.olderThan, before };
     let removed = NO_CHANGE;
     for (const place of placesOf(layer, set.gridSet, selection)) {
       const { z } = place;
       for await (const rect of place.cover ? rectsOf(store, set, place) : [place.rect]) {
-        const change = await store.deleteRange(set, z, rect, undefined, selection.olderThan);
+        const change = await store.deleteRange(set, z, rect, undefined, limits);
         removed = sumOfChanges([removed, negated(change)]);
       }
       events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
@@ -184,7 +202,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     async truncateOrphans(name: string): Promise<void> {
       const { layer } = boundLayer(name);
       const partitions = partitionsOf(layer, await book.values());
-      await empty(layer.name, (store) => removeOrphans(store, layer, partitions));
+      await empty(layer.name, (store, before) => removeOrphans(store, layer, partitions, before));
     },
 
     /** An area, over all formats and every cached combination of parameter values, as one task. */
@@ -210,9 +228,11 @@ export function createMassTruncation(options: MassTruncationOptions) {
         );
       }
       const places = placesToRaise(layer, selection);
-      for (const store of stores()) await store.raiseGeneration(layer.name, places);
+      const raised = await raise(layer.name, places);
       const removed = await goThrough(layer, selection, (store, set) =>
-        isWhole ? dropWhole(store, set) : removeSelected(store, layer, set, selection),
+        isWhole
+          ? dropWhole(store, set)
+          : removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
       );
       // By place: memory may hold what no store has taken.
       pipeline.forgetPlaces(layer.name, places);
@@ -242,7 +262,7 @@ function couldBeMade(layer: Layer, set: TileSetKey, partitions: Partitions): boo
 }
 
 /** Tiles at zooms, or in places, that the layer does not offer any more. */
-async function removeOutside(store: TileStore, layer: Layer, set: TileSetKey): Promise<void> {
+async function removeOutside(store: TileStore, layer: Layer, set: TileSetKey, before: number): Promise<void> {
   const subset = gridSubsetOf(layer, set.gridSet);
   const outside = new Set<number>();
   for await (const { z, pageX, pageY } of store.pages(set)) {
@@ -251,7 +271,9 @@ async function removeOutside(store: TileStore, layer: Layer, set: TileSetKey): P
   }
   for (const z of outside) {
     const coverage = coverageAt(subset, z);
-    for (const rect of coverage ? around(coverage) : [WHOLE_LEVEL]) await store.deleteRange(set, z, rect);
+    for (const rect of coverage ? around(coverage) : [WHOLE_LEVEL]) {
+      await store.deleteRange(set, z, rect, undefined, { before });
+    }
   }
 }
 

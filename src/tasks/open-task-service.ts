@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Catalog } from '../catalog/catalog.ts';
+import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -8,18 +8,21 @@ import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
+import { gridSetsToEmpty } from './perform-step.ts';
 import { planRetry, planTask } from './plan-task.ts';
+import { raiseGenerations } from './raise-generations.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, type Task } from './task.ts';
+import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
+import type { TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
@@ -102,7 +105,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   async function newTask(draft: TaskDraft, author: TaskAuthor): Promise<NewTask> {
     const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
     if (request.type !== 'truncate') await options.parameterSets?.require(tiles.set, tiles.bound.store);
-    return { request, plan: cut, tilesTotal, author, key: draft.key ?? null };
+    const raised = await raisedFor(request, cut, tiles);
+    return { request, plan: { ...cut, ...raised }, tilesTotal, author, key: draft.key ?? null };
   }
 
   return {
@@ -195,6 +199,24 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     clock,
     log,
   });
+}
+
+/**
+ * What is being fetched now is not stored behind a truncation. What an adopted cache has in the place of a reseed does
+ * not come back when the new tiles are evicted.
+ */
+async function raisedFor(
+  request: TaskRequest,
+  plan: TaskPlan,
+  tiles: ResolvedTileSet,
+): Promise<Pick<TaskPlan, 'raised'>> {
+  const replaces = request.type === 'reseed' && tiles.bound.oldCache !== undefined;
+  if (request.type !== 'truncate' && !replaces) return {};
+  const places = gridSetsToEmpty(tiles).flatMap((gridSet) =>
+    plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
+  );
+  const raised = await raiseGenerations(storesOf(tiles.bound), request.layer, places);
+  return { raised: Object.fromEntries(raised) };
 }
 
 function onlyOne(tasks: readonly Task[]): Task {

@@ -246,16 +246,19 @@ export async function setsToEmpty(
   return cached;
 }
 
+/** What was stored after the truncation was accepted stays, however late this runs. */
 async function removeFrom(
+  name: string,
   store: TileStore,
   step: StepPlace,
   { tiles, signal, cover, lease }: StepContext,
 ): Promise<StoreChange> {
+  const limits = { before: lease.plan.raised?.[name] };
   let removed = NO_CHANGE;
   for (const set of await setsToEmpty(store, tiles, lease.request.format)) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
-      removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal))]);
+      removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal, limits))]);
     }
   }
   return removed;
@@ -263,8 +266,8 @@ async function removeFrom(
 
 async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
   let removed = NO_CHANGE;
-  for (const store of storesOf(context.tiles.bound)) {
-    removed = sumOfChanges([removed, await removeFrom(store, step, context)]);
+  for (const [name, store] of storesOf(context.tiles.bound)) {
+    removed = sumOfChanges([removed, await removeFrom(name, store, step, context)]);
   }
   return { ...NO_COUNTS, processed: expected, removed: removed.tiles, bytes: removed.bytes };
 }

@@ -13,6 +13,8 @@ export interface TaskPlan {
   readonly stepRows: number;
   /** Of the zooms of an area; null when the task has none. */
   readonly geometry: readonly ZoomGeometry[] | null;
+  /** The generations that a truncation raised when it was accepted, by store: what is stored later is not removed. */
+  readonly raised?: Readonly<Record<string, number>>;
 }
 
 export interface PlanLevel {

@@ -62,6 +62,25 @@ describe('a truncate', () => {
     expect(await left(dense)).toEqual([]);
   });
 
+  it('leaves what was stored after it was accepted, however late it runs', async () => {
+    const { service, road, ended } = await open();
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
+    const truncation = await service.create({ layer: 'roads', type: 'truncate' }, author('me'));
+    await service.pause(truncation.id);
+    road.source.version = 2;
+    await ended((await service.create({ layer: 'roads', type: 'reseed', zoomStop: 1 }, author('me'))).id);
+    await service.resume(truncation.id);
+    await ended(truncation.id);
+    for (const tile of [
+      { z: 0, x: 0, y: 0 },
+      { z: 1, x: 1, y: 1 },
+    ]) {
+      const found = await road.store.get(road.tiles.set, tile);
+      expect(found && (await road.shows(found.bytes, tile, 2))).toBe(true);
+    }
+    expect(await countStored(house as TaskHouse, 9)).toBeGreaterThanOrEqual(1 + 4);
+  });
+
   it('may come twice', async () => {
     const { service, ended } = await open();
     for (let i = 0; i < 2; i++) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeFormerBundle } from '../../../test/fixtures/former-bundle.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import { makeBundleFile, openForWriting, putToRest, type Sqlite, TILE_BYTES } from './bundle-file.ts';
@@ -55,8 +56,11 @@ function applied(db: Sqlite, { key, size, number, validator, shared }: Change): 
   else {
     const own = shared ? null : Buffer.alloc(size, key);
     if (shared) db.prepare('INSERT OR IGNORE INTO shared VALUES (?, ?)').run(size, Buffer.alloc(size, 's'));
-    const values = [key, number ?? 7, size, number, validator, number, own];
-    db.prepare('REPLACE INTO tile VALUES (?, ?, ?, ?, ?, ?, ?)').run(values);
+    const values = [key, number ?? 7, size, number, validator, number, number ?? 0, number, own];
+    db.prepare(
+      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, ticket, proof, bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ).run(values);
   }
   db.pragma('incremental_vacuum');
 }
@@ -66,7 +70,7 @@ function rows(): ReadonlyMap<number, TileRow> {
   const db = new Database(path, { readonly: true });
   const all = db
     .prepare<[], TileRow & { key: number }>(
-      `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile`,
+      `SELECT key, created_at, checksum, fresh_until, made_by, proof, ${TILE_BYTES} AS bytes FROM tile`,
     )
     .all();
   db.close();
@@ -87,9 +91,34 @@ it('reads from a bundle at rest what SQLite reads from it, whatever was written 
   );
 });
 
+it('reads from a bundle of version 0.2 what is there, before and after it is written to', () => {
+  const reader = new AtRestReader();
+  fc.assert(
+    fc.property(changes, changes, (former, list) => {
+      write((db) => {
+        for (const change of former) applied(db, change);
+      });
+      const before = rows();
+      makeFormerBundle(path);
+      for (const { key } of former) {
+        const row = before.get(key);
+        expect(reader.read(path, key)).toEqual(row ? { ...row, proof: null } : null);
+      }
+      write((db) => {
+        for (const change of list) applied(db, change);
+      });
+      const after = rows();
+      for (const { key } of [...former, ...list]) {
+        expect(reader.read(path, key)).toEqual(after.get(key) ?? null);
+      }
+    }),
+    { numRuns: inLength(12, 500) },
+  );
+});
+
 it('finds every tile of a full bundle', () => {
   write((db) => {
-    const fill = db.prepare('INSERT INTO tile VALUES (?, 1, ?, NULL, NULL, NULL, ?)');
+    const fill = db.prepare('INSERT INTO tile VALUES (?, 1, ?, NULL, NULL, NULL, 1, 1, ?)');
     db.transaction(() => {
       for (let key = 0; key <= MAX_KEY; key++) fill.run(key, key, Buffer.alloc(key % 3000, key));
     })();

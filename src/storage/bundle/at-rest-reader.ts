@@ -1,11 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { SQLITE_PAGE_BYTES } from './bundle-file.ts';
+import { FORMAT, FORMER_FORMAT, SQLITE_PAGE_BYTES } from './bundle-file.ts';
 
 export interface TileRow {
   readonly created_at: number;
   readonly checksum: number;
   readonly fresh_until: number | null;
   readonly made_by: number | null;
+  /** Null for tiles of version 0.2. */
+  readonly proof: number | null;
   readonly bytes: Buffer;
 }
 
@@ -13,7 +15,8 @@ export interface TileRow {
 type AtRest = TileRow | null | 'unsure';
 
 /** Of the header: https://sqlite.org/fileformat.html#the_database_header. Pages of 1024 bytes, no log, none reserved. */
-const HEADER = { bytes: 100, layout: 'SQLite format 3\0\x04\0\x01\x01\0', version: 60, tables: 5 };
+const HEADER = { bytes: 100, layout: 'SQLite format 3\0\x04\0\x01\x01\0', version: 60 };
+const FORMATS = [FORMER_FORMAT, FORMAT];
 /** Where the trees begin in a file of that version: after the header, the map of pointers and two tables. */
 const [TILE_ROOT, SHARED_ROOT] = [5, 6];
 const PAGE_BYTES = SQLITE_PAGE_BYTES;
@@ -26,7 +29,8 @@ const WINDOW_BYTES = 16 * PAGE_BYTES;
 /** Bytes. Larger is a damaged length, or a tile for which SQLite's way is no slower. */
 const MOST_PAYLOAD = 16 * 1024 ** 2;
 const MOST_LEVELS = 8;
-const COLUMNS = 7;
+/** Of rows of version 0.2, and of others; in bundles of that version the new columns come after the bytes. */
+const [FORMER_COLUMNS, COLUMNS] = [7, 9];
 
 type Value = number | Buffer | null;
 /** Of numbers, by their kinds: null, 1 to 4 and 6 bytes, neither 8 nor a fraction, and the numbers 0 and 1. */
@@ -75,7 +79,7 @@ class Pages {
     this.#startEnd = 1 + this.#fill(this.#start, 1);
     this.#first = this.#end = this.#startEnd;
     const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
-    return layout === HEADER.layout && this.#start.readUInt32BE(HEADER.version) === HEADER.tables;
+    return layout === HEADER.layout && FORMATS.includes(this.#start.readUInt32BE(HEADER.version));
   }
 
   isUnchanged(): boolean {
@@ -105,12 +109,22 @@ class Pages {
 function findTile(pages: Pages, key: number): AtRest {
   const row = findRow(pages, TILE_ROOT, key);
   if (row === null || row === 'unsure') return row;
-  const [, created_at, checksum, fresh_until, , made_by, own] = row;
-  if (row.length !== COLUMNS || typeof created_at !== 'number' || typeof checksum !== 'number')
-    return 'unsure';
+  if (row.length !== COLUMNS && row.length !== FORMER_COLUMNS) return 'unsure';
+  const [, created_at, checksum, fresh_until, , made_by, ...rest] = row;
+  // A ticket is never null.
+  const [own, proof] = typeof rest[0] === 'number' ? [rest[2], rest[1]] : [rest[0], rest[2]];
+  if (typeof created_at !== 'number' || typeof checksum !== 'number') return 'unsure';
   const bytes = own ?? sharedBytes(pages, checksum);
-  if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || !Buffer.isBuffer(bytes)) return 'unsure';
-  return { created_at, checksum, fresh_until: fresh_until ?? null, made_by: made_by ?? null, bytes };
+  if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || Buffer.isBuffer(proof)) return 'unsure';
+  if (!Buffer.isBuffer(bytes)) return 'unsure';
+  return {
+    created_at,
+    checksum,
+    fresh_until: fresh_until ?? null,
+    made_by: made_by ?? null,
+    proof: proof ?? null,
+    bytes,
+  };
 }
 
 function sharedBytes(pages: Pages, checksum: number): Value | undefined {

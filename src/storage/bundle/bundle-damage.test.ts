@@ -4,6 +4,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,10 +12,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { makeFormerBundle } from '../../../test/fixtures/former-bundle.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { schemaKit } from '../../lib/schemas.ts';
@@ -88,15 +90,72 @@ it.each([
 it('neither reads nor removes a bundle that another version has written', async () => {
   const file = onlyBundle();
   const db = new Database(file);
-  db.pragma('user_version = 6');
+  db.pragma('user_version = 7');
   db.close();
   const before = readFileSync(file);
   await open();
   const read = store.get(set, { z: 3, x: 1, y: 1 });
-  await expect(read).rejects.toThrow('has format 6, and this version of Tilewarden reads format 5');
+  await expect(read).rejects.toThrow('has format 7, and this version of Tilewarden reads formats 5 and 6');
   await expect(store.putMany(set, 3, [tile(1, 1, 'new')], 0)).rejects.toMatchObject({ code: 'store-failed' });
   expect(readFileSync(file).equals(before)).toBe(true);
   expect(warnings).toEqual([]);
+});
+
+it('shows no tile in the place of another, whatever bit of its row has flipped', async () => {
+  const db = new Database(onlyBundle());
+  db.exec('UPDATE tile SET key = key + 1 WHERE key = (SELECT max(key) FROM tile)');
+  db.close();
+  await open();
+  expect(await store.get(set, { z: 3, x: 4, y: 1 })).toBeNull();
+  expect(await store.get(set, { z: 3, x: 2, y: 1 })).toMatchObject({ bytes: Buffer.from('small') });
+});
+
+it('shows nothing of a bundle that was moved to the folder of another', async () => {
+  const folder = dirname(onlyBundle());
+  renameSync(folder, folder.replace(/0_0$/, '1_0'));
+  await open();
+  expect(await store.get(set, { z: 3, x: 129, y: 1 })).toBeNull();
+  expect(await store.get(set, { z: 3, x: 130, y: 1 })).toBeNull();
+});
+
+it('reads a bundle of version 0.2 and writes to it, and its tiles are older than all others', async () => {
+  makeFormerBundle(onlyBundle());
+  await open();
+  const at = (x: number) => store.get(set, { z: 3, x, y: 1 });
+  expect((await at(2))?.bytes.toString()).toBe('small');
+  const place = { gridSet: set.gridSet, z: 3, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
+  const { number } = await store.ticket(set.layer, place);
+  await store.putMany(set, 3, [tile(2, 1, 'new')], number);
+  expect((await at(1))?.bytes.toString()).toBe(content);
+  expect((await at(2))?.bytes.toString()).toBe('new');
+  const removed = await store.deleteRange(set, 3, place.rect, undefined, { before: number });
+  expect(removed.tiles).toBe(-2);
+  expect((await at(2))?.bytes.toString()).toBe('new');
+});
+
+it.each([
+  ['are lost', () => rmSync(join(root, 'tickets.sqlite'))],
+  [
+    'and the generations are lost',
+    () => ['tickets', 'generations'].map((name) => rmSync(join(root, `${name}.sqlite`))),
+  ],
+  ['are damaged', () => writeFileSync(join(root, 'tickets.sqlite'), 'not a database '.repeat(1000))],
+  [
+    'went back in a power cut',
+    () => {
+      const db = new Database(join(root, 'tickets.sqlite'));
+      db.exec('UPDATE counter SET last = 1');
+      db.close();
+    },
+  ],
+])('gives out later tickets than before when the counted ones %s', async (_, lose) => {
+  const place = { gridSet: set.gridSet, z: 3, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
+  await open();
+  const before = await store.ticket(set.layer, place);
+  await store.close();
+  lose();
+  await open();
+  expect((await store.ticket(set.layer, place)).number).toBeGreaterThan(before.number);
 });
 
 it('keeps a damaged bundle aside', async () => {

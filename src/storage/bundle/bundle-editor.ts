@@ -2,13 +2,15 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Database from 'better-sqlite3';
-import { isOvertaken, NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileLimits } from '../tile-store.ts';
 import {
   COUNT_RANGE,
   openForReading,
   openForWriting,
+  proofOf,
   putToRest,
   type Sqlite,
+  syncBundle,
   TILE_LENGTH,
 } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
@@ -27,6 +29,8 @@ export const FOREVER = Number.MAX_SAFE_INTEGER;
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
   readonly path: string;
+  /** As in `proofOf`. */
+  readonly #place: string;
   readonly #db: Sqlite;
   readonly #index: BundleIndex;
   /** By which the index knows that the bundle is open. */
@@ -45,6 +49,7 @@ export class BundleEditor {
 
   private constructor(path: string, db: Sqlite, index: BundleIndex) {
     this.path = path;
+    this.#place = index.idOf(dirname(path));
     this.#db = db;
     this.#index = index;
     this.#statements = statementsOf(db);
@@ -92,32 +97,31 @@ export class BundleEditor {
   }
 
   /** `at`: milliseconds since 1970. */
-  put(tiles: readonly KeyedTile[], at: number): StoreChange {
+  put(tiles: readonly KeyedTile[], ticket: number, at: number): StoreChange {
     return this.#guarded(() => {
       const changes = new Map<number, StoreChange>();
-      for (const tile of tiles) this.#replace(tile, changes, at);
+      for (const tile of tiles) this.#replace(tile, ticket, changes);
       return this.#count(changes, at);
     });
   }
 
-  delete(covers: readonly PageCover[], createdBefore = FOREVER): StoreChange {
+  delete(covers: readonly PageCover[], limits: TileLimits = {}): StoreChange {
+    const bounds = boundsOf(limits);
+    const isAll = bounds.every((bound) => bound === FOREVER);
     return this.#guarded(() => {
       const present = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
       const touched = covers.filter((cover) => present.has(cover.page));
       const changes = new Map(
         touched.map((cover) => [
           cover.page,
-          negated(
-            (createdBefore === FOREVER && cover.whole && present.get(cover.page)) ||
-              this.#countOf(cover.ranges, createdBefore),
-          ),
+          negated((isAll && cover.whole && present.get(cover.page)) || this.#countOf(cover.ranges, bounds)),
         ]),
       );
       const left = sumOfChanges(present.values()).tiles + sumOfChanges(changes.values()).tiles;
       this.#emptied = left === 0;
       if (this.#emptied) return sumOfChanges(changes.values());
       for (const range of touched.flatMap((cover) => cover.ranges)) {
-        this.#statements.deleteRange.run(range.first, range.last, createdBefore);
+        this.#statements.deleteRange.run(range.first, range.last, ...bounds);
       }
       this.#freed = true;
       this.#released = true;
@@ -132,8 +136,16 @@ export class BundleEditor {
       ranges.reduce((tiles, { first, last }) => {
         const { changes } =
           'staleAt' in change
-            ? markStale.run(change.staleAt, change.staleAt, first, last, change.createdBefore ?? FOREVER)
-            : confirm.run(change.createdAt, change.freshUntil, change.madeBy, first, last);
+            ? markStale.run(change.staleAt, change.staleAt, first, last, ...boundsOf(change))
+            : confirm.run(
+                change.createdAt,
+                change.freshUntil,
+                change.madeBy,
+                change.ticket,
+                first,
+                last,
+                change.ticket,
+              );
         return tiles + changes;
       }, 0),
     );
@@ -158,7 +170,7 @@ export class BundleEditor {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
       if (size === undefined) return NO_CHANGE;
-      this.#statements.deleteRange.run(key, key, FOREVER);
+      this.#statements.deleteRange.run(key, key, ...UNBOUNDED);
       this.#released = true;
       return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
     });
@@ -172,6 +184,11 @@ export class BundleEditor {
       if (this.#freed) this.#vacuum();
       this.#freed = false;
     });
+  }
+
+  /** What was committed is there after a power cut too. */
+  sync(): void {
+    this.#guarded(() => syncBundle(this.#db));
   }
 
   rollBackUnlessCommitted(): void {
@@ -196,13 +213,14 @@ export class BundleEditor {
     this.#index.gone(dirname(this.path), this.#mark);
   }
 
-  #replace(tile: KeyedTile, changes: Map<number, StoreChange>, at: number): void {
+  #replace(tile: KeyedTile, ticket: number, changes: Map<number, StoreChange>): void {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
-    if (former && isOvertaken(createdAt, former.createdAt, at)) return;
+    if (former && former.ticket > ticket) return;
     const checksum = crc32(bytes);
     const own = this.#isShared(checksum, bytes) ? null : bytes;
-    this.#statements.replace.run(key, createdAt, checksum, freshUntil, validator, madeBy, own);
+    const proof = proofOf(this.#place, key, checksum);
+    this.#statements.replace.run(key, createdAt, checksum, freshUntil, validator, madeBy, ticket, proof, own);
     this.#released ||= former !== undefined;
     const change = { tiles: former ? 0 : 1, bytes: bytes.length - (former?.bytes ?? 0) };
     changes.set(pageOfKey(key), sumOfChanges([changes.get(pageOfKey(key)), change]));
@@ -236,9 +254,9 @@ export class BundleEditor {
     return sumOfChanges(changes.values());
   }
 
-  #countOf(ranges: readonly KeyRange[], createdBefore = FOREVER): StoreChange {
+  #countOf(ranges: readonly KeyRange[], bounds = UNBOUNDED): StoreChange {
     const { countRange } = this.#statements;
-    return sumOfChanges(ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)));
+    return sumOfChanges(ranges.map(({ first, last }) => countRange.get(first, last, ...bounds)));
   }
 
   #guarded<T>(work: () => T): T {
@@ -277,21 +295,31 @@ function rest(db: Sqlite, path: string, index: BundleIndex): void {
   }).immediate();
 }
 
-type Range = [first: number, last: number, createdBefore: number];
+type Bounds = readonly [createdBefore: number, ticketsBefore: number];
+type Range = [first: number, last: number, ...Bounds];
+
+const UNBOUNDED: Bounds = [FOREVER, FOREVER];
+
+function boundsOf({ createdBefore = FOREVER, before = FOREVER }: TileLimits): Bounds {
+  return [createdBefore, before];
+}
 
 function statementsOf(db: Sqlite) {
   return {
     begin: db.prepare<[]>('BEGIN IMMEDIATE'),
     commit: db.prepare<[]>('COMMIT'),
     rollBack: db.prepare<[]>('ROLLBACK'),
-    former: db.prepare<[number], { readonly bytes: number; readonly createdAt: number }>(
-      `SELECT ${TILE_LENGTH} AS bytes, created_at AS createdAt FROM tile WHERE key = ?`,
+    former: db.prepare<[number], { readonly bytes: number; readonly ticket: number }>(
+      `SELECT ${TILE_LENGTH} AS bytes, ticket FROM tile WHERE key = ?`,
     ),
     replace: db.prepare<
-      [number, number, number, number | null, string | null, number | null, Uint8Array | null]
+      [
+        ...[number, number, number, number | null, string | null, number | null],
+        ...[number, number, Uint8Array | null],
+      ]
     >(
-      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, bytes)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, ticket, proof, bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     shared: db.prepare<[number], Buffer>('SELECT bytes FROM shared WHERE checksum = ?').pluck(),
     share: db.prepare<[number, Uint8Array]>('INSERT INTO shared (checksum, bytes) VALUES (?, ?)'),
@@ -299,10 +327,10 @@ function statementsOf(db: Sqlite) {
       'DELETE FROM shared WHERE checksum NOT IN (SELECT checksum FROM tile WHERE bytes IS NULL)',
     ),
     markStale: db.prepare<[number, number, ...Range]>(
-      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ?',
+      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),
-    confirm: db.prepare<[number, number | null, number | null, number, number]>(
-      'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ? WHERE key BETWEEN ? AND ?',
+    confirm: db.prepare<[number, number | null, number | null, number, number, number, number]>(
+      'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ?, ticket = ? WHERE key BETWEEN ? AND ? AND ticket <= ?',
     ),
     pages: db.prepare<[], StoreChange & { readonly page: number }>('SELECT page, tiles, bytes FROM page'),
     addToPage: db.prepare<[number, number, number, number]>(
@@ -312,8 +340,10 @@ function statementsOf(db: Sqlite) {
          written_at = max(written_at, excluded.written_at)`,
     ),
     removeEmptyPages: db.prepare<[]>('DELETE FROM page WHERE tiles = 0'),
-    countRange: db.prepare<Range, StoreChange>(COUNT_RANGE),
-    deleteRange: db.prepare<Range>('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
+    countRange: db.prepare<Range, StoreChange>(`${COUNT_RANGE} AND ticket < ?`),
+    deleteRange: db.prepare<Range>(
+      'DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
+    ),
     torn: db
       .prepare<[number, number, number], number>(
         `SELECT ${TILE_LENGTH} FROM tile WHERE key = ? AND checksum = ? AND created_at = ?`,

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
@@ -34,7 +35,9 @@ const FORMAT_VERSIONS = { start: 18, end: 20 };
 const WITHOUT_LOG = 1;
 
 /** Of the tables below. */
-const FORMAT = 5;
+export const FORMAT = 6;
+/** That of version 0.2, in which tiles have neither tickets nor proofs. They get them when the bundle is written to. */
+export const FORMER_FORMAT = 5;
 
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
@@ -43,9 +46,15 @@ const SCHEMA = `
   );
   CREATE TABLE tile (
     key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
-    fresh_until INTEGER, validator TEXT, made_by INTEGER, bytes BLOB
+    fresh_until INTEGER, validator TEXT, made_by INTEGER, ticket INTEGER NOT NULL, proof INTEGER, bytes BLOB
   );
   CREATE TABLE shared (checksum INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+  PRAGMA user_version = ${FORMAT};
+`;
+
+const FROM_FORMER_FORMAT = `
+  ALTER TABLE tile ADD COLUMN ticket INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tile ADD COLUMN proof INTEGER;
   PRAGMA user_version = ${FORMAT};
 `;
 
@@ -55,6 +64,16 @@ export const TILE_BYTES =
 /** The same, without reading them. */
 export const TILE_LENGTH =
   'coalesce(length(bytes), (SELECT length(s.bytes) FROM shared s WHERE s.checksum = tile.checksum), 0)';
+/** What a tile's checksum does not cover: where it belongs. `folder` is the bundle's, below that of the layers. */
+export function proofOf(folder: string, key: number, checksum: number): number {
+  PLACE.writeUInt32LE(key, 0);
+  PLACE.writeUInt32LE(checksum, 4);
+  // With a sign it takes four bytes in SQLite, not six.
+  return crc32(PLACE, crc32(folder)) | 0;
+}
+
+const PLACE = Buffer.alloc(8);
+
 /** By the first and last key, and the moment before which they were created. */
 export const COUNT_RANGE = `
   SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
@@ -89,14 +108,27 @@ export function makeBundleFile(layout: BundleLayout, address: BundleAddress): vo
   }
 }
 
+export function formatOf(db: Sqlite): unknown {
+  return db.pragma('user_version', { simple: true });
+}
+
+function bringUpToDate(db: Sqlite): void {
+  if (formatOf(db) !== FORMER_FORMAT) return;
+  const change = () => {
+    // Another process may have been first.
+    if (formatOf(db) === FORMER_FORMAT) db.exec(FROM_FORMER_FORMAT);
+  };
+  db.transaction(change).immediate();
+}
+
 /** A bundle of another version is no damaged one: it is neither read nor removed. */
 function checkFormat(db: Sqlite): void {
-  const format = db.pragma('user_version', { simple: true });
+  const format = formatOf(db);
   // A file whose tables are not even there is damaged, as SQLite says when they are asked for.
-  if (format === FORMAT || format === 0) return;
+  if (format === FORMAT || format === FORMER_FORMAT || format === 0) return;
   throw new TilewardenError(
     'store-failed',
-    `The bundle ${db.name} has format ${String(format)}, and this version of Tilewarden reads format ${FORMAT}: another version has written it. Use that version, or another folder for the store.`,
+    `The bundle ${db.name} has format ${String(format)}, and this version of Tilewarden reads formats ${FORMER_FORMAT} and ${FORMAT}: another version has written it. Use that version, or another folder for the store.`,
   );
 }
 
@@ -165,12 +197,32 @@ export function openForWriting(path: string): Sqlite {
     // Before anything is written to it.
     checkFormat(db);
     startLog(db);
+    bringUpToDate(db);
     // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
     db.pragma('synchronous = NORMAL');
     db.pragma('cache_size = -2048');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
     db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
   });
+}
+
+/**
+ * What was committed outlives a power cut, for readers that look for a log and for those that do not: the log is copied
+ * into the file, and both are synced. Readers that are just looking at what was there before keep it from ending.
+ */
+export function syncBundle(db: Sqlite): void {
+  const begun = performance.now();
+  while (performance.now() - begun < WRITER_PATIENCE) {
+    const [outcome] = db.pragma('wal_checkpoint(PASSIVE)') as readonly CheckpointRow[];
+    if (!outcome || outcome.log === outcome.checkpointed) return;
+    pause();
+  }
+}
+
+interface CheckpointRow {
+  /** Pages in the log, and those of them that have been copied; both -1 without a log. */
+  readonly log: number;
+  readonly checkpointed: number;
 }
 
 /** Whether a log lies beside the bundle, as it does while somebody writes to it or has not put it to rest. */
@@ -187,8 +239,12 @@ function startLog(db: Sqlite): void {
     } catch (error) {
       if (!isBusy(error) || performance.now() - begun > WRITER_PATIENCE) throw error;
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE);
+    pause();
   }
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE);
 }
 
 /** One page of the file is rewritten, in one step: neither needs a journal or a sync. */

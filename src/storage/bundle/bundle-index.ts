@@ -95,7 +95,7 @@ export class BundleIndex {
          SET change = ${NEXT}, state = ${OPEN}, at = excluded.at, stamp = '', identity = NULL RETURNING change`,
       )
       .pluck()
-      .get(this.#idOf(folder), systemClock.now()) as number;
+      .get(this.idOf(folder), systemClock.now()) as number;
   }
 
   /** The caller keeps other writers out. Nothing is described that has been moved away. */
@@ -112,7 +112,7 @@ export class BundleIndex {
              VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?, ?, ?, ?, ?)`,
           )
           .run(
-            this.#idOf(folder),
+            this.idOf(folder),
             changedAt,
             stamp,
             identity,
@@ -131,12 +131,12 @@ export class BundleIndex {
       .prepare(
         `UPDATE content SET change = ${NEXT}, state = ${GONE}, at = ?, identity = NULL WHERE id = ? AND change = ?`,
       )
-      .run(systemClock.now(), this.#idOf(folder), change);
+      .run(systemClock.now(), this.idOf(folder), change);
   }
 
   /** Before a folder of bundles is moved away. Returns the change by which the mark is known. */
   dropping(folder: string): number {
-    const id = this.#idOf(folder);
+    const id = this.idOf(folder);
     const change = this.#db.prepare<[], number>(`SELECT ${NEXT}`).pluck();
     return this.#db
       .transaction(() => {
@@ -151,7 +151,7 @@ export class BundleIndex {
 
   /** Afterwards. What was written to the folder meanwhile has to be looked at. */
   dropped(folder: string, change: number): void {
-    const id = this.#idOf(folder);
+    const id = this.idOf(folder);
     this.#db
       .transaction(() => {
         this.#db
@@ -229,7 +229,7 @@ export class BundleIndex {
     return { change, id, state: STATES[state] ?? 'open', stamp, summary };
   }
 
-  #idOf(folder: string): string {
+  idOf(folder: string): string {
     return folder.slice(this.#root.length + 1);
   }
 }

@@ -6,7 +6,9 @@ import {
   type BundleCopy,
   COUNT_RANGE,
   copyStamp,
+  FORMAT,
   findBundleFile,
+  formatOf,
   hasLog,
   openAlone,
   openCopy,
@@ -62,13 +64,10 @@ export class OpenBundle {
     this.copy = copy;
   }
 
-  readonly tile = this.#lazily<[number], TileRow>(
-    `SELECT created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
-  );
+  readonly tile = this.#lazily<[number], TileRow>(() => `SELECT ${this.#tileRow()} FROM tile WHERE key = ?`);
   /** First and last key. */
   readonly range = this.#lazily<[number, number], TileRow & Pick<EntryRow, 'key'>>(
-    `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes
-     FROM tile WHERE key BETWEEN ? AND ?`,
+    () => `SELECT key, ${this.#tileRow()} FROM tile WHERE key BETWEEN ? AND ?`,
   );
   readonly pages = this.#lazily<[], PageRow>(PAGES);
   readonly entries = this.#lazily<[number, number], EntryRow>(
@@ -91,10 +90,19 @@ export class OpenBundle {
     true,
   );
 
-  #lazily<Parameters extends unknown[], Row>(sql: string, pluck = false): () => Statement<Parameters, Row> {
+  #tileRow(): string {
+    const proof = formatOf(this.database) === FORMAT ? 'proof' : 'NULL AS proof';
+    return `created_at, checksum, fresh_until, made_by, ${proof}, ${TILE_BYTES} AS bytes`;
+  }
+
+  #lazily<Parameters extends unknown[], Row>(
+    sql: string | (() => string),
+    pluck = false,
+  ): () => Statement<Parameters, Row> {
     let prepared: Statement<Parameters, Row> | null = null;
     return () => {
-      prepared ??= this.database.prepare<Parameters, Row>(sql).pluck(pluck) as Statement<Parameters, Row>;
+      const text = () => (typeof sql === 'string' ? sql : sql());
+      prepared ??= this.database.prepare<Parameters, Row>(text()).pluck(pluck) as Statement<Parameters, Row>;
       return prepared;
     };
   }

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe } from 'vitest';
+import fc from 'fast-check';
+import { afterAll, describe, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
+import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -18,4 +20,22 @@ const open = (root: string) => openBundleStore(options, { root, log: silentLogge
 
 describe('a bundle store', () => {
   behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(15, 200) });
+
+  it('shows at every process what was asked for last, whatever is stored, removed and marked late', () =>
+    fc.assert(
+      fc.asyncProperty(orderCommands, async (commands) => {
+        const root = mkdtempSync(join(folder, 'root-'));
+        const nodes = [await open(root), await open(root)];
+        const reopen = async (node: number) => {
+          await nodes[node]?.close();
+          nodes[node] = await open(root);
+        };
+        try {
+          await checkOrder({ nodes, reopen }, commands);
+        } finally {
+          for (const node of nodes) await node.close();
+        }
+      }),
+      { numRuns: inLength(6, 3000) },
+    ));
 });

@@ -11,7 +11,7 @@ import type { TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
-import { findBundleFile } from './bundle-file.ts';
+import { findBundleFile, proofOf } from './bundle-file.ts';
 import { bundlesTouching, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
@@ -72,6 +72,15 @@ export async function openBundleStore(
 
   const folderHolding = (set: TileSetKey, { z, x, y }: TileIndex) =>
     bundleFolder(folderOf(set), z, bundleIndexOf(x), bundleIndexOf(y));
+
+  /** Null when it is not what was stored there. */
+  function storedTile(folder: string, key: number, row: TileRow): StoredTile | null {
+    const { bytes, checksum, proof, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
+    if (crc32(bytes) !== checksum) return null;
+    if (proof !== null && proof !== proofOf(folder.slice(layout.layers.length + 1), key, checksum))
+      return null;
+    return { bytes, checksum, createdAt, freshUntil, madeBy };
+  }
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
@@ -172,23 +181,27 @@ export async function openBundleStore(
   return {
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const found = await access.readTile(folderHolding(set, tile), key);
+      const folder = folderHolding(set, tile);
+      const found = await access.readTile(folder, key);
       if (!found?.row) return null;
-      return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
+      return storedTile(folder, key, found.row) ?? discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
-      const found = access.readTileNow(folderHolding(set, tile), keyOfTile(tile.x, tile.y));
+      const key = keyOfTile(tile.x, tile.y);
+      const folder = folderHolding(set, tile);
+      const found = access.readTileNow(folder, key);
       // `get` removes a damaged one.
-      return found?.row ? (storedTile(found.row) ?? undefined) : found && null;
+      return found?.row ? (storedTile(folder, key, found.row) ?? undefined) : found && null;
     },
 
     async pageWith(set, { z, x, y }) {
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
-      const rows = (await readBundle(set, z, at, (bundle) => bundle.range().all(first, last))) ?? [];
+      const folder = folderHolding(set, { z, x, y });
+      const rows = (await access.read(folder, (bundle) => bundle.range().all(first, last))) ?? [];
       return rows
-        .filter((row) => storedTile(row) !== null)
+        .filter((row) => storedTile(folder, row.key, row) !== null)
         .map(({ key, bytes }) => ({ z, ...tilePlace(at, key), bytes }));
     },
 
@@ -215,29 +228,31 @@ export async function openBundleStore(
       return first && same && tiles === sizeOfRect(rect) ? first.least : null;
     },
 
-    async markStale(set, z, rect, staleAt, signal, createdBefore) {
-      return freshen(set, z, rect, { staleAt, createdBefore }, signal);
+    async markStale(set, z, rect, staleAt, signal, limits) {
+      return freshen(set, z, rect, { staleAt, ...limits }, signal);
     },
 
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
-      await freshen(set, z, rect, { createdAt, freshUntil, madeBy, generation });
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
+      await freshen(set, z, rect, { createdAt, freshUntil, madeBy, ticket });
     },
 
-    async putMany(set, z, tiles, generation) {
+    async putMany(set, z, tiles, ticket) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }], [bytes.buffer]);
+      return writer.run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
     },
 
-    async deleteRange(set, z, rect, signal, createdBefore) {
+    async deleteRange(set, z, rect, signal, limits) {
       const changes: StoreChange[] = [];
       let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
-        const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, createdBefore }]);
+        const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, limits }]);
         changes.push(change);
         anyRemoved ||= removed;
       }
-      if (anyRemoved) await settleRemoval();
+      const isDurable = anyRemoved && limits?.before !== undefined;
+      const syncing = isDurable ? syncFolder(`${folderOf(set)}/${z}`) : null;
+      if (anyRemoved) await Promise.all([syncing, settleRemoval()]);
       return sumOfChanges(changes);
     },
 
@@ -268,11 +283,15 @@ export async function openBundleStore(
     dropLayer: (layer) => drop(layerFolder(layout, layer)),
     sweeping: () => measureTrash(layout.trash),
 
-    generation(layer, place) {
-      // Who notes it is about to fetch a tile and to store it.
+    async ticket(layer, place) {
       writer.start();
-      return access.patiently(() => generations.read(layer, place));
+      try {
+        return await access.patiently(() => generations.ticket(layer, place));
+      } catch (error) {
+        throw storeFailure(error);
+      }
     },
+    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
     raiseGeneration: (layer, places) => writer.run('raise', [layer, places]),
     async raiseGenerations(layers) {
       await writer.run('raiseAll', [layers]);
@@ -319,12 +338,6 @@ export async function openBundleStore(
       generations.close();
     },
   };
-}
-
-/** Null when it is not what was stored. */
-function storedTile(row: TileRow): StoredTile | null {
-  const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
-  return crc32(bytes) === checksum ? { bytes, checksum, createdAt, freshUntil, madeBy } : null;
 }
 
 async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 function put(x: number): Promise<unknown> {
   const tiles = packTiles([{ x, y: 0, bytes: Buffer.from('tile'), createdAt: 1 }]);
-  return writer.run('put', [{ set, z: 3, generation: 0, at: 1, ...tiles }]);
+  return writer.run('put', [{ set, z: 3, ticket: 0, at: 1, ...tiles }]);
 }
 
 it('fails what its thread had in hand when the thread dies, and goes on with another', async () => {

@@ -72,7 +72,8 @@ export class BundleWriting {
         this.#checkPut(command);
         return sumOfChanges(
           groups.map(
-            ({ address, tiles }) => byFolder.get(address.folder)?.put(tiles, command.at) ?? NO_CHANGE,
+            ({ address, tiles }) =>
+              byFolder.get(address.folder)?.put(tiles, command.ticket, command.at) ?? NO_CHANGE,
           ),
         );
       });
@@ -81,18 +82,20 @@ export class BundleWriting {
 
   /** `removed`: nothing was left, so that the bundle itself went. */
   delete(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
-    const { bundleX, bundleY, rect, createdBefore } = command;
+    const { bundleX, bundleY, rect, limits } = command;
     const address = this.#addressOf(command);
     const { folder } = address;
     let removed = false;
     const change = this.#locked([address], false, ([editor]) => {
       if (!editor) return NO_CHANGE;
-      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], createdBefore);
+      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], limits);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
       if (removed) this.#tell(folder, () => editor.removed());
       return deleted;
     });
     if (removed) this.#close(folder);
+    // Of a truncation nothing comes back; an eviction may be done again.
+    else if (limits?.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
     return { change, removed };
   }
 
@@ -100,7 +103,7 @@ export class BundleWriting {
   freshen(command: FreshenCommand): number {
     const { rect, change } = command;
     return this.#locked([this.#addressOf(command)], false, ([editor]) => {
-      if ('generation' in change) this.#checkGeneration(command, change.generation);
+      if ('ticket' in change) this.#checkGeneration(command, change.ticket);
       return { tiles: editor?.freshen(rangesIn(command, rect), change) ?? 0 };
     }).tiles;
   }
@@ -213,13 +216,13 @@ export class BundleWriting {
     return change ?? NO_CHANGE;
   }
 
-  #checkPut({ set, z, slots, generation }: PutCommand): void {
-    this.#checkGeneration({ set, z, rect: rectAround(slots) }, generation);
+  #checkPut({ set, z, slots, ticket }: PutCommand): void {
+    this.#checkGeneration({ set, z, rect: rectAround(slots) }, ticket);
   }
 
-  #checkGeneration({ set, z, rect }: WrittenPlace, noted: number): void {
+  #checkGeneration({ set, z, rect }: WrittenPlace, ticket: number): void {
     const { layer, gridSet } = set;
-    if (this.#generations.read(layer, rect ? { gridSet, z, rect } : undefined) <= noted) return;
+    if (this.#generations.read(layer, rect ? { gridSet, z, rect } : undefined) <= ticket) return;
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 

@@ -1,6 +1,6 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoredTile, TileWrite } from '../tile-store.ts';
+import type { StoredTile, TileLimits, TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
@@ -12,7 +12,7 @@ interface TileSlot extends Required<Omit<TileWrite, 'bytes'>> {
 export interface PutCommand {
   readonly set: TileSetKey;
   readonly z: number;
-  readonly generation: number;
+  readonly ticket: number;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly slots: readonly TileSlot[];
@@ -21,17 +21,17 @@ export interface PutCommand {
 
 export interface DeleteCommand extends Omit<BundleAddress, 'folder'> {
   readonly rect: TileRect;
-  readonly createdBefore?: number | undefined;
+  readonly limits?: TileLimits | undefined;
 }
 
-/** Changes how long tiles count as fresh; with a generation, only if it is still that of the place. */
-export interface FreshenCommand extends Omit<DeleteCommand, 'createdBefore'> {
+/** Changes how long tiles count as fresh; with a ticket, only if the place has no later generation. */
+export interface FreshenCommand extends Omit<DeleteCommand, 'limits'> {
   readonly change: FreshnessChange;
 }
 
 export type FreshnessChange =
-  | { readonly staleAt: number; readonly createdBefore?: number | undefined }
-  | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly generation: number });
+  | ({ readonly staleAt: number } & TileLimits)
+  | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly ticket: number });
 
 /** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
 export interface DiscardTileCommand extends Pick<StoredTile, 'checksum' | 'createdAt'> {

@@ -1,4 +1,3 @@
-import type { StoreTools } from '../store-driver.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { type MemoryStoreOptions, memoryStoreOptions } from './memory-store-options.ts';
 
@@ -8,5 +7,5 @@ export const memoryDriver = {
   place: 'memory',
   shown: [],
   geowebcacheName: 'MemoryBlobStore',
-  open: async (options: MemoryStoreOptions, { clock }: StoreTools) => createMemoryStore(options, clock),
+  open: async (options: MemoryStoreOptions) => createMemoryStore(options),
 } as const;

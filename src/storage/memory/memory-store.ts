@@ -9,10 +9,8 @@ import {
   sizeOfRect,
   type TileRect,
 } from '../../domain/tile-rect.ts';
-import { type Clock, systemClock } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import {
-  isOvertaken,
   MARKS_KEPT,
   NO_CHANGE,
   negated,
@@ -21,6 +19,7 @@ import {
   type StoreChange,
   type StoredTile,
   sumOfChanges,
+  type TileLimits,
   type TilePlace,
   type TileStore,
   type TileWrite,
@@ -31,6 +30,7 @@ interface MemoryTile extends StoredTile {
   readonly x: number;
   readonly y: number;
   readonly validator: string | null;
+  readonly ticket: number;
 }
 
 /** One zoom of one tile set, by `x,y`. */
@@ -52,14 +52,12 @@ const NEVER_RAISED: LayerGenerations = { number: 0, floor: 0, marks: [] };
 /** Tiles along the side of a part. */
 const PART = 128;
 
-export function createMemoryStore(
-  options: MemoryStoreOptions,
-  clock: Pick<Clock, 'now'> = systemClock,
-): TileStore {
+export function createMemoryStore(options: MemoryStoreOptions): TileStore {
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   const sets = new Map<string, MemoryTileSet>();
   const generations = new Map<string, LayerGenerations>();
   let usedBytes = 0;
+  let lastTicket = 0;
 
   const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
 
@@ -90,10 +88,10 @@ export function createMemoryStore(
     z: number,
     rect: TileRect,
     change: (tile: MemoryTile) => MemoryTile,
-    createdBefore?: number,
+    limits?: TileLimits,
   ): number {
     const level = levelOf(set, z);
-    const tiles = tilesWithin(level, rect, createdBefore);
+    const tiles = tilesWithin(level, rect, limits);
     for (const tile of tiles) level?.set(placeOf(tile.x, tile.y), change(tile));
     return tiles.length;
   }
@@ -129,25 +127,23 @@ export function createMemoryStore(
         : null;
     },
 
-    async markStale(set, z, rect, at, signal, createdBefore) {
+    async markStale(set, z, rect, at, signal, limits) {
       signal?.throwIfAborted();
       const stale = (tile: MemoryTile) => ({ ...tile, freshUntil: Math.min(tile.freshUntil ?? at, at) });
-      return replaceWithin(set, z, rect, stale, createdBefore);
+      return replaceWithin(set, z, rect, stale, limits);
     },
 
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
-      checkGeneration(set, z, rect, generation);
-      replaceWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil, madeBy }));
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
+      checkGeneration(set, z, rect, ticket);
+      const confirmed = { createdAt, freshUntil, madeBy, ticket };
+      replaceWithin(set, z, rect, (tile) => ({ ...tile, ...confirmed }), { before: ticket + 1 });
     },
 
-    async putMany(set, z, tiles, generation) {
-      checkGeneration(set, z, rectAround(tiles), generation);
+    async putMany(set, z, tiles, ticket) {
+      checkGeneration(set, z, rectAround(tiles), ticket);
       const former = levelOf(set, z);
-      const timely = tiles.filter(({ x, y, createdAt }) => {
-        const present = former?.get(placeOf(x, y));
-        return !present || !isOvertaken(createdAt, present.createdAt, clock.now());
-      });
-      const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
+      const timely = tiles.filter(({ x, y }) => (former?.get(placeOf(x, y))?.ticket ?? 0) <= ticket);
+      const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile, ticket)]));
       const change = changeOf(levelOf(set, z), batch);
       if (usedBytes + change.bytes > maxBytes)
         throw new TilewardenError('store-full', 'The memory store is full.');
@@ -158,10 +154,10 @@ export function createMemoryStore(
       return change;
     },
 
-    async deleteRange(set, z, rect, signal, createdBefore) {
+    async deleteRange(set, z, rect, signal, limits) {
       signal?.throwIfAborted();
       const level = levelOf(set, z);
-      const doomed = tilesWithin(level, rect, createdBefore);
+      const doomed = tilesWithin(level, rect, limits);
       for (const tile of doomed) level?.delete(placeOf(tile.x, tile.y));
       forgetIfEmpty(set, z);
       const change = sumOf(doomed);
@@ -170,7 +166,7 @@ export function createMemoryStore(
     },
 
     async count(set, z, rect, createdBefore) {
-      return sumOf(tilesWithin(levelOf(set, z), rect, createdBefore));
+      return sumOf(tilesWithin(levelOf(set, z), rect, { createdBefore }));
     },
     async *parts(set, z, rect) {
       const blocks = tilesWithin(levelOf(set, z), rect).map(({ x, y }) =>
@@ -192,14 +188,18 @@ export function createMemoryStore(
       return { files: 0, bytes: 0 };
     },
 
+    async ticket(layer, place) {
+      return { number: ++lastTicket, generation: generationOf(layer, place) };
+    },
     async generation(layer, place) {
       return generationOf(layer, place);
     },
     async raiseGeneration(layer, places) {
       const known = generations.get(layer) ?? NEVER_RAISED;
-      const number = known.number + 1;
-      const floor = places ? Math.max(known.floor, number - MARKS_KEPT) : number;
+      const number = ++lastTicket;
       const marks = [...known.marks, ...(places ?? []).map((place) => ({ number, place }))];
+      const raises = [...new Set(marks.map((mark) => mark.number))];
+      const floor = places ? Math.max(known.floor, raises.at(-MARKS_KEPT - 1) ?? 0) : number;
       generations.set(layer, { number, floor, marks: marks.filter((mark) => mark.number > floor) });
       return number;
     },
@@ -263,9 +263,12 @@ function placeOf(x: number, y: number): string {
   return `${x},${y}`;
 }
 
-function keep({ freshUntil = null, validator = null, madeBy = null, ...tile }: TileWrite): MemoryTile {
+function keep(
+  { freshUntil = null, validator = null, madeBy = null, ...tile }: TileWrite,
+  ticket: number,
+): MemoryTile {
   const bytes = Buffer.from(tile.bytes);
-  return { ...tile, bytes, freshUntil, validator, madeBy, checksum: crc32(bytes) };
+  return { ...tile, bytes, freshUntil, validator, madeBy, ticket, checksum: crc32(bytes) };
 }
 
 function latestAt({ floor, marks }: LayerGenerations, { gridSet, z, rect }: TilePlace): number {
@@ -278,10 +281,10 @@ function latestAt({ floor, marks }: LayerGenerations, { gridSet, z, rect }: Tile
 function tilesWithin(
   level: Level | undefined,
   rect: TileRect,
-  createdBefore = Number.POSITIVE_INFINITY,
+  { createdBefore = Infinity, before = Infinity }: TileLimits = {},
 ): MemoryTile[] {
   return [...(level?.values() ?? [])].filter(
-    ({ x, y, createdAt }) => rectContains(rect, x, y) && createdAt < createdBefore,
+    ({ x, y, createdAt, ticket }) => rectContains(rect, x, y) && createdAt < createdBefore && ticket < before,
   );
 }
 

@@ -11,6 +11,7 @@ const packed: fc.Arbitrary<PackedTile> = fc.record({
   freshUntil: fc.option(count),
   madeBy: fc.option(count),
   validator: fc.option(fc.string({ unit: 'grapheme' })),
+  ticket: count,
 });
 const tiles = fc
   .uniqueArray(packed, { selector: ({ slot }) => slot, maxLength: 25 })
@@ -32,6 +33,7 @@ describe('the description of a pack', () => {
       freshUntil: null,
       madeBy: 12_345,
       validator: null,
+      ticket: 10_000_000,
     };
     const usual = Array.from({ length: 16 }, (_, slot) => ({
       slot,
@@ -41,7 +43,18 @@ describe('the description of a pack', () => {
     expect(writePackDetail(usual, 16).length).toBeLessThan(70);
   });
 
+  it('that version 0.2 wrote has no tickets', () => {
+    // One object, one making at 5 ms, neither fresh time nor maker nor validator; of one slot, a tile of 9 bytes.
+    const former = Buffer.from([1, 1, 0, 0, 0, 0, 0, 7, 1, 5, 0, 0, 0, 1, 9]);
+    expect(readPackDetail(former, 1)).toEqual([
+      {
+        ...{ slot: 0, object: 7, length: 9, createdAt: 5, freshUntil: null },
+        ...{ madeBy: null, validator: null, ticket: 0 },
+      },
+    ]);
+  });
+
   it('of a later version is refused', () => {
-    expect(() => readPackDetail(Buffer.from([2, 0]), 1)).toThrow('form 2');
+    expect(() => readPackDetail(Buffer.from([3, 0]), 1)).toThrow('form 3');
   });
 });

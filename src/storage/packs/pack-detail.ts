@@ -12,12 +12,16 @@ export interface PackedTile {
   readonly freshUntil: number | null;
   readonly madeBy: TileMaker;
   readonly validator: string | null;
+  /** Of its writer; 0 for tiles of version 0.2. */
+  readonly ticket: number;
 }
 
-type Making = Pick<PackedTile, 'createdAt' | 'freshUntil' | 'madeBy' | 'validator'>;
+type Making = Pick<PackedTile, 'createdAt' | 'freshUntil' | 'madeBy' | 'validator' | 'ticket'>;
 
 /** Raised when the form changes. */
-const FORM = 1;
+const FORM = 2;
+/** That of version 0.2, without tickets. */
+const FIRST_FORM = 1;
 
 /**
  * The tiles of one pack in few bytes. Nearly all packs lie in one object and were made at once, so both are said once:
@@ -48,10 +52,13 @@ export function writePackDetail(tiles: readonly PackedTile[], slots: number): Bu
 export function readPackDetail(detail: Buffer, slots: number): PackedTile[] {
   const reader = new DetailReader(detail);
   const form = reader.number();
-  if (form !== FORM)
+  if (form !== FORM && form !== FIRST_FORM)
     throw new RangeError(`A pack is described in form ${form}, which this version does not know.`);
   const objects = Array.from({ length: reader.number() }, () => reader.object());
-  const makings = Array.from({ length: reader.number() }, () => reader.making());
+  const makings = Array.from({ length: reader.number() }, () => {
+    const making = reader.making();
+    return { ...making, ticket: form === FIRST_FORM ? 0 : reader.number() };
+  });
   return reader.bitmap(slots).map((slot) => {
     const length = reader.number();
     const object = objects[objects.length > 1 ? reader.number() : 0];
@@ -61,8 +68,8 @@ export function readPackDetail(detail: Buffer, slots: number): PackedTile[] {
   });
 }
 
-function makingId({ createdAt, freshUntil, madeBy, validator }: Making): string {
-  return JSON.stringify([createdAt, freshUntil, madeBy, validator]);
+function makingId({ createdAt, freshUntil, madeBy, validator, ticket }: Making): string {
+  return JSON.stringify([createdAt, freshUntil, madeBy, validator, ticket]);
 }
 
 class DetailWriter {
@@ -85,13 +92,14 @@ class DetailWriter {
     this.#bytes.push(...bytes);
   }
 
-  making({ createdAt, freshUntil, madeBy, validator }: Making): void {
+  making({ createdAt, freshUntil, madeBy, validator, ticket }: Making): void {
     this.number(createdAt);
     this.optional(freshUntil);
     this.optional(madeBy);
     const text = validator === null ? null : Buffer.from(validator);
     this.optional(text?.length);
     this.#bytes.push(...(text ?? []));
+    this.number(ticket);
   }
 
   bitmap(slots: ReadonlySet<number>, count: number): void {
@@ -133,7 +141,7 @@ class DetailReader {
     return value;
   }
 
-  making(): Making {
+  making(): Omit<Making, 'ticket'> {
     const [createdAt, freshUntil, madeBy] = [this.number(), this.optional(), this.optional()];
     const length = this.optional();
     if (length === null) return { createdAt, freshUntil, madeBy, validator: null };

@@ -1,25 +1,28 @@
 import { sql } from 'kysely';
 import type { Database, Statements } from '../../db/database.ts';
-import { MARKS_KEPT, TILE_NEWS, type TilePlace } from '../tile-store.ts';
+import { MARKS_KEPT, TILE_NEWS, type Ticket, type TilePlace } from '../tile-store.ts';
 import { askIndex, askSoon, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
 /** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
 export function createPackGenerations(database: Database, store: string, index: PackIndex) {
   async function next(query: Statements, layer: string): Promise<number> {
-    const raised = sql<{ number: number }>`insert into tile_generations values (${store}, ${layer}, 1)
-      on conflict (store, layer) do update set number = tile_generations.number + 1 returning number`;
+    const raised = sql<{
+      number: number;
+    }>`insert into tile_generations values (${store}, ${layer}, nextval('tile_tickets'))
+      on conflict (store, layer) do update set number = excluded.number returning number`;
     return (await raised.execute(query)).rows[0]?.number ?? 0;
   }
 
   /** What is forgotten holds for the whole layer, and is news to those who have not heard of it. */
-  async function fold(query: Statements, layer: string, floor: number): Promise<void> {
-    const forgotten = sql<{ changed: number | null }>`with gone as (
-        delete from tile_marks where store = ${store} and layer = ${layer} and number <= ${floor} returning changed)
-      select max(changed) as changed from gone`;
-    const changed = (await forgotten.execute(query)).rows[0]?.changed ?? null;
-    if (changed === null) return;
-    await sql`insert into tile_marks (store, layer, number, changed)
-      values (${store}, ${layer}, ${floor}, ${changed})`.execute(query);
+  async function fold(query: Statements, layer: string): Promise<void> {
+    await sql`with floor as (
+        select number from tile_marks where store = ${store} and layer = ${layer}
+        group by number order by number desc offset ${MARKS_KEPT} limit 1),
+      gone as (
+        delete from tile_marks where store = ${store} and layer = ${layer} and number <= (select number from floor)
+        returning changed)
+      insert into tile_marks (store, layer, number, changed)
+      select ${store}, ${layer}, floor.number, (select max(changed) from gone) from floor`.execute(query);
   }
 
   async function mark(
@@ -45,12 +48,9 @@ export function createPackGenerations(database: Database, store: string, index: 
   }
 
   function latest(layer: string, place?: TilePlace) {
-    if (!place) {
-      return sql<{ number: number }>`select number from tile_generations
-        where store = ${store} and layer = ${layer}`;
-    }
+    if (!place) return sql`select number from tile_generations where store = ${store} and layer = ${layer}`;
     const { gridSet, z, rect } = place;
-    return sql<{ number: number | null }>`select max(number) as number from tile_marks
+    return sql`select max(number) from tile_marks
       where store = ${store} and layer = ${layer} and (grid_set is null or (
         grid_set = ${JSON.stringify(gridSet)} and z = ${z}
         and min_x <= ${rect.maxX} and max_x >= ${rect.minX} and min_y <= ${rect.maxY} and max_y >= ${rect.minY}))`;
@@ -58,8 +58,17 @@ export function createPackGenerations(database: Database, store: string, index: 
 
   return {
     async read(layer: string, place?: TilePlace): Promise<number> {
-      const { rows } = await askSoon(() => latest(JSON.stringify(layer), place).execute(database.query));
-      return rows[0]?.number ?? 0;
+      const asked = sql<{
+        generation: number | null;
+      }>`select (${latest(JSON.stringify(layer), place)}) as generation`;
+      const { rows } = await askSoon(() => asked.execute(database.query));
+      return rows[0]?.generation ?? 0;
+    },
+    async ticket(layer: string, place: TilePlace): Promise<Ticket> {
+      const asked = sql<Ticket & { generation: number | null }>`select nextval('tile_tickets') as number,
+        (${latest(JSON.stringify(layer), place)}) as generation`;
+      const { rows } = await askSoon(() => asked.execute(database.query));
+      return { number: rows[0]?.number ?? 0, generation: rows[0]?.generation ?? 0 };
     },
     async raise(layer: string, places?: readonly TilePlace[]): Promise<number> {
       const name = JSON.stringify(layer);
@@ -67,8 +76,8 @@ export function createPackGenerations(database: Database, store: string, index: 
         database.transaction(index.lockOf(layer), async (query) => {
           const raised = await next(query, name);
           if (!places) await markAll(query, name, raised);
-          if (places) await fold(query, name, raised - MARKS_KEPT);
           if (places && places.length > 0) await mark(query, name, raised, places);
+          if (places) await fold(query, name);
           return raised;
         }),
       );

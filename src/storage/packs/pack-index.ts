@@ -45,8 +45,8 @@ export interface PackChange {
   /** Milliseconds since 1970 if tiles were put. */
   readonly writtenAt: number | null;
   readonly lease: number | null;
-  /** Nothing is done if it has risen in `rect`. */
-  readonly fence: { readonly generation: number; readonly rect: TileRect } | null;
+  /** Nothing is done if `rect` has a later generation. */
+  readonly fence: { readonly ticket: number; readonly rect: TileRect } | null;
 }
 
 export type ChangeOutcome =
@@ -111,6 +111,12 @@ export class PackIndex {
     });
   }
 
+  /** From now on tickets are greater. */
+  async ticketsAfter(number: number): Promise<void> {
+    const query = sql`select setval('tile_tickets', greatest(nextval('tile_tickets'), ${number}::bigint))`;
+    await askIndex(() => query.execute(this.#database.change));
+  }
+
   /** The packs that touch `rect`, which is at most 128 × 128 tiles; null: the tile set is not in use. */
   async within(
     set: TileSetKey,
@@ -173,7 +179,7 @@ export class PackIndex {
       ${orphans.map(({ object }) => object)}, ${orphans.map(({ x }) => x)},
       ${orphans.map(({ y }) => y)}, ${orphans.map(({ bytes }) => bytes)},
       ${lease},
-      ${fence?.generation ?? null}, ${this.#store}, ${JSON.stringify(set.layer)}, ${JSON.stringify(set.gridSet)},
+      ${fence?.ticket ?? null}, ${this.#store}, ${JSON.stringify(set.layer)}, ${JSON.stringify(set.gridSet)},
       ${rect?.minX ?? null}, ${rect?.minY ?? null}, ${rect?.maxX ?? null}, ${rect?.maxY ?? null})`;
   }
 

@@ -30,6 +30,8 @@ interface Head extends Omit<PackObject, 'tiles'> {
     freshUntil: number | null,
     madeBy: number | null,
     validator: string | null,
+    /** Absent in objects of version 0.2. */
+    ticket?: number,
   ])[];
 }
 
@@ -48,6 +50,7 @@ export function writePackObject({ tiles, ...about }: PackObject): Buffer {
       tile.freshUntil,
       tile.madeBy,
       tile.validator,
+      tile.ticket,
     ]),
   };
   const text = Buffer.from(JSON.stringify(head));
@@ -63,13 +66,14 @@ export function readPackHead(start: Buffer): PackHead | null {
   const head = readHead(start);
   if (!head) return null;
   const { tiles, ...about } = head;
-  const listed = tiles.map(([slot, length, , createdAt, freshUntil, madeBy, validator]) => ({
+  const listed = tiles.map(([slot, length, , createdAt, freshUntil, madeBy, validator, ticket = 0]) => ({
     slot,
     length,
     createdAt,
     freshUntil,
     madeBy,
     validator,
+    ticket,
   }));
   return { ...about, tiles: listed };
 }
@@ -81,11 +85,11 @@ export function readPackObject(object: Buffer): PackObject | null {
   const { tiles: listed, ...about } = head;
   const tiles: ObjectTile[] = [];
   let at = FIXED + object.readUInt32BE(MAGIC.length);
-  for (const [slot, length, checksum, createdAt, freshUntil, madeBy, validator] of listed) {
+  for (const [slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket = 0] of listed) {
     const part = object.subarray(at, at + length);
     at += length;
     if (part.length !== length || crc32(part) !== checksum) continue;
-    tiles.push({ slot, bytes: copyOf(part), checksum, createdAt, freshUntil, madeBy, validator });
+    tiles.push({ slot, bytes: copyOf(part), checksum, createdAt, freshUntil, madeBy, validator, ticket });
   }
   return { ...about, tiles };
 }

@@ -1,4 +1,4 @@
-import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { type TileIndex, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectOfTile } from '../../domain/tile-rect.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -87,7 +87,7 @@ export class PackReader {
     const key = packKey(prefix, { id: found.id, set }, { z, x: row.x, y: row.y }, wanted.object);
     const pack = await this.#flights.run(key, async () => {
       const bytes = await bucket.get(key);
-      const read = bytes && readPackObject(bytes);
+      const read = bytes && objectOf(set, z, row, bytes);
       if (read) tier?.keep(set, z, copiesOf([wanted, ...others], read), moment);
       return read;
     });
@@ -114,6 +114,13 @@ export class PackReader {
     );
     return null;
   }
+}
+
+/** Null when it is damaged, or the object of another place. */
+function objectOf(set: TileSetKey, z: number, { x, y }: PackRow, bytes: Buffer): PackObject | null {
+  const read = readPackObject(bytes);
+  const isHere = read?.z === z && read.x === x && read.y === y && tileSetId(read.set) === tileSetId(set);
+  return isHere ? read : null;
 }
 
 function copiesOf(tiles: readonly PlacedTile[], { tiles: inside }: PackObject): TileCopy[] {

@@ -12,7 +12,7 @@ import {
 } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/size.ts';
 import type { StoreTools } from '../store-driver.ts';
-import type { StoreChange, TileStore } from '../tile-store.ts';
+import type { StoreChange, TileLimits, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { createObjectFiles } from './object-files.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -134,14 +134,15 @@ export async function openPackStore(
         : null;
     },
 
-    async markStale(set, z, rect, at, signal, createdBefore = Number.POSITIVE_INFINITY) {
+    async markStale(set, z, rect, at, signal, limits) {
+      const isMeant = meantBy(limits);
       let marked = 0;
       for await (const { part } of partsOf(set, z, rect)) {
         signal?.throwIfAborted();
         // An edit is asked again for tiles that somebody else has changed meanwhile.
         const inPart = new Set<string>();
         await editWithin(set, z, part, (tile) => {
-          if (tile.createdAt >= createdBefore) return tile;
+          if (!isMeant(tile)) return tile;
           inPart.add(`${tile.x} ${tile.y}`);
           const freshUntil = Math.min(tile.freshUntil ?? at, at);
           return freshUntil === tile.freshUntil ? tile : { ...tile, freshUntil };
@@ -151,21 +152,22 @@ export async function openPackStore(
       return marked;
     },
 
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
-      const conditions = { ...UNCONDITIONAL, fence: { generation, rect } };
-      await editWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil, madeBy }), conditions);
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
+      const conditions = { ...UNCONDITIONAL, fence: { ticket, rect } };
+      const confirmed = { createdAt, freshUntil, madeBy, ticket };
+      const edit = (tile: PlacedTile) => (tile.ticket > ticket ? tile : { ...tile, ...confirmed });
+      await editWithin(set, z, rect, edit, conditions);
     },
 
-    putMany: (set, z, tiles, generation, lease = null) => writer.put(set, z, tiles, generation, lease),
+    putMany: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
 
-    async deleteRange(set, z, rect, signal, createdBefore = Number.POSITIVE_INFINITY) {
+    async deleteRange(set, z, rect, signal, limits) {
+      const isMeant = meantBy(limits);
       signal?.throwIfAborted();
       const total = { tiles: 0, bytes: 0 };
       for await (const { part } of partsOf(set, z, rect)) {
         signal?.throwIfAborted();
-        const change = await editWithin(set, z, part, (tile) =>
-          tile.createdAt < createdBefore ? null : tile,
-        );
+        const change = await editWithin(set, z, part, (tile) => (isMeant(tile) ? null : tile));
         total.tiles += change.tiles;
         total.bytes += change.bytes;
       }
@@ -193,6 +195,7 @@ export async function openPackStore(
     dropLayer: (layer) => drop(layer, null),
     sweeping: () => sweeper.statistics(),
 
+    ticket: generations.ticket,
     generation: generations.read,
     raiseGeneration: generations.raise,
 
@@ -235,6 +238,10 @@ export async function openPackStore(
       bucket.close();
     },
   };
+}
+
+function meantBy({ createdBefore = Infinity, before = Infinity }: TileLimits = {}) {
+  return ({ createdAt, ticket }: PlacedTile) => createdAt < createdBefore && ticket < before;
 }
 
 function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {

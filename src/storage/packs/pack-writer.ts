@@ -5,7 +5,7 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
-import { isOvertaken, type StoreChange, type TileWrite } from '../tile-store.ts';
+import type { StoreChange, TileWrite } from '../tile-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
@@ -57,14 +57,14 @@ export class PackWriter {
     set: TileSetKey,
     z: number,
     tiles: readonly TileWrite[],
-    generation: number,
+    ticket: number,
     lease: number | null,
   ): Promise<StoreChange> {
     const rect = rectAround(tiles);
     if (!rect) return NOTHING;
     for (;;) {
       const found = await this.#setFor(set);
-      const change = await this.#putInto(set, found, z, tiles, { lease, fence: { generation, rect } });
+      const change = await this.#putInto(set, found, z, tiles, { lease, fence: { ticket, rect } });
       if (change) return change;
       this.#sets.delete(tileSetId(set));
     }
@@ -113,10 +113,10 @@ export class PackWriter {
     found: FoundSet,
     z: number,
     tiles: readonly TileWrite[],
-    conditions: Pick<Conditions, 'lease' | 'fence'>,
+    conditions: Pick<Conditions, 'lease'> & { readonly fence: NonNullable<Conditions['fence']> },
   ): Promise<StoreChange | null> {
     const { index, clock } = this.#options;
-    const packs = this.#packsOf(found, tiles);
+    const packs = this.#packsOf(found, tiles, conditions.fence.ticket);
     const written = [...packs.values()].map(({ x, y, object, tiles: inside }) => ({
       x,
       y,
@@ -149,7 +149,7 @@ export class PackWriter {
     }
   }
 
-  #packsOf(found: FoundSet, tiles: readonly TileWrite[]): Map<string, NewPack> {
+  #packsOf(found: FoundSet, tiles: readonly TileWrite[], ticket: number): Map<string, NewPack> {
     const packs = new Map<string, NewPack>();
     for (const tile of tiles) {
       const [x, y] = [Math.floor(tile.x / found.columns), Math.floor(tile.y / found.rows)];
@@ -157,7 +157,8 @@ export class PackWriter {
       packs.set(`${x} ${y}`, pack);
       const slot = slotOf(found, tile.x, tile.y);
       const { bytes, createdAt, freshUntil = null, madeBy = null, validator = null } = tile;
-      pack.tiles.set(slot, { slot, bytes, checksum: crc32(bytes), createdAt, freshUntil, madeBy, validator });
+      const making = { createdAt, freshUntil, madeBy, validator, ticket };
+      pack.tiles.set(slot, { slot, bytes, checksum: crc32(bytes), ...making });
     }
     return packs;
   }
@@ -178,9 +179,8 @@ export class PackWriter {
     for (const one of written) if (one.status === 'rejected') throw one.reason;
   }
 
-  /** Puts the tiles in, but for those that were overtaken by newer ones. `named` are the objects that rows then name. */
+  /** Puts the tiles in, except where one with a later ticket is. `named` are the objects that rows then name. */
   #edit(packs: ReadonlyMap<string, NewPack>, named: Set<number>): PackEdit {
-    const now = this.#options.clock.now();
     return ({ x, y }, before) => {
       const pack = packs.get(`${x} ${y}`);
       if (!pack) return before;
@@ -188,7 +188,7 @@ export class PackWriter {
       const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
       for (const { slot, bytes, checksum: _, ...making } of pack.tiles.values()) {
         const present = after.get(slot);
-        if (present && isOvertaken(making.createdAt, present.createdAt, now)) continue;
+        if (present && present.ticket > making.ticket) continue;
         named.add(pack.object);
         after.set(slot, { slot, object: pack.object, length: bytes.length, ...making });
       }

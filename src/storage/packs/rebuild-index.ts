@@ -62,6 +62,7 @@ class Rebuild {
   #packs = 0;
   #tiles = 0;
   #leftOut = 0;
+  #lastTicket = 0;
 
   constructor(parts: RebuildParts) {
     this.#parts = parts;
@@ -88,6 +89,7 @@ class Rebuild {
       adding.catch(() => {});
     }
     await Promise.all(underWay);
+    await this.#parts.index.ticketsAfter(this.#lastTicket);
     return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut };
   }
 
@@ -118,6 +120,7 @@ class Rebuild {
     await this.#parts.writer.change(set, found, z, seen, edit, { ...UNCONDITIONAL, writtenAt });
     this.#packs++;
     this.#tiles += tiles.length;
+    this.#lastTicket = Math.max(this.#lastTicket, ...tiles.map(({ ticket }) => ticket));
   }
 
   async #headOf(key: string): Promise<PackHead | null> {
@@ -143,10 +146,15 @@ function newest({ object }: ParsedKey, tiles: PackHead['tiles']): PackEdit {
     const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
     for (const tile of tiles) {
       const present = after.get(tile.slot);
-      if (!present || present.createdAt < tile.createdAt) after.set(tile.slot, { ...tile, object });
+      if (!present || isLater(tile, present)) after.set(tile.slot, { ...tile, object });
     }
     return [...after.values()];
   };
+}
+
+/** Tiles of version 0.2 have no tickets. */
+function isLater(tile: Pick<PackedTile, 'ticket' | 'createdAt'>, than: PackedTile): boolean {
+  return tile.ticket === than.ticket ? tile.createdAt > than.createdAt : tile.ticket > than.ticket;
 }
 
 /** Layer and tile set, without the number. */

@@ -11,8 +11,6 @@ interface LeaseBase {
   readonly plan: TaskPlan;
   /** How many steps may be in flight. */
   readonly threads: number;
-  /** Nothing of the task has been done yet. */
-  readonly fresh: boolean;
 }
 
 /** Work that one worker has taken: a piece, or steps that failed before and are due again. */

@@ -164,8 +164,7 @@ async function takeReturned({ query, task, plan, owner, threads }: Taking): Prom
 }
 
 function leaseOf(task: TaskRow, plan: TaskPlan, token: number, threads: number) {
-  const fresh = BigInt(task.tiles_processed) === 0n;
-  return { token, taskId: task.id, request: requestOf(task), plan, threads, fresh };
+  return { token, taskId: task.id, request: requestOf(task), plan, threads };
 }
 
 /** No more threads than there are steps: others can use them. */

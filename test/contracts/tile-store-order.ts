@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { falseIfOutdated } from '../../src/domain/errors.ts';
+import { rectContains, rectOfTile, type TileRect } from '../../src/domain/tile-rect.ts';
+import type { TilePlace, TileStore } from '../../src/storage/tile-store.ts';
+import { recount, sortedPages } from './tile-store-tools.ts';
+
+/** Nodes on one store: each holds tickets and removals for as long as it likes, and does with them what it does late. */
+export interface StoreNodes {
+  readonly nodes: TileStore[];
+  /** What follows when the process of a node ends and another begins. */
+  reopen(node: number): Promise<void>;
+}
+
+type OrderCommand =
+  | { readonly type: 'take' | 'reopen'; readonly node: number }
+  | {
+      readonly type: 'put' | 'confirm';
+      readonly node: number;
+      readonly ticket: number;
+      readonly x: number;
+      readonly clock: number;
+    }
+  | { readonly type: 'truncate'; readonly node: number; readonly minX: number; readonly width: number | null }
+  | { readonly type: 'remove' | 'mark-stale'; readonly node: number; readonly truncation: number }
+  | { readonly type: 'evict'; readonly node: number; readonly x: number };
+
+interface ModelTile {
+  readonly ticket: number;
+  readonly content: string;
+  readonly createdAt: number;
+  readonly stale: boolean;
+}
+
+interface Truncation {
+  readonly generation: number;
+  readonly rect: TileRect;
+}
+
+const NODES = 2;
+const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const Z = 9;
+/** Across the border of two bundles, in one row. */
+const [FIRST_X, LAST_X] = [126, 129];
+const ROW: TileRect = { minX: FIRST_X, minY: 5, maxX: LAST_X, maxY: 5 };
+const STALE_AT = 5;
+
+const node = fc.nat(NODES - 1);
+const x = fc.integer({ min: FIRST_X, max: LAST_X });
+/** Milliseconds since 1970: clocks that jump by seconds, minutes and days in both directions. */
+const clock = fc.constantFrom(1, 10_000, 360_000, 86_400_000, 1_790_000_000_000);
+
+export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ type: fc.constant('take' as const), node }) },
+    {
+      weight: 8,
+      arbitrary: fc.record({ type: fc.constant('put' as const), node, ticket: fc.nat(9), x, clock }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ type: fc.constant('confirm' as const), node, ticket: fc.nat(9), x, clock }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        type: fc.constant('truncate' as const),
+        node,
+        minX: x,
+        width: fc.option(fc.nat(2)),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        type: fc.constantFrom('remove' as const, 'mark-stale' as const),
+        node,
+        truncation: fc.nat(9),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('evict' as const), node, x }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('reopen' as const), node }) },
+  ),
+  { minLength: 20, maxLength: 60, size: 'max' },
+);
+
+/**
+ * Runs the commands on nodes of a store and on a map. Of each place the tile with the latest ticket is shown, by every
+ * node; nothing is shown that a truncation has removed, and nothing is removed that was asked for after it.
+ */
+export async function checkOrder(nodes: StoreNodes, commands: readonly OrderCommand[]): Promise<void> {
+  const history = new History(nodes);
+  for (const command of commands) {
+    await history.carryOut(command);
+    await history.compare();
+  }
+  await history.finish();
+}
+
+class History {
+  readonly #nodes: StoreNodes;
+  readonly #model = new Map<number, ModelTile>();
+  readonly #tickets: number[] = [];
+  readonly #truncations: Truncation[] = [];
+  #writes = 0;
+
+  constructor(nodes: StoreNodes) {
+    this.#nodes = nodes;
+  }
+
+  async carryOut(command: OrderCommand): Promise<void> {
+    const store = this.#store(command.node);
+    switch (command.type) {
+      case 'take':
+        return this.#take(store);
+      case 'put':
+        return this.#put(store, command);
+      case 'confirm':
+        return this.#confirm(store, command);
+      case 'truncate':
+        return this.#truncate(store, command);
+      case 'remove':
+        return this.#remove(store, at(this.#truncations, command.truncation));
+      case 'mark-stale':
+        return this.#markStale(store, at(this.#truncations, command.truncation));
+      case 'evict':
+        await store.deleteRange(SET, Z, rectOfTile({ x: command.x, y: ROW.minY }));
+        this.#model.delete(command.x);
+        return;
+      case 'reopen':
+        return this.#nodes.reopen(command.node);
+    }
+  }
+
+  async compare(): Promise<void> {
+    for (const store of this.#nodes.nodes) {
+      const shown: [number, ModelTile['content'], number, boolean][] = [];
+      for (const { x: place } of await store.present(SET, Z, ROW, 0)) {
+        const found = await store.get(SET, { z: Z, x: place, y: ROW.minY });
+        if (!found) throw new Error('what is present can be read');
+        shown.push([place, found.bytes.toString(), found.createdAt, found.freshUntil === STALE_AT]);
+      }
+      const expected = [...this.#model].map(([place, tile]) => [
+        place,
+        tile.content,
+        tile.createdAt,
+        tile.stale,
+      ]);
+      expect(shown).toEqual(expected.toSorted(([a], [b]) => Number(a) - Number(b)));
+    }
+  }
+
+  /** When all that was begun has ended, nothing is left that is older than a truncation, and usage is as counted. */
+  async finish(): Promise<void> {
+    for (const truncation of this.#truncations) await this.#remove(this.#store(0), truncation);
+    await this.compare();
+    for (const [place, { ticket }] of this.#model) {
+      expect(ticket).toBeGreaterThanOrEqual(this.#generationAt(place));
+    }
+    const pages = [];
+    for await (const page of this.#store(1).pages(SET)) pages.push(page);
+    expect(sortedPages(pages)).toEqual(await recount(this.#store(1), SET));
+  }
+
+  async #take(store: TileStore): Promise<void> {
+    const { number } = await store.ticket(SET.layer, place(ROW));
+    const given = [...this.#tickets, ...this.#truncations.map(({ generation }) => generation)];
+    expect(number).toBeGreaterThan(Math.max(0, ...given));
+    this.#tickets.push(number);
+  }
+
+  async #put(store: TileStore, command: Extract<OrderCommand, { type: 'put' | 'confirm' }>): Promise<void> {
+    const ticket = at(this.#tickets, command.ticket);
+    if (ticket === null) return;
+    const content = `${ticket} ${++this.#writes}`;
+    const tile = { x: command.x, y: ROW.minY, bytes: Buffer.from(content), createdAt: command.clock };
+    const stored = await store.putMany(SET, Z, [tile], ticket).catch(falseIfOutdated);
+    const isOutdated = this.#generationAt(command.x) > ticket;
+    expect(stored === false).toBe(isOutdated);
+    if (isOutdated || (this.#model.get(command.x)?.ticket ?? 0) > ticket) return;
+    this.#model.set(command.x, { ticket, content, createdAt: command.clock, stale: false });
+  }
+
+  async #confirm(
+    store: TileStore,
+    command: Extract<OrderCommand, { type: 'put' | 'confirm' }>,
+  ): Promise<void> {
+    const ticket = at(this.#tickets, command.ticket);
+    if (ticket === null) return;
+    const confirmed = { createdAt: command.clock, freshUntil: null, madeBy: null };
+    const rect = rectOfTile({ x: command.x, y: ROW.minY });
+    await store.confirm(SET, Z, rect, confirmed, ticket).catch(falseIfOutdated);
+    const present = this.#model.get(command.x);
+    if (this.#generationAt(command.x) > ticket || !present || present.ticket > ticket) return;
+    this.#model.set(command.x, { ...present, ticket, createdAt: command.clock, stale: false });
+  }
+
+  async #truncate(
+    store: TileStore,
+    { minX, width }: Extract<OrderCommand, { type: 'truncate' }>,
+  ): Promise<void> {
+    const rect = width === null ? ROW : { ...ROW, minX, maxX: minX + width };
+    const places = width === null ? undefined : [place(rect)];
+    const generation = await store.raiseGeneration(SET.layer, places);
+    expect(generation).toBeGreaterThan(Math.max(0, ...this.#tickets));
+    this.#truncations.push({ generation, rect });
+  }
+
+  async #remove(store: TileStore, truncation: Truncation | null): Promise<void> {
+    if (!truncation) return;
+    const { generation: before, rect } = truncation;
+    await store.deleteRange(SET, Z, rect, undefined, { before });
+    for (const [place, { ticket }] of this.#model) {
+      if (rectContains(rect, place, ROW.minY) && ticket < before) this.#model.delete(place);
+    }
+  }
+
+  async #markStale(store: TileStore, truncation: Truncation | null): Promise<void> {
+    if (!truncation) return;
+    const { generation: before, rect } = truncation;
+    await store.markStale(SET, Z, rect, STALE_AT, undefined, { before });
+    for (const [place, tile] of this.#model) {
+      const isMeant = rectContains(rect, place, ROW.minY) && tile.ticket < before;
+      if (isMeant) this.#model.set(place, { ...tile, stale: true });
+    }
+  }
+
+  #generationAt(place: number): number {
+    const here = this.#truncations.filter(({ rect }) => rectContains(rect, place, ROW.minY));
+    return Math.max(0, ...here.map(({ generation }) => generation));
+  }
+
+  #store(index: number): TileStore {
+    const store = this.#nodes.nodes[index];
+    if (!store) throw new RangeError(`There is no node ${index}.`);
+    return store;
+  }
+}
+
+function place(rect: TileRect): TilePlace {
+  return { gridSet: SET.gridSet, z: Z, rect };
+}
+
+/** One of those that there are, counted from the latest; null: there is none yet. */
+function at<T>(all: readonly T[], index: number): T | null {
+  return all.length === 0 ? null : (all[all.length - 1 - (index % all.length)] ?? null);
+}
