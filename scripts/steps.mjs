@@ -41,20 +41,55 @@ export async function bothOf(one, other) {
   return Promise.all([one, other]);
 }
 
-/** Runs a program in the project's folder, its output in this terminal or collected; never rejects. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const hasGroups = process.platform !== 'win32';
+/** The programs that run at present. */
+const running = new Set();
+/** Set by the first signal. No program starts after it. */
+let exitStatus = null;
+
+/**
+ * Runs a program in the project's folder, its output in this terminal or collected; never rejects. It and all that it starts
+ * are a process group, which receives the signals that this process receives.
+ */
 export function run(command, args, { quiet = false, env = {} } = {}) {
   return new Promise((resolve) => {
+    if (exitStatus !== null) return;
     const child = spawn(command, args, {
       cwd: root,
       env: { ...process.env, ...env },
       stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 2, 2],
+      detached: hasGroups,
     });
+    forwardSignals(child);
     const chunks = [];
     child.stdout?.on('data', (chunk) => chunks.push(chunk));
     child.stderr?.on('data', (chunk) => chunks.push(chunk));
     child.on('error', (error) => resolve({ ok: false, output: error.message }));
     child.on('close', (code) => resolve({ ok: code === 0, output: Buffer.concat(chunks).toString() }));
   });
+}
+
+function forwardSignals(child) {
+  if (running.size === 0) for (const signal of SIGNALS) process.on(signal, endRunning);
+  running.add(child);
+  child.once('close', () => {
+    running.delete(child);
+    if (running.size > 0) return;
+    for (const signal of SIGNALS) process.off(signal, endRunning);
+    if (exitStatus !== null) process.exit(exitStatus);
+  });
+}
+
+function endRunning(signal, number) {
+  exitStatus = 128 + number;
+  for (const { pid } of running) {
+    try {
+      process.kill(hasGroups ? -pid : pid, signal);
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
 }
 
 export function runNode(args, options) {

@@ -15,8 +15,6 @@ const REQUIRE_ALL = '--require-all';
 
 requireNode();
 endWithNpm();
-// Ctrl-C reaches the tests too, and their end is awaited.
-process.on('SIGINT', () => {});
 const requireAll = process.env.CI === 'true' || process.argv.includes(REQUIRE_ALL);
 report(await runAll(), { requireAll });
 

@@ -16,9 +16,9 @@ interface Run {
   readonly pids: readonly number[];
 }
 
-function startNode(program: string): ChildProcess {
+function startNode(program: string, stderr: 'inherit' | 'pipe' = 'inherit'): ChildProcess {
   const args = ['--input-type=module', '-e', program];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', stderr] });
   whenOver(() => child.kill('SIGKILL'));
   return child;
 }
@@ -90,6 +90,46 @@ function untilGone({ folder, pids }: Run): Promise<unknown> {
     (left) => !left.includes(true),
   );
 }
+
+describe.runIf(process.platform !== 'win32')('a signal to a script alone', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    '%s to a script ends the programs that it runs, and no other starts',
+    async (signal, status) => {
+      const program = `
+      const { spawn } = require('node:child_process');
+      const child = spawn(process.execPath, ['-e', '${FOREVER}'], { stdio: 'ignore' });
+      console.error(JSON.stringify([process.pid, child.pid]));
+      ${FOREVER};
+    `;
+      const script = startNode(
+        `
+        import { run } from '${new URL('steps.mjs', scripts)}';
+        await run(process.execPath, ['-e', ${JSON.stringify(program)}]);
+        await run(process.execPath, ['-e', 'console.error("another")']);
+      `,
+        'pipe',
+      );
+      const [line] = (await once(script.stderr as NodeJS.ReadableStream, 'data')) as [Buffer];
+      const pids = JSON.parse(String(line)) as number[];
+      whenOver(() => pids.filter(isAlive).map((pid) => process.kill(pid, 'SIGKILL')));
+      let rest = '';
+      script.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        rest += text;
+      });
+      script.kill(signal);
+      expect(await once(script, 'exit')).toEqual([status, null]);
+      await eventually(
+        'its programs have ended',
+        () => pids.filter(isAlive),
+        (left) => left.length === 0,
+      );
+      expect(rest).toBe('');
+    },
+  );
+});
 
 describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
   it('a killed test run leaves neither processes nor files, and a run beside it goes on', async () => {

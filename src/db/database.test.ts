@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -227,10 +227,11 @@ it('reading from PostgreSQL goes on while more transactions than it has connecti
 /** Ends every connection as soon as it is made, and passes on in one piece what the server says then. */
 async function openEndingProxy(address: string): Promise<{ readonly port: number }> {
   const administrator = await openDatabase({ location: address, ...quiet });
-  whenOver(() => administrator.close());
+  const sockets: Socket[] = [];
   const server = createServer((near) => {
     const { hostname, port } = new URL(address);
     const far = connect(Number(port), hostname);
+    sockets.push(near, far);
     const held: Buffer[] = [];
     near.pipe(far).on('data', (chunk: Buffer) => {
       // BackendKeyData: the letter, four bytes of length, four of the process id. What follows says that it is ready.
@@ -244,7 +245,12 @@ async function openEndingProxy(address: string): Promise<{ readonly port: number
     for (const socket of [near, far]) socket.on('error', () => near.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  whenOver(() => server.close());
+  whenOver(() => {
+    server.close();
+    // A connection that is still being made would need the administrator.
+    for (const socket of sockets) socket.destroy();
+    return administrator.close();
+  });
   return server.address() as AddressInfo;
 }
 

@@ -39,12 +39,12 @@ interface Grid {
   bounds(z: number, x: number, y: number): Bounds;
 }
 
-/** A grid of the test's own whose height is no whole number of tiles: 5 tiles wide and 3.5 high at zoom 0. */
-const WIDE = { srs: 3857, minX: 1_000_000, minY: 5_000_000, maxX: 2_280_000, maxY: 5_896_000 };
+/** A grid of the test's own whose height is no whole number of tiles: 3 tiles wide and 1.5 high at zoom 0. */
+const WIDE = { srs: 3857, minX: 1_000_000, minY: 5_000_000, maxX: 1_768_000, maxY: 5_384_000 };
 const SPANS = [256_000, 128_000];
 const WIDE_SIZES = [
-  [5, 4],
-  [10, 7],
+  [3, 2],
+  [6, 3],
 ] as const;
 
 function wideGrid(name: string, origin: 'sw' | 'nw'): Grid {

@@ -113,7 +113,7 @@ describe('a layer that is changed', () => {
       const seed = await call('POST', '/api/v1/tasks', {
         layer: NAME,
         type: 'seed',
-        zoomStop: 5,
+        zoomStop: 4,
         threadCount: 2,
       });
       await eventually(
