@@ -1,11 +1,13 @@
 import { TilewardenError } from '../../domain/errors.ts';
+import { Breaker } from '../../lib/breaker.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { RequestCount } from '../tile-store.ts';
-import { ObjectBreaker } from './object-breaker.ts';
+import { READ_WINDOW_MS, SlowReads } from './slow-reads.ts';
 
 export interface GuardTools extends Surroundings {
   readonly random: Random;
@@ -24,6 +26,9 @@ export const ATTEMPTS = 3;
 const READ_FIRST = 1;
 /** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
 const SLOW_SHARE = 0.2;
+/** Milliseconds. */
+const MAX_PAUSE = 10_000;
+const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
 /** By status. */
 const REFUSALS: ReadonlyMap<number | null, string> = new Map([
@@ -38,7 +43,9 @@ class GaveWay extends Error {}
 /** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
-  readonly #breaker: ObjectBreaker;
+  readonly #breaker: Breaker;
+  readonly #reads: SlowReads;
+  readonly #clock: Clock;
   readonly #log: Logger;
   /** Requests wait here for a connection: a client would count it as the request's time. */
   readonly #turns: Semaphore;
@@ -50,7 +57,9 @@ export class ObjectGuard {
   constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
     this.#options = options;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
-    this.#breaker = new ObjectBreaker(clock, random, this.#slowAfter);
+    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
+    this.#reads = new SlowReads(clock);
+    this.#clock = clock;
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
   }
@@ -67,7 +76,7 @@ export class ObjectGuard {
   /** `send` answers how many bytes of objects it has sent or received. Reads have one deadline, waiting included. */
   async send(operation: string, send: (signal: AbortSignal) => Promise<number>): Promise<void> {
     const isRead = operation === 'get';
-    if (this.#breaker.paused) throw paused();
+    if (this.#breaker.closedFor('task')) throw paused();
     const deadline = isRead ? this.#limit(1) : undefined;
     const leave = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
       throw failed('has had no free connection in time', cause);
@@ -98,19 +107,27 @@ export class ObjectGuard {
   }
 
   async #try(operation: string, isRead: boolean, send: () => Promise<number>): Promise<void> {
-    const over = this.#breaker.enter(isRead);
-    if (!over) throw paused();
+    if (this.#breaker.closedFor('task')) throw paused();
+    const probe = this.#breaker.begin();
+    const begun = this.#clock.monotonic();
     const count = this.#countOf(operation);
     try {
       count.bytes += await send();
-      over('done');
-      this.#report();
+      this.#breaker.succeeded(probe);
+      if (probe) this.#reads.clear();
+      this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
     } catch (cause) {
       count.failures++;
-      over(cause instanceof GaveWay ? 'slow' : 'failed');
-      this.#report(cause);
+      if (probe || !(cause instanceof GaveWay)) this.#breaker.failed(probe, FAILURE);
+      this.#judge(isRead, true, cause);
       throw failed('failed', cause);
     }
+  }
+
+  #judge(isRead: boolean, isBad: boolean, cause?: unknown): void {
+    const tooMany = isRead && this.#reads.note(isBad);
+    if (tooMany && this.#breaker.state === 'closed') this.#breaker.open();
+    this.#report(cause);
   }
 
   /** Objects that hang would otherwise hold all connections. */
@@ -128,7 +145,7 @@ export class ObjectGuard {
   }
 
   #report(err?: unknown): void {
-    const { open } = this.#breaker;
+    const open = this.#breaker.state !== 'closed';
     if (open === this.#reported) return;
     this.#reported = open;
     const about = { store: this.#options.what };
