@@ -1,12 +1,11 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { Breaker } from '../../lib/breaker.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { Counters } from '../../lib/counters.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { RequestCount } from '../tile-store.ts';
 import { READ_WINDOW_MS, SlowReads } from './slow-reads.ts';
 
 export interface GuardTools extends Surroundings {
@@ -51,7 +50,7 @@ export class ObjectGuard {
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
-  readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
+  readonly counters = new Counters();
   #reported = false;
 
   constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
@@ -64,13 +63,9 @@ export class ObjectGuard {
     this.#turns = new Semaphore(options.connections);
   }
 
-  get counts(): readonly RequestCount[] {
-    return [...this.#counts.values()];
-  }
-
   /** Each try is one request. */
   count(operation: string): void {
-    this.#countOf(operation).requests++;
+    this.#count(operation, { requests: 1 });
   }
 
   /** `send` answers how many bytes of objects it has sent or received. Reads have one deadline, waiting included. */
@@ -110,14 +105,13 @@ export class ObjectGuard {
     if (this.#breaker.closedFor('task')) throw paused();
     const probe = this.#breaker.begin();
     const begun = this.#clock.monotonic();
-    const count = this.#countOf(operation);
     try {
-      count.bytes += await send();
+      this.#count(operation, { bytes: await send() });
       this.#breaker.succeeded(probe);
       if (probe) this.#reads.clear();
       this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
     } catch (cause) {
-      count.failures++;
+      this.#count(operation, { failures: 1 });
       if (probe || !(cause instanceof GaveWay)) this.#breaker.failed(probe, FAILURE);
       this.#judge(isRead, true, cause);
       throw failed('failed', cause);
@@ -162,8 +156,10 @@ export class ObjectGuard {
     return AbortSignal.timeout(this.#options.timeoutSeconds * 1000 * attempts);
   }
 
-  #countOf(operation: string) {
-    return getOrMake(this.#counts, operation, () => ({ operation, requests: 0, failures: 0, bytes: 0 }));
+  #count(operation: string, { requests = 0, failures = 0, bytes = 0 }): void {
+    this.counters.count('store_requests_total', { operation }, requests);
+    this.counters.count('store_request_failures_total', { operation }, failures);
+    this.counters.count('store_request_bytes_total', { operation }, bytes);
   }
 }
 
