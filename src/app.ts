@@ -65,7 +65,7 @@ async function openParts(
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
   const { road, pipeline, registry, stores, entries, news, settled, fileTaker } = node;
   const { database, events, desk, blankAreas } = road;
-  const { pipelineCounts, activity, blankSuspects, storeRequests } = road.tallies;
+  const { counters, activity, blankSuspects } = road.tallies;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
@@ -97,10 +97,9 @@ async function openParts(
   const isAway = () => news?.isAway() ?? false;
   const metrics = {
     pipeline,
-    pipelineCounts,
+    counters,
     upstreams: desk.report,
     eventLoop,
-    storeRequests,
     node: { leads: node.leads, isAway },
   };
   const layerState = (name: string) => {

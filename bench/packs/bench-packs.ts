@@ -69,7 +69,8 @@ try {
   say(`a layer of ${TRUNCATED} packs: truncated in ${(performance.now() - began).toFixed(1)} ms`);
   const sweeping = performance.now();
   while ((await store.sweeping()).files > 0) await systemClock.sleep(100);
-  const requests = store.requests?.().find(({ operation }) => operation === 'delete')?.requests ?? 0;
+  const deletions = store.takeRequests?.().filter(({ labels }) => labels.operation === 'delete') ?? [];
+  const requests = deletions.find(({ name }) => name === 'store_requests_total')?.value ?? 0;
   say(
     `swept with ${requests} requests (${((requests / TRUNCATED) * 1000).toFixed(3)} for 1,000 objects) in ${((performance.now() - sweeping) / 1000).toFixed(1)} s`,
   );

@@ -16,7 +16,8 @@ import { lastId } from '../db/numbers.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
-import { type Channel, createChannel } from '../lib/channel.ts';
+import { createChannel } from '../lib/channel.ts';
+import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { repeat } from '../lib/repeat.ts';
 import { createFlightClaims } from '../nodes/flight-claims.ts';
@@ -107,7 +108,7 @@ export async function openNode(
   const records = createTileRecords({ entries, catalog, clock });
   await records.declareAll();
   await declared.refresh();
-  const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
+  const workers = new Set<ForkedProcess>();
   const forkSharing =
     forkWorker &&
     !keepsInMemory(settings) &&

@@ -16,15 +16,14 @@ import type { MetatileSize } from '../domain/metatile.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { type Count, Counters } from '../lib/counters.ts';
 import type { Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { BlankSuspects } from '../pipeline/blank-watch.ts';
-import { StoreRequestCounts } from '../pipeline/counter-feed.ts';
 import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
-import { PipelineCounters } from '../pipeline/pipeline-counters.ts';
 import { metatileSizeFor, SINGLE_TILE } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
@@ -40,7 +39,7 @@ import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
 import { openWorldSource } from '../sources/world/world-source.ts';
 import { openXyzSource } from '../sources/xyz/xyz-source.ts';
-import type { Outage } from '../storage/tile-store.ts';
+import type { Outage, TileStore } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
@@ -136,7 +135,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const parameterSets = open.use(
     openParameterSets({ database, events, clock, most: settings.maxParameterSets }),
   );
-  const pipelineCounts = new PipelineCounters();
+  const counters = new Counters(() => takeStoreRequests(opened));
   const activity = new LayerActivity(events, clock);
   const blankAreas = createBlankAreas(database, clock);
   const blankSuspects = new BlankSuspects(clock);
@@ -147,7 +146,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       clock,
       random,
       log,
-      metrics: pipelineCounts,
+      counters,
       onFailure: (layer, error) => activity.failed(layer, error),
       blankAreas: (layer) => blankAreas.list(layer),
       blankSuspects,
@@ -159,9 +158,8 @@ export async function openRoad<Desk extends UpstreamDesk>(
   readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
-  const storeRequests = new StoreRequestCounts(opened);
   /** What the processes of a node count, and add up. */
-  const tallies = { pipelineCounts, activity, blankSuspects, storeRequests };
+  const tallies = { counters, activity, blankSuspects };
   const outside = { upstreams, openSource: opener, privateAdvice };
   return {
     database,
@@ -177,6 +175,12 @@ export async function openRoad<Desk extends UpstreamDesk>(
     blankAreas,
     tallies,
   };
+}
+
+function* takeStoreRequests(stores: ReadonlyMap<string, TileStore>): Generator<Count> {
+  for (const [store, { takeRequests }] of stores) {
+    for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
+  }
 }
 
 function hostsOf({ layers }: Settings): ReadonlySet<string> {

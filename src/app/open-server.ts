@@ -33,7 +33,7 @@ function processCount(settings: Settings): number {
 }
 
 async function openPrimary(given: Settings, surroundings: ServerSurroundings, count: number): Promise<App> {
-  const { clock, log } = surroundings;
+  const { clock, random, log } = surroundings;
   const port = given.server.port || (await freePort(given.server.host));
   const onPort = (some: Settings) => ({
     ...some,
@@ -41,7 +41,7 @@ async function openPrimary(given: Settings, surroundings: ServerSurroundings, co
   });
   const settings = onPort(given);
   const fork = () => surroundings.forkHttpProcess(port);
-  const processes = createHttpProcesses({ count, fork, clock, log });
+  const processes = createHttpProcesses({ count, fork, clock, random, log });
   /** `/rest/reload` takes up a file without opening the app anew. */
   const current = () => onPort(surroundings.file?.current.settings ?? settings);
   let app = await openApp(settings, { ...surroundings, processes });

@@ -6,7 +6,7 @@ import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
-import { openTaskWorker } from '../tasks/worker-pool.ts';
+import { openTaskWorker } from '../tasks/workers/child.ts';
 import { EXPORT, EXPORT_PROGRESS, type KeptProgress } from './export-messages.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';

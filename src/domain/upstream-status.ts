@@ -1,11 +1,7 @@
+import type { BreakerState } from '../lib/breaker.ts';
 import { isTilewardenError } from './errors.ts';
 
-/**
- * closed ─► open ─► half-open ─► closed
- *             ▲         │
- *             └─────────┘
- */
-export type BreakerState = 'closed' | 'open' | 'half-open';
+export type { BreakerNews as HostNews, BreakerState } from '../lib/breaker.ts';
 
 export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 'failing';
 
@@ -70,17 +66,6 @@ export interface UpstreamStatus {
   readonly retryAfter: number | null;
   /** What tasks wait for; null while they may ask. */
   readonly closed: HostClosing | null;
-}
-
-/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
-export interface HostNews {
-  readonly reason: 'failing' | 'retry-after';
-  /** How it fails, where it does. */
-  readonly failure: string | null;
-  readonly interactiveMs: number;
-  readonly taskMs: number;
-  /** How long every request has failed; null where that says nothing yet. */
-  readonly failingMs: number | null;
 }
 
 /** A reason for failing in words, e.g. `HTTP 503`. */

@@ -58,7 +58,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(await stored(road, 3, 5, 2)).toBe(true);
     expect(await road.read(3, 5, 2)).toMatchObject({ bytes: PNG, outcome: 'HIT' });
     expect([cache.asked.length, road.source.requests.length]).toEqual([1, 0]);
-    expect(road.counts.get('tile-adopted')).toBe(1);
+    expect(road.counts.get('tiles_adopted_total')).toBe(1);
   });
 
   it('is copied when the pipeline closes', async () => {
@@ -93,7 +93,7 @@ describe('a tile that only the adopted cache has', () => {
     const road = open({ oldCache: cache, layer: { formats: [format] } });
     expect((await road.read(3, 5, 3)).outcome).toBe('HIT');
     expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
-    expect(road.counts.get('tile-adopted')).toBe(1);
+    expect(road.counts.get('tiles_adopted_total')).toBe(1);
   });
 
   it('is fetched when the checksum of a chunk of its PNG is wrong and its pixels can be read', async () => {

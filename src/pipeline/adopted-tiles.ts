@@ -5,6 +5,7 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Counters } from '../lib/counters.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import { decodeSamples } from '../raster/decode-image.ts';
@@ -12,14 +13,13 @@ import type { OldCache } from '../storage/old-cache.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import { isFresh } from './freshness.ts';
-import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 interface AdoptedTilesOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
-  readonly metrics: PipelineMetrics;
+  readonly counters: Pick<Counters, 'count'>;
   readonly warn: SeldomWarning;
 }
 
@@ -109,7 +109,7 @@ export class AdoptedTiles {
       if (!found || !(await isTile(found.bytes, tiles))) return null;
       const { bytes, changedAt } = found;
       const createdAt = Math.floor(Math.min(changedAt, this.#options.clock.now()));
-      this.#options.metrics.count('tile-adopted', set, null);
+      this.#options.counters.count('tiles_adopted_total', { layer: set.layer });
       const { z, x, y } = tile;
       return { z, x, y, bytes, createdAt, checksum: crc32(bytes), freshUntil: null, madeBy: null };
     } catch (error) {

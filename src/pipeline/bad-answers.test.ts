@@ -111,9 +111,9 @@ describe.each(MODES)('in %s mode', (mode) => {
         if (!isTilewardenError(failure)) throw new Error(`${JSON.stringify(answer)} was served`);
         expect(failure.code).toMatch(/^source-/);
         expect(bad.reasons).toContain(failure.reason);
-        expect(road.counts.get(`flight-failed ${failure.reason}`)).toBeGreaterThan(0);
+        expect(road.counts.get(`flights_failed_total ${failure.reason}`)).toBeGreaterThan(0);
         const refused = failure.code === 'source-bad-answer' ? 1 : undefined;
-        expect(road.counts.get(`answer-refused ${failure.reason}`)).toBe(refused);
+        expect(road.counts.get(`gate_refusals_total ${failure.reason}`)).toBe(refused);
 
         server.answer = 'good';
         road.clock.advance(1001);

@@ -43,7 +43,7 @@ const coast: Paint = (x) => (x < 40 ? LAND : SEA);
 const town: Paint = (x, y) => (x % 8 < 4 !== y % 8 < 4 ? LAND : 0xff808080);
 
 const landed = (road: TileRoad) => until(() => road.pipeline.status().flights === 0);
-const suspects = (road: TileRoad) => road.counts.get('blank-suspected') ?? 0;
+const suspects = (road: TileRoad) => road.counts.get('blanks_suspected_total') ?? 0;
 
 async function freshUntil(road: TileRoad, x: number, y: number): Promise<number | null | undefined> {
   await landed(road);
@@ -165,7 +165,7 @@ describe('a picture of one colour', () => {
     for (const x of [4, 5, 6]) {
       await expect(road.read(5, x, 4)).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'blank' });
     }
-    expect(road.counts.get('answer-refused blank')).toBe(3);
+    expect(road.counts.get('gate_refusals_total blank')).toBe(3);
     expect(road.suspects.of('roads').map(({ refused, rect }) => [refused, rect.minX])).toEqual([
       [true, 6],
       [true, 5],

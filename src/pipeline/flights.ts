@@ -4,19 +4,19 @@ import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Counters } from '../lib/counters.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { TileNews, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
-import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 interface FlightsOptions {
   readonly maker: Pick<MetatileMaker, 'make'>;
   readonly failures: NegativeMemory;
-  readonly metrics: PipelineMetrics;
+  readonly counters: Pick<Counters, 'count'>;
   readonly blanks: BlankWatch;
   readonly warn: SeldomWarning;
   readonly onFailure: FailureListener;
@@ -65,7 +65,7 @@ export class Flights {
     if (!flight || flight.plan.number <= after) return null;
     const { ticket } = flight.plan;
     if (generation !== null && (ticket === null || ticket < generation)) return null;
-    this.#options.metrics.count('flight-joined', set, null);
+    this.#options.counters.count('flights_joined_total', { layer: set.layer });
     return flight;
   }
 
@@ -73,7 +73,10 @@ export class Flights {
   refuseIfFailing(set: TileSetKey, metatile: Metatile): void {
     const failure = this.#options.failures.find(flightKey(set, metatile));
     if (!failure) return;
-    this.#options.metrics.count('failure-repeated', set, reasonOf(failure.error));
+    this.#options.counters.count('failures_repeated_total', {
+      layer: set.layer,
+      reason: reasonOf(failure.error),
+    });
     throw failure.error;
   }
 
@@ -83,7 +86,7 @@ export class Flights {
     const flight = new Flight({ ...plan, number: ++this.#started });
     flight.onAbandoned = () => this.#abandon(flight);
     this.#add(flight);
-    this.#options.metrics.count('flight-started', plan.tiles.set, null);
+    this.#options.counters.count('flights_started_total', { layer: plan.tiles.set.layer });
     this.#flying.set(flight, this.#fly(flight, isThere));
     return flight;
   }
@@ -149,10 +152,13 @@ export class Flights {
 
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
-    this.#options.metrics.count('flight-failed', tiles.set, reasonOf(error));
+    this.#options.counters.count('flights_failed_total', { layer: tiles.set.layer, reason: reasonOf(error) });
     this.#options.onFailure(tiles.set.layer, error);
     if (isTilewardenError(error, 'source-bad-answer')) {
-      this.#options.metrics.count('answer-refused', tiles.set, reasonOf(error));
+      this.#options.counters.count('gate_refusals_total', {
+        layer: tiles.set.layer,
+        reason: reasonOf(error),
+      });
     }
     // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
@@ -189,7 +195,7 @@ export class Flights {
   }
 
   #abandon(flight: Flight): void {
-    this.#options.metrics.count('flight-abandoned', flight.plan.tiles.set, null);
+    this.#options.counters.count('flights_abandoned_total', { layer: flight.plan.tiles.set.layer });
     this.#outdate(flight);
     flight.abort(new DOMException('Nobody waits for it any more.', 'AbortError'));
   }

@@ -3,6 +3,7 @@ import { falseIfOutdated, isTilewardenError, TilewardenError, withUpstream } fro
 import type { TileEvents } from '../domain/tile-events.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Counters } from '../lib/counters.ts';
 import { orAborted } from '../lib/deferred.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
@@ -17,7 +18,6 @@ import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 interface MetatileMakerOptions {
@@ -27,7 +27,7 @@ interface MetatileMakerOptions {
   readonly tier: MemoryTier;
   readonly warn: SeldomWarning;
   readonly blanks: BlankWatch;
-  readonly metrics: PipelineMetrics;
+  readonly counters: Pick<Counters, 'count'>;
   /** How long a doubtful picture is kept. Milliseconds. */
   readonly suspectMs: number;
   /** How long a source may take, waiting in line included. Milliseconds. */
@@ -189,11 +189,11 @@ export class MetatileMaker {
   }
 
   #suspect(flight: Flight): void {
-    const { metrics, clock, suspectMs, warn } = this.#options;
+    const { counters, clock, suspectMs, warn } = this.#options;
     const { set } = flight.plan.tiles;
     const { z, rect } = flight.plan.metatile;
     flight.freshUntil = clock.now() + suspectMs;
-    metrics.count('blank-suspected', set, null);
+    counters.count('blanks_suspected_total', { layer: set.layer });
     const place = new Error(`at zoom ${z}, from ${rect.minX},${rect.minY} to ${rect.maxX},${rect.maxY}`);
     warn(
       refuseImage('blank', place),

@@ -7,6 +7,7 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { Counters } from '../lib/counters.ts';
 import type { Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
@@ -19,7 +20,6 @@ import { type FailureListener, type FlightClaims, Flights, NegativeMemory } from
 import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
-import { noMetrics, type PipelineMetrics } from './pipeline-counters.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRenewer } from './renewer.ts';
 import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
@@ -40,7 +40,7 @@ interface TilePipelineOptions extends Surroundings {
   readonly events: TileEvents;
   readonly random: Random;
   readonly settings?: Partial<PipelineSettings>;
-  readonly metrics?: PipelineMetrics;
+  readonly counters?: Pick<Counters, 'count'>;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */
   readonly blankAreas?: BlankWatchOptions['areasOf'];
   readonly blankSuspects?: BlankWatchOptions['suspects'];
@@ -70,7 +70,7 @@ class Pipeline implements TilePipeline {
   readonly #clock: Clock;
   readonly #blankAreas: BlankWatchOptions['areasOf'];
   readonly #events: TileEvents;
-  readonly #metrics: PipelineMetrics;
+  readonly #counters: Pick<Counters, 'count'>;
   readonly #settings: PipelineSettings;
   readonly #warn: SeldomWarning;
   readonly #tier: MemoryTier;
@@ -87,13 +87,13 @@ class Pipeline implements TilePipeline {
   #renewals = 0;
 
   constructor(options: TilePipelineOptions) {
-    const { events, clock, random, log, settings, metrics = noMetrics, onFailure = () => {} } = options;
+    const { events, clock, random, log, settings, counters = new Counters(), onFailure = () => {} } = options;
     const suspects = options.blankSuspects ?? new BlankSuspects(clock);
     this.#clock = clock;
     this.#parameterSets = options.parameterSets;
     this.#blankAreas = options.blankAreas ?? (async () => []);
     this.#events = events;
-    this.#metrics = metrics;
+    this.#counters = counters;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
     const { memoryTierBytes, maxWaitingReads, negativeTtlMs, warnIntervalMs } = this.#settings;
     this.#waiting = new WaitingReads(maxWaitingReads);
@@ -107,13 +107,13 @@ class Pipeline implements TilePipeline {
       tier: this.#tier,
       cutter: options.cutter,
       blanks,
-      metrics,
+      counters,
       warn: this.#warn,
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
-    const told = { metrics, blanks, warn: this.#warn, onFailure };
+    const told = { counters, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
-    this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
+    this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
     this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
@@ -262,7 +262,7 @@ class Pipeline implements TilePipeline {
     const { tiles, tile, signal } = wanted;
     const leave = this.#waiting.enter(tiles.bound.source());
     if (!leave) {
-      this.#metrics.count('read-refused', tiles.set, null);
+      this.#counters.count('reads_refused_total', { layer: tiles.set.layer });
       throw busy(`Too many requests are waiting for tiles of layer ${tiles.set.layer}.`);
     }
     try {
@@ -323,7 +323,10 @@ class Pipeline implements TilePipeline {
   }
 
   #readFailed(tiles: ResolvedTileSet, error: unknown): void {
-    this.#metrics.count('store-read-failed', tiles.set, isTilewardenError(error) ? error.code : 'unexpected');
+    this.#counters.count('store_read_failures_total', {
+      layer: tiles.set.layer,
+      reason: isTilewardenError(error) ? error.code : 'unexpected',
+    });
     this.#warn(error, 'the tile store could not be read; tiles are fetched from their source instead');
   }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import type { Count } from '../lib/counters.ts';
 
 export interface StoredTile {
   readonly bytes: Buffer;
@@ -101,17 +102,6 @@ export interface Outage {
   isAway(): boolean;
   /** Whether copies may be shown without asking it. */
   mayShow(): Promise<boolean>;
-}
-
-/** What a store has asked of a server by one kind of request, since this process began. */
-export interface RequestCount {
-  /** E.g. `get`. */
-  readonly operation: string;
-  /** Repeated tries count. */
-  readonly requests: number;
-  readonly failures: number;
-  /** Of objects that were sent or received. */
-  readonly bytes: number;
 }
 
 /** How a store's disk is off. */
@@ -302,8 +292,8 @@ export interface TileStore {
    * copies asks again before their time is up.
    */
   news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;
-  /** Only drivers that keep tiles on another server have it. */
-  requests?(): readonly RequestCount[];
+  /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
+  takeRequests?(): readonly Count[];
   /** Only drivers have it whose stores several machines share. */
   readonly files?: StoreFiles;
   /** Drivers without a disk have none to run full; null while it cannot be told. */

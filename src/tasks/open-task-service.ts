@@ -3,6 +3,7 @@ import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import type { ForkedProcess } from '../lib/child-pool.ts';
 import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
@@ -26,7 +27,7 @@ import type { TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
-import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
+import { openWorkerPool } from './workers/pool.ts';
 
 interface TaskServiceOptions extends Surroundings {
   readonly database: Database;
@@ -38,7 +39,7 @@ interface TaskServiceOptions extends Surroundings {
   /** Alone when left out. */
   readonly lead?: Lead;
   /** Without it tasks run in this process. */
-  readonly forkWorker?: () => WorkerProcess;
+  readonly forkWorker?: () => ForkedProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestApp, hit, tileAnswer } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
-import { StoreRequestCounts } from '../../pipeline/counter-feed.ts';
-import { PipelineCounters } from '../../pipeline/pipeline-counters.ts';
+import { Counters } from '../../lib/counters.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 
@@ -36,20 +35,16 @@ const STATUS: UpstreamStatus = {
 };
 
 function open(read = hit) {
-  const pipelineCounts = new PipelineCounters();
-  const storeRequests = new StoreRequestCounts(
-    new Map([['far', { requests: () => [{ operation: 'get', requests: 5, failures: 1, bytes: 900 }] }]]),
-  );
+  const counters = new Counters();
   const status = { flights: 3, waitingReads: 5, memoryTierBytes: 1024, memoryTierTiles: 2 };
   const app = createTestApp({
     deps: {
       pipeline: { read },
       metrics: {
         pipeline: { status: () => status },
-        pipelineCounts,
+        counters,
         eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
         upstreams: () => [STATUS],
-        storeRequests,
         node: { leads: () => true, isAway: () => false },
       },
       tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
@@ -62,7 +57,7 @@ function open(read = hit) {
     expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
     return text;
   };
-  return { app, page, pipelineCounts, storeRequests };
+  return { app, page, counters };
 }
 
 function tasksWith(states: Record<string, number>): TaskService {
@@ -88,14 +83,17 @@ describe('/metrics', () => {
   });
 
   it('counts the requests to object stores, those of workers included', async () => {
-    const { page, storeRequests } = open();
-    storeRequests.add({ store: 'far', operation: 'get', requests: 2, failures: 0, bytes: 100 });
+    const { page, counters } = open();
+    const labels = { store: 'far', operation: 'get' };
+    const ofWorker = new Counters(() => [{ name: 'store_requests_total', labels, value: 5 }]);
+    counters.count('store_requests_total', labels, 2);
+    for (const count of ofWorker.take()) counters.add(count);
+    counters.count('store_request_failures_total', labels);
+    counters.count('store_request_bytes_total', labels, 1000);
     const text = await page();
     expect(text).toContain('tilewarden_store_requests_total{store="far",operation="get"} 7');
     expect(text).toContain('tilewarden_store_request_failures_total{store="far",operation="get"} 1');
     expect(text).toContain('tilewarden_store_request_bytes_total{store="far",operation="get"} 1000');
-    expect(storeRequests.take()).toMatchObject([{ requests: 5 }]);
-    expect(storeRequests.take()).toEqual([]);
   });
 
   it('counts tile requests by layer and outcome', async () => {
@@ -120,15 +118,15 @@ describe('/metrics', () => {
   });
 
   it('escapes names of layers', async () => {
-    const { page, pipelineCounts } = open();
-    pipelineCounts.count('flight-started', { layer: 'a"b\\c\nd' }, null);
+    const { page, counters } = open();
+    counters.count('flights_started_total', { layer: 'a"b\\c\nd' });
     expect(await page()).toContain('tilewarden_flights_started_total{layer="a\\"b\\\\c\\nd"} 1');
   });
 
   it('shows what the gate refused, what flew, and what waits', async () => {
-    const { page, pipelineCounts } = open();
-    pipelineCounts.count('answer-refused', { layer: 'world' }, 'html');
-    pipelineCounts.add({ what: 'flight-joined', layer: 'world', reason: null, count: 199 });
+    const { page, counters } = open();
+    counters.count('gate_refusals_total', { layer: 'world', reason: 'html' });
+    counters.count('flights_joined_total', { layer: 'world' }, 199);
     const text = await page();
     expect(text).toContain('tilewarden_gate_refusals_total{layer="world",reason="html"} 1');
     expect(text).toContain('tilewarden_flights_joined_total{layer="world"} 199');

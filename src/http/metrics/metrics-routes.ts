@@ -1,6 +1,5 @@
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
-import type { StoreRequestCounts } from '../../pipeline/counter-feed.ts';
-import type { CountedEvent, PipelineCount } from '../../pipeline/pipeline-counters.ts';
+import type { Count, Counters } from '../../lib/counters.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
@@ -14,12 +13,11 @@ export interface MetricsDeps {
   readonly tileCounts: { series(): Iterable<TileCountSeries> };
   readonly pipeline: Pick<TilePipeline, 'status'>;
   /** Of all processes of the server. */
-  readonly pipelineCounts: { all(): readonly CountedEvent[] };
+  readonly counters: Pick<Counters, 'all'>;
   readonly tasks: Pick<TaskService, 'figures'>;
   readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift'>>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
-  readonly storeRequests: Pick<StoreRequestCounts, 'all'>;
   readonly node: NodeState;
 }
 
@@ -36,11 +34,10 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const sheet = new MetricSheet();
   sheet.add(() => deps.tileCounts.series(), TILE_REQUESTS);
   sheet.add(() => deps.pipeline.status(), STATUS);
-  sheet.add(() => deps.pipelineCounts.all(), ROAD);
+  sheet.add(() => deps.counters.all(), COUNTERS);
   sheet.add(() => deps.upstreams(), UPSTREAMS);
   sheet.add(() => tasks.figures(), TASKS);
   sheet.add(async () => ({ ...(await quota.usage()), drift: quota.drift ?? null }), LEDGER);
-  sheet.add(() => deps.storeRequests.all(), STORES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.eventLoop.take(), processMetrics());
   const handler = async () => {
@@ -76,29 +73,25 @@ const STATUS: readonly Metric<Status>[] = [
   metric(['memory_tier_tiles'], 'Tiles held in memory', ({ memoryTierTiles }) => memoryTierTiles),
 ];
 
-const ROAD: readonly Metric<readonly CountedEvent[]>[] = [
-  events('flights_started', 'flight-started', 'Metatile fetches started'),
-  events('flights_joined', 'flight-joined', 'Requests that joined a flight under way'),
-  events('flights_abandoned', 'flight-abandoned', 'Flights cancelled because no request waited any more'),
-  events('flights_failed', 'flight-failed', 'Flights that failed', 'reason'),
-  events('gate_refusals', 'answer-refused', 'Source answers rejected as invalid', 'reason'),
-  events('blanks_suspected', 'blank-suspected', 'Suspect blank tiles, kept briefly'),
-  events('failures_repeated', 'failure-repeated', 'Requests answered with a recent failure', 'reason'),
-  events('reads_refused', 'read-refused', 'Requests refused because too many wait'),
-  events('tiles_adopted', 'tile-adopted', 'Tiles read from the cache that a layer has adopted'),
-  events(
-    'store_read_failures',
-    'store-read-failed',
-    'Tiles that could not be read from their store',
-    'reason',
-  ),
+const COUNTERS: readonly Metric<readonly Count[]>[] = [
+  counted(['flights_started_total', 'layer'], 'Metatile fetches started'),
+  counted(['flights_joined_total', 'layer'], 'Requests that joined a flight under way'),
+  counted(['flights_abandoned_total', 'layer'], 'Flights cancelled because no request waited any more'),
+  counted(['flights_failed_total', 'layer', 'reason'], 'Flights that failed'),
+  counted(['gate_refusals_total', 'layer', 'reason'], 'Source answers rejected as invalid'),
+  counted(['blanks_suspected_total', 'layer'], 'Suspect blank tiles, kept briefly'),
+  counted(['failures_repeated_total', 'layer', 'reason'], 'Requests answered with a recent failure'),
+  counted(['reads_refused_total', 'layer'], 'Requests refused because too many wait'),
+  counted(['tiles_adopted_total', 'layer'], 'Tiles read from the cache that a layer has adopted'),
+  counted(['store_read_failures_total', 'layer', 'reason'], 'Tiles that could not be read from their store'),
+  counted(['store_requests_total', 'store', 'operation'], 'Requests to an object store'),
+  counted(['store_request_failures_total', 'store', 'operation'], 'Those that failed'),
+  counted(['store_request_bytes_total', 'store', 'operation'], 'Bytes of objects'),
 ];
 
-function events(name: string, what: PipelineCount, help: string, ...more: readonly 'reason'[]) {
-  const labelsOf = ({ layer, reason }: CountedEvent) =>
-    more.length > 0 ? { layer, reason: reason ?? '' } : { layer };
-  return metric<readonly CountedEvent[]>([`${name}_total`, 'layer', ...more], help, (all) =>
-    all.filter((event) => event.what === what).map((event): Sample => [event.count, labelsOf(event)]),
+function counted(names: readonly [string, ...string[]], help: string) {
+  return metric<readonly Count[]>(names, help, (all) =>
+    all.filter(({ name }) => name === names[0]).map(({ value, labels }): Sample => [value, labels]),
   );
 }
 
@@ -190,19 +183,6 @@ const LEDGER: readonly Metric<Usage>[] = [
   metric(['ledger_drift_tiles_total'], DRIFT, ({ drift }) => drift?.tiles ?? 0),
   metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),
 ];
-
-type StoreCounts = ReturnType<StoreRequestCounts['all']>;
-const STORES: readonly Metric<StoreCounts>[] = [
-  requests('requests', 'store_requests', 'Requests to an object store'),
-  requests('failures', 'store_request_failures', 'Those that failed'),
-  requests('bytes', 'store_request_bytes', 'Bytes of objects'),
-];
-
-function requests(field: 'requests' | 'failures' | 'bytes', name: string, help: string) {
-  return metric<StoreCounts>([`${name}_total`, 'store', 'operation'], help, (counts) =>
-    Array.from(counts, (count): Sample => [count[field], { store: count.store, operation: count.operation }]),
-  );
-}
 
 const NODE: readonly Metric<NodeState>[] = [
   metric(['node_leader'], '1: runs quota, schedules and clean-up', (node) => (node.leads() ? 1 : 0)),

@@ -6,11 +6,11 @@ import {
   type HostState,
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
+import { Breaker } from '../../lib/breaker.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { DailyHours } from '../../lib/daily-hours.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import { Breaker } from './breaker.ts';
 import type { ConcurrencyControl } from './concurrency-control.ts';
 import type { BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';

@@ -66,8 +66,8 @@ class AzureObjects implements ObjectStore {
     this.close = close;
   }
 
-  get counts() {
-    return this.#guard.counts;
+  get counters() {
+    return this.#guard.counters;
   }
 
   async put(key: string, bytes: Buffer): Promise<void> {

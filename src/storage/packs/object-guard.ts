@@ -1,11 +1,12 @@
 import { TilewardenError } from '../../domain/errors.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { Breaker } from '../../lib/breaker.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Counters } from '../../lib/counters.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { RequestCount } from '../tile-store.ts';
-import { ObjectBreaker } from './object-breaker.ts';
+import { READ_WINDOW_MS, SlowReads } from './slow-reads.ts';
 
 export interface GuardTools extends Surroundings {
   readonly random: Random;
@@ -24,6 +25,9 @@ export const ATTEMPTS = 3;
 const READ_FIRST = 1;
 /** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
 const SLOW_SHARE = 0.2;
+/** Milliseconds. */
+const MAX_PAUSE = 10_000;
+const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
 /** By status. */
 const REFUSALS: ReadonlyMap<number | null, string> = new Map([
@@ -38,36 +42,36 @@ class GaveWay extends Error {}
 /** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
-  readonly #breaker: ObjectBreaker;
+  readonly #breaker: Breaker;
+  readonly #reads: SlowReads;
+  readonly #clock: Clock;
   readonly #log: Logger;
   /** Requests wait here for a connection: a client would count it as the request's time. */
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
-  readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
+  readonly counters = new Counters();
   #reported = false;
 
   constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
     this.#options = options;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
-    this.#breaker = new ObjectBreaker(clock, random, this.#slowAfter);
+    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
+    this.#reads = new SlowReads(clock);
+    this.#clock = clock;
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
   }
 
-  get counts(): readonly RequestCount[] {
-    return [...this.#counts.values()];
-  }
-
   /** Each try is one request. */
   count(operation: string): void {
-    this.#countOf(operation).requests++;
+    this.#count(operation, { requests: 1 });
   }
 
   /** `send` answers how many bytes of objects it has sent or received. Reads have one deadline, waiting included. */
   async send(operation: string, send: (signal: AbortSignal) => Promise<number>): Promise<void> {
     const isRead = operation === 'get';
-    if (this.#breaker.paused) throw paused();
+    if (this.#breaker.closedFor('task')) throw paused();
     const deadline = isRead ? this.#limit(1) : undefined;
     const leave = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
       throw failed('has had no free connection in time', cause);
@@ -98,19 +102,26 @@ export class ObjectGuard {
   }
 
   async #try(operation: string, isRead: boolean, send: () => Promise<number>): Promise<void> {
-    const over = this.#breaker.enter(isRead);
-    if (!over) throw paused();
-    const count = this.#countOf(operation);
+    if (this.#breaker.closedFor('task')) throw paused();
+    const probe = this.#breaker.begin();
+    const begun = this.#clock.monotonic();
     try {
-      count.bytes += await send();
-      over('done');
-      this.#report();
+      this.#count(operation, { bytes: await send() });
+      this.#breaker.succeeded(probe);
+      if (probe) this.#reads.clear();
+      this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
     } catch (cause) {
-      count.failures++;
-      over(cause instanceof GaveWay ? 'slow' : 'failed');
-      this.#report(cause);
+      this.#count(operation, { failures: 1 });
+      if (probe || !(cause instanceof GaveWay)) this.#breaker.failed(probe, FAILURE);
+      this.#judge(isRead, true, cause);
       throw failed('failed', cause);
     }
+  }
+
+  #judge(isRead: boolean, isBad: boolean, cause?: unknown): void {
+    const tooMany = isRead && this.#reads.note(isBad);
+    if (tooMany && this.#breaker.state === 'closed') this.#breaker.open();
+    this.#report(cause);
   }
 
   /** Objects that hang would otherwise hold all connections. */
@@ -128,7 +139,7 @@ export class ObjectGuard {
   }
 
   #report(err?: unknown): void {
-    const { open } = this.#breaker;
+    const open = this.#breaker.state !== 'closed';
     if (open === this.#reported) return;
     this.#reported = open;
     const about = { store: this.#options.what };
@@ -145,8 +156,10 @@ export class ObjectGuard {
     return AbortSignal.timeout(this.#options.timeoutSeconds * 1000 * attempts);
   }
 
-  #countOf(operation: string) {
-    return getOrMake(this.#counts, operation, () => ({ operation, requests: 0, failures: 0, bytes: 0 }));
+  #count(operation: string, { requests = 0, failures = 0, bytes = 0 }): void {
+    this.counters.count('store_requests_total', { operation }, requests);
+    this.counters.count('store_request_failures_total', { operation }, failures);
+    this.counters.count('store_request_bytes_total', { operation }, bytes);
   }
 }
 

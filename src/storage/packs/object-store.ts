@@ -1,4 +1,4 @@
-import type { RequestCount } from '../tile-store.ts';
+import type { Counters } from '../../lib/counters.ts';
 
 export interface ListedObject {
   readonly key: string;
@@ -33,6 +33,6 @@ export interface ObjectStore {
   /** Uploads without their end: as many as one request lists. */
   unfinished(prefix: string): Promise<readonly UnfinishedObject[]>;
   abort(upload: UnfinishedObject): Promise<void>;
-  readonly counts: readonly RequestCount[];
+  readonly counters: Counters;
   close(): void;
 }

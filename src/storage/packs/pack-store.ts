@@ -229,7 +229,7 @@ export async function openPackStore(
       tier?.forget(told.news);
       return told;
     },
-    requests: () => bucket.counts,
+    takeRequests: () => bucket.counters.take(),
     files: createObjectFiles(bucket, prefix),
 
     async close() {

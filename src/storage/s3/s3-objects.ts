@@ -88,8 +88,8 @@ class S3Objects implements ObjectStore {
     this.#guard = guard;
   }
 
-  get counts() {
-    return this.#guard.counts;
+  get counters() {
+    return this.#guard.counters;
   }
 
   async put(Key: string, bytes: Buffer): Promise<void> {

@@ -1,7 +1,23 @@
-import type { BreakerState, HostClosedReason, HostNews } from '../../domain/upstream-status.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { jitter, type Random } from '../../lib/random.ts';
-import type { UpstreamPriority } from './upstream-desk.ts';
+import type { Clock } from './clock.ts';
+import { jitter, type Random } from './random.ts';
+
+/**
+ * closed ─► open ─► half-open ─► closed
+ *             ▲         │
+ *             └─────────┘
+ */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
+export interface BreakerNews {
+  readonly reason: 'failing' | 'retry-after';
+  /** How it fails, where it does. */
+  readonly failure: string | null;
+  readonly interactiveMs: number;
+  readonly taskMs: number;
+  /** How long every request has failed; null where that says nothing yet. */
+  readonly failingMs: number | null;
+}
 
 export interface BreakerFailure {
   readonly ms: number;
@@ -26,10 +42,16 @@ const PROBE_PATIENCE = 500;
 const OWN_WORD = 2000;
 const LONGEST_RETRY_AFTER = 15 * 60_000;
 
+interface BreakerOptions {
+  /** Pauses go on doubling when it opens again within this time. */
+  readonly remembersMs?: number;
+  readonly maxPauseMs?: number;
+}
+
 interface Pause {
   readonly interactive: number;
   readonly task: number;
-  readonly reason: HostClosedReason;
+  readonly reason: BreakerNews['reason'];
   readonly failure: string | null;
   /** Told by another node: since when the host fails, if that is known. */
   readonly heard?: { readonly since: number | null };
@@ -38,14 +60,14 @@ interface Pause {
 /** Until when a host is left alone, on the monotonic clock, and why. */
 interface BreakerClosing {
   readonly until: number;
-  readonly reason: HostClosedReason;
+  readonly reason: BreakerNews['reason'];
   readonly failure: string | null;
   /** When it began to fail, once it has failed often enough to be left alone; on the monotonic clock. */
   readonly since: number | null;
 }
 
 /**
- * Keeps a host that fails from being asked.
+ * Pauses requests to a server that fails: a map server's host, or an object store.
  *
  *   closed     everything passes. Five failures in a row, three if they take long, or one
  *              that says when to come back: open.
@@ -56,6 +78,7 @@ interface BreakerClosing {
 export class Breaker {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #random: Random;
+  readonly #options: Required<BreakerOptions>;
   #failures = 0;
   #inARow = 0;
   /** On the monotonic clock. */
@@ -64,11 +87,14 @@ export class Breaker {
   /** Times are on the monotonic clock. */
   #pause: Pause | null = null;
   #probing = false;
+  /** When a probe closed it; null: it has opened again since, or never has. */
+  #closedAt: number | null = null;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, 'monotonic'>, random: Random) {
+  constructor(clock: Pick<Clock, 'monotonic'>, random: Random, options: BreakerOptions = {}) {
     this.#clock = clock;
     this.#random = random;
+    this.#options = { remembersMs: 0, maxPauseMs: LONGEST_PAUSE, ...options };
   }
 
   get state(): BreakerState {
@@ -93,7 +119,7 @@ export class Breaker {
   }
 
   /** Null: it may be asked now. */
-  closedFor(priority: UpstreamPriority): BreakerClosing | null {
+  closedFor(priority: 'interactive' | 'task'): BreakerClosing | null {
     if (!this.#pause) return null;
     const now = this.#clock.monotonic();
     const { reason, failure } = this.#pause;
@@ -110,14 +136,14 @@ export class Breaker {
   }
 
   /** For other nodes; null: nothing that this node has seen itself speaks against asking. */
-  get news(): HostNews | null {
+  get news(): BreakerNews | null {
     if (!this.#pause || this.#pause.heard) return null;
     const now = this.#clock.monotonic();
     const { interactive, task, reason, failure } = this.#pause;
     const failingMs =
       this.#failures >= THRESHOLD && this.#failingSince !== null ? now - this.#failingSince : null;
     return {
-      reason: reason === 'retry-after' ? reason : 'failing',
+      reason,
       failure,
       interactiveMs: interactive - now,
       taskMs: task - now,
@@ -126,7 +152,7 @@ export class Breaker {
   }
 
   /** What another node says; null: nobody says anything. What this node has seen itself counts more. */
-  hear(news: HostNews | null): void {
+  hear(news: BreakerNews | null): void {
     if (this.#probing || (this.#pause && !this.#pause.heard)) return;
     const now = this.#clock.monotonic();
     if (!news || now - this.#answeredAt < OWN_WORD) {
@@ -146,7 +172,7 @@ export class Breaker {
     if (!probe) return;
     this.#probing = false;
     this.#pause = null;
-    this.#pauses = 0;
+    this.#closedAt = this.#answeredAt;
   }
 
   /** Neither good nor bad: nothing was learnt. */
@@ -164,19 +190,23 @@ export class Breaker {
       this.#waitAsAsked(failure.retryAfterMs);
       return;
     }
-    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open(failure);
+    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.open(failure.reason);
   }
 
-  #open({ reason }: BreakerFailure): void {
-    this.#pauses++;
+  /** For reasons that only the caller sees, e.g. requests that succeed too slowly. */
+  open(failure: string | null = null): void {
     const now = this.#clock.monotonic();
-    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#pauses - 1));
+    const { remembersMs, maxPauseMs } = this.#options;
+    if (this.#closedAt !== null && now - this.#closedAt >= remembersMs) this.#pauses = 0;
+    this.#closedAt = null;
+    this.#pauses++;
+    const pause = Math.min(maxPauseMs, FIRST_PAUSE * 2 ** (this.#pauses - 1));
     const spread = (length: number) => now + jitter(length, SPREAD, this.#random);
     this.#pause = {
       interactive: spread(Math.min(pause, LONGEST_PAUSE_OF_PEOPLE)),
       task: spread(pause),
       reason: 'failing',
-      failure: reason,
+      failure,
     };
   }
 

@@ -1,0 +1,52 @@
+export interface Count {
+  /** As Prometheus has it, without `tilewarden_`, e.g. `flights_started_total`. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Series that come beyond these are counted with empty labels. */
+const MAX_SERIES = 10_000;
+
+/** Sums by name and labels. Each process counts; the server adds up what the others have taken. */
+export class Counters {
+  readonly #counts = new Map<string, Count & { value: number }>();
+  readonly #collect: () => Iterable<Count>;
+
+  /** `collect` returns what was counted elsewhere since its last call. */
+  constructor(collect: () => Iterable<Count> = () => []) {
+    this.#collect = collect;
+  }
+
+  count(name: string, labels: Count['labels'], value = 1): void {
+    this.add({ name, labels, value });
+  }
+
+  add(count: Count): void {
+    const key = JSON.stringify([count.name, count.labels]);
+    const known = this.#counts.get(key);
+    if (known) known.value += count.value;
+    else if (this.#counts.size < MAX_SERIES || isEmpty(count)) this.#counts.set(key, { ...count });
+    else this.add({ ...count, labels: empty(count.labels) });
+  }
+
+  all(): readonly Count[] {
+    for (const count of this.#collect()) this.add(count);
+    return [...this.#counts.values()];
+  }
+
+  /** What was counted since the last call, for another process that adds it up. */
+  take(): readonly Count[] {
+    const taken = this.all();
+    this.#counts.clear();
+    return taken;
+  }
+}
+
+function isEmpty({ labels }: Count): boolean {
+  return Object.values(labels).every((value) => value === '');
+}
+
+function empty(labels: Count['labels']): Count['labels'] {
+  return Object.fromEntries(Object.keys(labels).map((label) => [label, '']));
+}
