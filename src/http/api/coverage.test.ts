@@ -190,7 +190,14 @@ it('lists when the tiles of a layer changed and how often making them failed', a
   });
   const at = new Date(started).toISOString();
   expect(layerListAnswer.parse(JSON.parse((await request('GET', '/api/v1/layers')).text))).toMatchObject({
-    layers: [{ changedAt: at, failures: 3, failuresSince: '1970-01-01T00:00:00.000Z', lastFailure: { ...lastFailure, at } }],
+    layers: [
+      {
+        changedAt: at,
+        failures: 3,
+        failuresSince: '1970-01-01T00:00:00.000Z',
+        lastFailure: { ...lastFailure, at },
+      },
+    ],
   });
 });
 
