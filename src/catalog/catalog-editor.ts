@@ -220,6 +220,11 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
     const restored = reader.restored(given, former?.document);
+    if (reader.hidesSecrets(restored)) {
+      throw invalid(
+        'The document hides secrets (********) that are not stored here. Declare the layer with PUT and give them again.',
+      );
+    }
     const declaration = reader.layer(restored, catalog);
     const { name, document, source, store } = declaration;
     options.admit(source);
@@ -293,12 +298,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     async restore(document: object, by: string): Promise<EntryChanged> {
       refuseFixed('layer', nameIn(document));
       const former = await living('layer', nameIn(document));
-      if (reader.hidesSecrets(reader.restored(document, former?.document))) {
-        throw new TilewardenError(
-          'request-invalid',
-          'The log hides secrets of this layer, and they are not stored any longer. Declare the layer with PUT and give them again.',
-        );
-      }
       return await carryThrough(await planLayer(document, former), former, { by, dryRun: false });
     },
 

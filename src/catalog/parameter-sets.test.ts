@@ -14,7 +14,7 @@ afterEach(() => house.close());
 function open(most: number, events: TileEvents = createTileEvents()) {
   const sets = openParameterSets({ database: house.database, events, clock: systemClock, most });
   const setOf = (id: string) => ({ ...house.set('roads'), parametersId: id });
-  return { setOf, admit: (id: string) => sets.admit(setOf(id), house.store), require: sets.require };
+  return { ...sets, setOf, admit: (id: string) => sets.admit(setOf(id), house.store) };
 }
 
 it('a layer stores tiles of so many combinations of parameters and no more, in all processes together', async () => {
@@ -66,6 +66,18 @@ it('a truncation makes room for other combinations', async () => {
   await house.store.dropLayer('roads');
   events.emit({ type: 'layer-dropped', layer: 'roads', at: Date.now() });
   expect(await admit('b')).toBe(true);
+});
+
+it('a dry run is refused where the task would be, and takes no place', async () => {
+  const { admit, setOf, requireRoom } = open(2);
+  await admit('a');
+  await requireRoom(setOf('b'), house.store);
+  await requireRoom(setOf('c'), house.store);
+  await admit('b');
+  await expect(requireRoom(setOf('c'), house.store)).rejects.toMatchObject({
+    code: 'too-many-parameter-sets',
+  });
+  await requireRoom(setOf('a'), house.store);
 });
 
 it('a task for a combination beyond the limit is refused, and the message names the setting', async () => {

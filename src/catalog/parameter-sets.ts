@@ -86,14 +86,23 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     admit,
     /** Throws `too-many-parameter-sets`. */
     async require(set: TileSetKey, store: ListedStore): Promise<void> {
-      if (await admit(set, store)) return;
-      throw new TilewardenError(
-        'too-many-parameter-sets',
-        `Layer ${set.layer} has tiles of ${most} combinations of parameters, as many as maxParameterSets allows; truncate some, or raise the setting.`,
-      );
+      if (!(await admit(set, store))) throw tooMany(set, most);
+    },
+    /** As `require`, but a new set gets no place: for dry runs. */
+    async requireRoom(set: TileSetKey, store: ListedStore): Promise<void> {
+      if (set.parametersId === null) return;
+      const { ids } = await readOnce(set.layer, store);
+      if (!ids.has(set.parametersId) && ids.size >= most) throw tooMany(set, most);
     },
     close: async (): Promise<void> => unsubscribe(),
   };
+}
+
+function tooMany({ layer }: TileSetKey, most: number): TilewardenError {
+  return new TilewardenError(
+    'too-many-parameter-sets',
+    `Layer ${layer} has tiles of ${most} combinations of parameters, as many as maxParameterSets allows; truncate some, or raise the setting.`,
+  );
 }
 
 /** Adds sets that are stored and removes those that are not, unless they were recorded after `before`. */

@@ -1,10 +1,9 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
 import { columns, countOf, sizeOf } from './plain-words.ts';
-import { readAnswer, type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
+import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
 type ListedLayer = ApiAnswer<'GET /api/v1/layers'>['layers'][number];
-type Layer = ApiAnswer<'GET /api/v1/layers/{layer}'>;
 type Usage = ApiAnswer<'GET /api/v1/usage'>;
 
 const PATH = '/api/v1/layers';
@@ -22,7 +21,7 @@ export const layers: Command = {
 export interface LayerRow
   extends Pick<ListedLayer, 'name' | 'title' | 'enabled' | 'gridSets' | 'formats'>,
     Pick<Usage, 'tiles' | 'bytes'> {
-  /** Its type, e.g. `wms`; null when the layer was removed in the meantime. */
+  /** Its type, e.g. `wms`; null: not known. */
   readonly source: string | null;
 }
 
@@ -30,38 +29,10 @@ async function layerRows(client: ServerClient): Promise<readonly LayerRow[]> {
   const { layers: listed } = readAnswer<ApiAnswer<'GET /api/v1/layers'>>(await client.get(PATH), 'layers');
   const usage = readAnswer<Usage>(await client.get('/api/v1/usage'), 'layers');
   const stored = new Map(usage.layers.map((layer) => [layer.name, layer]));
-  const sources = await sourceTypes(client, listed);
-  return listed.map(({ name, title, enabled, gridSets, formats }, at) => {
+  return listed.map(({ name, title, enabled, sourceType: source, gridSets, formats }) => {
     const { tiles = 0, bytes = 0 } = stored.get(name) ?? {};
-    return { name, title, enabled, source: sources[at] ?? null, gridSets, formats, tiles, bytes };
+    return { name, title, enabled, source, gridSets, formats, tiles, bytes };
   });
-}
-
-const AT_A_TIME = 8;
-
-/** The list does not contain them. */
-async function sourceTypes(
-  client: ServerClient,
-  listed: readonly ListedLayer[],
-): Promise<readonly (string | null)[]> {
-  const types: (string | null)[] = [];
-  for (let from = 0; from < listed.length; from += AT_A_TIME) {
-    const some = listed.slice(from, from + AT_A_TIME);
-    types.push(...(await Promise.all(some.map(({ name }) => sourceType(client, name)))));
-  }
-  return types;
-}
-
-const NOT_FOUND = 404;
-
-async function sourceType(client: ServerClient, name: string): Promise<string | null> {
-  try {
-    const answer = await client.get(`${PATH}/${encodeURIComponent(name)}`);
-    return readAnswer<Layer>(answer, 'source').source.type ?? null;
-  } catch (error) {
-    if (error instanceof ServerRefusal && error.status === NOT_FOUND) return null;
-    throw error;
-  }
 }
 
 const HEADINGS = ['NAME', 'TITLE', 'SOURCE', 'GRID SETS', 'TILES', 'SIZE', 'STATE'];

@@ -76,7 +76,7 @@ const tasksSchema = z.strictObject({
   maxThreadCount: whole(1, 1024).default(64).describe('What the threadCount of a request is reduced to'),
   maxUnfinished: whole(1, 100_000).default(1000).describe('Tasks that may wait or run at once'),
   keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
-  keepFinished: z.int().min(0).default(10_000).describe('How many finished tasks are remembered'),
+  keepFinished: whole(0, 100_000).default(10_000).describe('How many finished tasks are remembered'),
 });
 
 const MAX_TILE_SIZE = 4096;

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'too-many-parameter-sets'
   | 'request-invalid'
   /** As many tasks as may wait are waiting. */
+  | 'too-many-exports'
   | 'too-many-tasks'
   /** The idempotency key belongs to another request. */
   | 'key-reused'

@@ -23,10 +23,12 @@ export const DEFAULT_LIMITS = {
   /** Requests of one connection that wait for their turn. */
   waitingPerConnection: 4096,
   eventStreams: 100,
+  eventStreamsOfOne: 25,
   /** How often it is asked whether the caller of an answer without an end may go on listening. */
   streamCheckInterval: 2_000,
   /** Requests that need a role, under way at once. */
   adminRequests: 100,
+  adminRequestsOfOne: 50,
   /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   farewell: 1_000,
   drainTimeout: 8_000,

@@ -49,6 +49,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'key-reused': 409,
   'entry-changed': 412,
   'attempts-throttled': 429,
+  'too-many-exports': 429,
   'too-many-tasks': 429,
   'config-invalid': 500,
   'data-folder-in-use': 500,

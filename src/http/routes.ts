@@ -71,7 +71,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const { catalog, traffic } = deps;
   const road = openServices(deps);
-  const events = createEventStream(deps, limits.eventStreams);
+  const events = createEventStream(deps, limits);
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },

@@ -77,7 +77,10 @@ describe.each(['sqlite', 'postgres'] as const)('exports in %s', (dialect) => {
     const add = (createdBy: string, n: number) =>
       book.add(`${createdBy}-${n}`, 'default', { layer: 'roads', createdBy }, { createdBy });
     for (let n = 0; n < 10; n++) await add('mary', n);
-    await expect(add('mary', 10)).rejects.toThrow('mary has 10 exports already');
+    await expect(add('mary', 10)).rejects.toMatchObject({
+      code: 'too-many-exports',
+      message: expect.stringContaining('mary has 10 exports already'),
+    });
     await expect(add('otto', 0)).resolves.toMatchObject({ id: 'otto-0' });
   });
 });

@@ -133,12 +133,12 @@ function refuseUnlessRoom(
   limited: { readonly createdBy: string } | null,
 ): void {
   if (rows.length >= MOST) {
-    throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
+    throw new TilewardenError('too-many-exports', `There are ${MOST} exports already; delete one first.`);
   }
   const isOwn = ({ document }: RowOf<'exports'>) => JSON.parse(document).createdBy === limited?.createdBy;
   if (!limited || rows.filter(isOwn).length < MAX_OF_ONE) return;
   throw new TilewardenError(
-    'entry-conflict',
+    'too-many-exports',
     `${limited.createdBy} has ${MAX_OF_ONE} exports already, as many as one account that is no administrator may; delete one first.`,
   );
 }

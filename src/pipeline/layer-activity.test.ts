@@ -26,7 +26,7 @@ it('knows when tiles of a layer were stored or removed, and not when they were s
   expect(activity.of('roads').changedAt).toBe(NOON + 5);
   events.emit({ type: 'layer-dropped', layer: 'roads', at: NOON + 9 });
   expect(activity.of('roads').changedAt).toBe(NOON + 9);
-  expect(activity.of('rivers')).toEqual({ changedAt: null, failures: 0, lastFailure: null });
+  expect(activity.of('rivers')).toMatchObject({ changedAt: null, failures: 0, lastFailure: null });
 });
 
 it('counts failures of the last day and keeps the last one, in words', () => {
@@ -37,11 +37,21 @@ it('counts failures of the last day and keeps the last one, in words', () => {
   activity.failed('roads', new TilewardenError('source-unavailable', 'It cannot serve now.', { upstream }));
   const message = 'It cannot serve now. HTTP 503.';
   const last = { at: clock.time, reason: 'source-unavailable', message, upstream };
-  expect(activity.of('roads')).toEqual({ changedAt: null, failures: 2, lastFailure: last });
+  expect(activity.of('roads')).toMatchObject({ changedAt: null, failures: 2, lastFailure: last });
   clock.time += 13 * HOUR;
   expect(activity.of('roads')).toMatchObject({ failures: 1, lastFailure: last });
   clock.time += 300 * HOUR;
   expect(activity.of('roads')).toMatchObject({ failures: 0, lastFailure: last });
+});
+
+it('says since when failures are counted: since the start, and for a day at most', () => {
+  const { activity, clock } = open();
+  clock.time += 2 * HOUR;
+  activity.failed('roads', timeout);
+  expect(activity.of('roads')).toMatchObject({ failures: 1, failuresSince: NOON });
+  expect(activity.of('rivers').failuresSince).toBe(NOON);
+  clock.time = NOON + 30 * HOUR;
+  expect(activity.of('roads').failuresSince).toBe(NOON + 6 * HOUR);
 });
 
 it('takes nothing for a failure that is not one of the layer', () => {

@@ -22,12 +22,15 @@ interface LayerNews {
   readonly lastFailure: LayerFailure | null;
 }
 
-export type LayerState = Omit<LayerNews, 'layer'>;
+export interface LayerState extends Omit<LayerNews, 'layer'> {
+  /** Failures are counted from here: a day ago, or the start of the server. Milliseconds since 1970. */
+  readonly failuresSince: number;
+}
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
+const DAY_MS = HOURS * HOUR_MS;
 const UNEXPECTED = 'Unexpected failure; see the log of the server.';
-const NOTHING: LayerState = { changedAt: null, failures: 0, lastFailure: null };
 
 interface LayerRecord {
   changedAt: number | null;
@@ -40,15 +43,17 @@ interface LayerRecord {
 
 /**
  * When each layer's tiles last changed, and how often and why making them failed in the last day. A few hundred bytes
- * for a layer that had any of it, nothing for the others; a restart forgets it.
+ * for a layer that had any of it, nothing for the others. A restart forgets it, so each state has the time since when it counts.
  */
 export class LayerActivity {
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #startedAt: number;
   readonly #layers = new Map<string, LayerRecord>();
 
   /** Lives as long as the events do. */
   constructor(events: TileEvents, clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
+    this.#startedAt = clock.now();
     events.subscribe((event) => this.#hear(event));
   }
 
@@ -82,7 +87,8 @@ export class LayerActivity {
   /** Failures are those of the last 24 hours, to within one; the last one may be older. */
   of(layer: string): LayerState {
     const record = this.#layers.get(layer);
-    return record ? this.#stateOf(record) : NOTHING;
+    const state = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };
+    return { ...state, failuresSince: Math.max(this.#startedAt, this.#clock.now() - DAY_MS) };
   }
 
   /** For whoever keeps it elsewhere; it is forgotten here. */
@@ -98,7 +104,7 @@ export class LayerActivity {
     this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
   }
 
-  #stateOf(record: LayerRecord): LayerState {
+  #stateOf(record: LayerRecord): Omit<LayerNews, 'layer'> {
     const { changedAt, lastFailure } = record;
     const failures = record.hours ? this.#turned(record).reduce((sum, count) => sum + count, 0) : 0;
     return { changedAt, failures, lastFailure };

@@ -43,7 +43,7 @@ interface TaskServiceOptions extends Surroundings {
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
-  readonly parameterSets?: Pick<ParameterSets, 'require'>;
+  readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
   readonly random: Random;
 }
 
@@ -120,6 +120,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async estimate(draft) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
+      const { set, bound } = planned.tiles;
+      if (type !== 'truncate') await options.parameterSets?.requireRoom(set, bound.store);
       const earlier = await store.list({ layers: [layer], type, states: ['done'], limit: EARLIER_TASKS });
       return estimateTask(planned, earlier);
     },

@@ -256,6 +256,19 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).json.title).toBe('New');
   });
 
+  it('a hidden secret that is stored nowhere is refused, in a new layer and in one that had none', async () => {
+    const { document, at } = fresh('copy');
+    const source = { type: 'wms', url: 'http://maps.test/wms', layers: 'a' };
+    const hidden = { ...document, source: { ...source, username: 'u', password: '********' } };
+    for (const dryRun of ['', '?dryRun=true']) {
+      const refused = await call('POST', `/api/v1/layers${dryRun}`, hidden);
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('again')]);
+    }
+    expect((await call('GET', at)).status).toBe(404);
+    await call('POST', '/api/v1/layers', { ...document, source });
+    expect((await call('PUT', at, hidden)).status).toBe(400);
+  });
+
   it('may use a grid set that was declared the same way, and loses its tiles when that is changed', async () => {
     const { document } = fresh('with a grid');
     const tile = '/tiles/with%20a%20grid/mine/1/0/0.png';

@@ -10,6 +10,7 @@ import { isoTime } from '../../lib/clock.ts';
 import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { checkArea } from '../../tasks/task-area.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
+import { refuseOthers } from '../door/layer-visibility.ts';
 import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
@@ -73,8 +74,14 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDep
     { method: 'DELETE', path: `${path}/{id}`, role: 'operator', handler: remove },
   ];
 
-  async function list(exchange: Exchange): Promise<Answer> {
+  async function layerIn(exchange: Exchange): Promise<Layer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
+    await refuseOthers(exchange, layer);
+    return layer;
+  }
+
+  async function list(exchange: Exchange): Promise<Answer> {
+    const layer = await layerIn(exchange);
     const kept = await blankAreas.list(layer.name);
     const areas = [...layer.blankAreas, ...kept];
     return jsonAnswer({
@@ -86,7 +93,7 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDep
   }
 
   async function add(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const layer = await layerIn(exchange);
     const body = readBody(exchange, blankAreaBody);
     const said = { note: body.note, createdBy: callerName(exchange) };
     const kept = await blankAreas.add(layer.name, blankAreaOf(body, layer), said);
@@ -96,7 +103,7 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDep
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const layer = await layerIn(exchange);
     const removed = await blankAreas.remove(layer.name, idIn(exchange));
     if (!removed) throw new HttpProblem('blank-area-unknown', `Layer ${layer.name} has no such blank area.`);
     exchange.change = { target: `layer:${layer.name}`, before: { blankArea: removed } };

@@ -73,6 +73,19 @@ describe('a layer that is not for everybody', () => {
     expect((await get(path.replace('{layer}', 'none'), vera)).status).toBeOneOf([400, 404]);
   });
 
+  it.each([
+    ['GET', '/api/v1/layers/staff/blank-areas'],
+    ['POST', '/api/v1/layers/staff/blank-areas'],
+    ['DELETE', '/api/v1/layers/staff/blank-areas/1'],
+  ])('blank areas of a layer are for those who may see it: %s %s', async (method, path) => {
+    const { send, accounts } = await openLayers();
+    await accounts.users.add({ name: 'otto', password: GOOD_PASSWORD, role: 'operator', layers: ['staff'] });
+    const as = (name: string) => send(method, path, {}, { authorization: basic(name, GOOD_PASSWORD) });
+    expect((await as(method === 'GET' ? 'vera' : 'olga')).status).toBe(403);
+    // Past that check, at parts that this test does not give.
+    expect((await as('otto')).status).not.toBe(403);
+  });
+
   it('leaves unknown layers as they are where every layer is for everybody', async () => {
     const { get } = await openAccountApp({ deps: { catalog: catalogOf([layerNamed('world')]) } });
     expect((await get('/tiles/none/0/0/0.png', {})).status).toBe(404);

@@ -186,11 +186,18 @@ it('lists when the tiles of a layer changed and how often making them failed', a
     upstream: null,
   };
   const { request } = createTestApp({
-    deps: { layerState: () => ({ changedAt: started, failures: 3, lastFailure }) },
+    deps: { layerState: () => ({ changedAt: started, failures: 3, failuresSince: 0, lastFailure }) },
   });
   const at = new Date(started).toISOString();
   expect(layerListAnswer.parse(JSON.parse((await request('GET', '/api/v1/layers')).text))).toMatchObject({
-    layers: [{ changedAt: at, failures: 3, lastFailure: { ...lastFailure, at } }],
+    layers: [
+      {
+        changedAt: at,
+        failures: 3,
+        failuresSince: '1970-01-01T00:00:00.000Z',
+        lastFailure: { ...lastFailure, at },
+      },
+    ],
   });
 });
 

@@ -7,6 +7,7 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { inTurns } from '../../lib/in-turns.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
@@ -33,7 +34,8 @@ export const layerFailure = z
 
 const layerState = {
   changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
-  failures: count.describe('Failures to create or store tiles in the last 24 hours'),
+  failures: count.describe('Failures to create or store tiles since failuresSince'),
+  failuresSince: time.describe('24 hours ago, or the start of the server: a restart forgets failures'),
   lastFailure: layerFailure.describe('The last one since the server started'),
 };
 
@@ -44,6 +46,7 @@ export const layerListAnswer = z.object({
       title: z.string(),
       enabled: z.boolean(),
       access,
+      sourceType: z.string().nullable().describe('E.g. wms'),
       gridSets: texts,
       formats: texts,
       ...layerState,
@@ -141,7 +144,31 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
 
   async function list(exchange: Exchange): Promise<Answer> {
     const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    return jsonAnswer({ layers: layers.map((layer) => layerSummary(layer, layerState(layer.name))) });
+    const lines = await inTurns(summaries(layers));
+    return {
+      status: 200,
+      headers: ['Content-Type', 'application/json'],
+      body: `{"layers":[${lines.join()}]}`,
+    };
+  }
+
+  function* summaries(layers: readonly Layer[]): Generator<string> {
+    for (const layer of layers) yield writeJson(summary(layer));
+  }
+
+  /** A line of a list of thousands. */
+  function summary({ name, title, enabled, access, gridSubsets, formats }: Layer) {
+    const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
+    return {
+      name,
+      title,
+      enabled,
+      access,
+      sourceType: type,
+      gridSets: gridSubsets.map(({ gridSet }) => gridSet.name),
+      formats: formats.map(({ mediaType }) => mediaType),
+      ...stateDocument(layerState(name)),
+    };
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
@@ -175,23 +202,11 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   }
 }
 
-/** A line of a list of thousands. */
-function layerSummary(layer: Layer, state: LayerState) {
-  return {
-    name: layer.name,
-    title: layer.title,
-    enabled: layer.enabled,
-    access: layer.access,
-    gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
-    formats: layer.formats.map((format) => format.mediaType),
-    ...stateDocument(state),
-  };
-}
-
-function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
+function stateDocument({ changedAt, failures, failuresSince, lastFailure }: LayerState) {
   return {
     changedAt: isoTime(changedAt),
     failures,
+    failuresSince: isoTime(failuresSince),
     lastFailure: failureDocument(lastFailure),
   };
 }

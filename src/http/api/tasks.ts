@@ -3,8 +3,10 @@ import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
+import { CallerPlaces } from '../door/caller-places.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { authorIn, type ChangeNote, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -136,13 +138,17 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 /** How soon a caller comes back when a stream ends. */
 const RETRY_MS = 2000;
 
-/** `/api/v1/events`: changes of tasks as server-sent events, for at most `maxStreams` callers at once. */
-export function createEventStream({ tasks, clock, log }: RouteDeps, maxStreams: number): Handler {
-  let streams = 0;
+/** `/api/v1/events`: changes of tasks as server-sent events. */
+export function createEventStream(
+  { tasks, clock, log }: RouteDeps,
+  { eventStreams, eventStreamsOfOne }: HttpLimits,
+): Handler {
+  const places = new CallerPlaces(eventStreams, eventStreamsOfOne);
 
   return (exchange) => {
     const after = lastEventId(exchange);
-    if (streams >= maxStreams) {
+    const { account } = authorIn(exchange);
+    if (!places.hasRoom(account)) {
       throw new HttpProblem('too-many-requests', 'Too many event streams are open.', ['Retry-After', '10']);
     }
     return {
@@ -153,10 +159,7 @@ export function createEventStream({ tasks, clock, log }: RouteDeps, maxStreams: 
         'X-Accel-Buffering': 'no',
       }),
       body: (response, signal) => {
-        streams += 1;
-        response.once('close', () => {
-          streams -= 1;
-        });
+        response.once('close', places.take(account));
         void stream(response, after, signal);
       },
     };

@@ -3,12 +3,13 @@ import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { createSender } from '../answer/send.ts';
 import type { Answer } from '../answer.ts';
-import { CallerGone, connectionOf, Exchange } from '../exchange.ts';
+import { authorIn, CallerGone, connectionOf, Exchange } from '../exchange.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { Access } from './access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trail.ts';
+import { CallerPlaces } from './caller-places.ts';
 import {
   authenticate,
   refuseBadHost,
@@ -57,7 +58,7 @@ export function createDispatcher(options: DispatcherOptions) {
   let stopped = false;
   let lastOnKept = 0;
   let requests = 0;
-  let adminRequests = 0;
+  const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
 
   const listener: RequestListener = (request, response) => {
     const connection = connectionOf(request.socket);
@@ -201,13 +202,14 @@ export function createDispatcher(options: DispatcherOptions) {
 
   async function handle(route: Route, exchange: Exchange): Promise<Answer> {
     if (route.role === 'public') return route.handler(exchange);
-    if (adminRequests >= limits.adminRequests) {
+    const { account } = authorIn(exchange);
+    if (!adminPlaces.hasRoom(account)) {
       throw new HttpProblem('too-many-requests', 'Too many administrative requests at once.', [
         'Retry-After',
         '1',
       ]);
     }
-    adminRequests += 1;
+    const giveBack = adminPlaces.take(account);
     try {
       if (route.method === 'GET') await settled?.('counts');
       const handler = () => route.handler(exchange);
@@ -217,7 +219,7 @@ export function createDispatcher(options: DispatcherOptions) {
       if (route.method !== 'GET') await settled?.('changes');
       return answer;
     } finally {
-      adminRequests -= 1;
+      giveBack();
     }
   }
 

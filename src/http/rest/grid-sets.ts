@@ -24,7 +24,7 @@ export function restGridSetRoutes({ catalog, editor }: RouteDeps): readonly Rout
     }),
   ];
 
-  function list(exchange: Exchange, format: DocumentFormat): Answer {
+  function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     const names = catalog.gridSets.gridSets.map(({ name }) => name);
     return listAnswer(exchange, format, { names, entry: 'gridSet', path: PATH });
   }

@@ -3,7 +3,7 @@ import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import { findGridSubset } from '../../domain/layer.ts';
+import { findGridSubset, type Layer } from '../../domain/layer.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -41,8 +41,7 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
 
   async function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    const names = layers.map(({ name }) => name);
-    return listAnswer(exchange, format, { names, entry: 'layer', path: PATH });
+    return await listAnswer(exchange, format, { names: namesOf(layers), entry: 'layer', path: PATH });
   }
 
   async function show(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
@@ -111,6 +110,10 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
   function unknownLayer(exchange: Exchange): HttpProblem {
     return new HttpProblem('path-unknown', `Unknown layer: ${shortened(nameIn(exchange))}`);
   }
+}
+
+function* namesOf(layers: readonly Layer[]): Generator<string> {
+  for (const { name } of layers) yield name;
 }
 
 /** What GeoWebCache's documents have no word for stays as it was. */

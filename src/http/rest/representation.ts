@@ -1,6 +1,7 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { Answer, Headers } from '../answer.ts';
@@ -75,18 +76,14 @@ export function documentAnswer(root: DocumentNode, format: DocumentFormat): Answ
   return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
 }
 
-/** Names, each with the address of what bears it. */
-export function listAnswer(
+/** Names, each with the address of what bears it. There may be thousands, so they are written in turns. */
+export async function listAnswer(
   exchange: Exchange,
   format: DocumentFormat,
-  {
-    names,
-    entry,
-    path,
-  }: { readonly names: readonly string[]; readonly entry: string; readonly path: string },
-): Answer {
-  if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson(names) };
-  const entries = names.map((name) => {
+  { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
+): Promise<Answer> {
+  if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson([...names]) };
+  const entryOf = (name: string) => {
     const href = `${exchange.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
       'xmlns:atom': 'http://www.w3.org/2005/Atom',
@@ -95,8 +92,12 @@ export function listAnswer(
       type: 'text/xml',
     });
     return element(entry, [element('name', name), link]);
-  });
-  const body = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(element(`${entry}s`, entries))}`;
+  };
+  function* written() {
+    for (const name of names) yield writeXml(entryOf(name));
+  }
+  const entries = await inTurns(written());
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<${entry}s>${entries.join('')}</${entry}s>`;
   return { status: 200, headers: typeOf(format), body };
 }
 

@@ -25,7 +25,7 @@ export function blobStoreRoutes(stores: readonly StoreDescription[]): readonly R
     ...resourceRoutes({ path: `${PATH}/{store}`, role, what: 'a store', handlers: one }),
   ];
 
-  function list(exchange: Exchange, format: DocumentFormat): Answer {
+  function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     const names = stores.map(({ name }) => name);
     return listAnswer(exchange, format, { names, entry: 'blobStore', path: PATH });
   }

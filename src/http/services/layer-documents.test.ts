@@ -13,7 +13,7 @@ const DOCUMENTS = [
 ];
 
 /** Counts what is made of layers between two turns of the event loop: how long a turn takes depends on the machine. */
-function watchedCatalog() {
+function watchedCatalog(field: 'title' | 'name' = 'title') {
   let [inTurn, most, total] = [0, 0, 0];
   const touched = () => {
     if (inTurn === 0) setImmediate(() => (inTurn = 0));
@@ -21,15 +21,17 @@ function watchedCatalog() {
     total++;
     most = Math.max(most, inTurn);
   };
-  const watched = layers.map((layer) => ({
-    ...layer,
+  const watched = layers.map((layer) =>
     // Every document has it, once for each layer.
-    get title() {
-      touched();
-      return layer.title;
-    },
-  }));
-  return { catalog: catalogOf(watched), most: () => most, total: () => total };
+    Object.defineProperty({ ...layer }, field, {
+      get() {
+        touched();
+        return layer[field];
+      },
+    }),
+  );
+  const catalog = { ...catalogOf(layers), layers: () => watched };
+  return { catalog, most: () => most, total: () => total };
 }
 
 describe('documents about many layers', () => {
@@ -45,6 +47,18 @@ describe('documents about many layers', () => {
       expect((await request('GET', url, { headers: { host } })).text).toContain('Title of layer-7');
     }
     expect(total()).toBe(written);
+  });
+
+  it.each([
+    ['/api/v1/layers', 'title'],
+    ['/rest/layers.xml', 'name'],
+  ] as const)('the list of all layers is written in pieces: %s', async (url, field) => {
+    const { catalog, most } = watchedCatalog(field);
+    const { request } = createTestApp({ deps: { catalog } });
+    const { status, text } = await request('GET', url);
+    expect(status).toBe(200);
+    expect(text).toContain(`layer-${MANY - 1}`);
+    expect(most()).toBeLessThan(MANY / 10);
   });
 
   it.each(DOCUMENTS)(
