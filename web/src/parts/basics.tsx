@@ -300,7 +300,7 @@ function Help() {
   );
 }
 
-/** Scrolls by itself where the page is narrow, by keyboard too. */
+/** Each row is a list of its cells where the page is narrow; what is still too wide scrolls by itself, by keyboard too. */
 export function Table(props: {
   label: string;
   head?: readonly string[];
@@ -338,7 +338,7 @@ export function Table(props: {
             <tr key={key}>
               {cells.map((cell, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
-                <td key={column} className={kindOf(column)}>
+                <td key={column} className={kindOf(column)} data-label={head?.[column]}>
                   {cell}
                 </td>
               ))}
