@@ -13,7 +13,7 @@ import {
   valuesText,
   withLocalTimes,
 } from '../format.ts';
-import { queryOf, requestOfTask } from '../pages/seed-plan.ts';
+import { queryOf, requestOfTask } from '../pages/work-plan.ts';
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
