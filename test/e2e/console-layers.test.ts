@@ -97,13 +97,13 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await fetch(`${server.url}/tiles/roads/0/0/0.png`);
     const { page } = open;
     await open.go('layers', 'Layers');
-    await page.getByLabel(/Only layers with failures in the last 24 hours \(1\)/).check();
+    await page.getByLabel(/Only layers with failures since \d\d:\d\d \(server start\): 1/).check();
     const list = page.getByRole('region', { name: 'List of layers' });
     await list.getByText('1 failure', { exact: true }).waitFor();
     await list.getByText(/cannot serve now\. HTTP 503\./).waitFor();
     expect(await list.getByRole('listitem').count()).toBe(1);
     await open.go('layers/roads', 'Roads');
-    await page.getByText('1 failure in the last 24 hours').waitFor();
+    await page.getByText(/^1 failure since \d\d:\d\d \(server start\)\. Latest/).waitFor();
   });
 
   it('names the task that made a tile, shows it beside its successor, and asks before it is removed', async () => {

@@ -40,7 +40,7 @@ describe('the console does what it shows', needs('chromium'), () => {
       ...(body && { body: JSON.stringify(body) }),
     });
     expect(answer.ok, `${path}: ${answer.status}`).toBe(true);
-    return (await answer.json()) as T;
+    return (answer.status === 204 ? null : await answer.json()) as T;
   }
 
   const button = (name: string) => page.getByRole('button', { name, exact: true });
@@ -73,6 +73,46 @@ describe('the console does what it shows', needs('chromium'), () => {
     await button('Save').click();
     await page.getByText('There is no layer flakey. Did you mean flaky?').waitFor();
     expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);
+  });
+
+  it('a layer is typed to its end although its beginning names another layer, and the field keeps the focus', async () => {
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    await api('layers', 'POST', { name: 'roads-old', source, gridSets: ['EPSG:900913'] });
+    await open.go('seed/flaky', 'Seed and truncate');
+    await layerField().focus();
+    await page.keyboard.type('roads');
+    await page.getByText('Press Enter to choose roads, or go on typing.').waitFor();
+    expect(await button('Start').isDisabled()).toBe(true);
+    await page.keyboard.type('-old');
+    await eventually('the longer name is chosen', () => page.url().includes('#/seed/roads-old'));
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('roads');
+    await page.keyboard.press('Enter');
+    await eventually('Enter chooses the shorter name', () => page.url().endsWith('#/seed/roads'));
+    await page.keyboard.type('x');
+    await page.getByText('There is no layer roadsx.').waitFor();
+    await page.goBack();
+    await eventually(
+      'going back chooses again',
+      async () => (await layerField().inputValue()) === 'roads-old',
+    );
+    await eventually('it may start', () => button('Start').isEnabled());
+    await api('layers/roads-old', 'DELETE');
+  });
+
+  it('a new schedule says when it would run before it has a name, and keeps what was typed for another layer', async () => {
+    await open.go('schedules/new?layer=flaky', 'New schedule');
+    await page.getByText(/Next runs \(/).waitFor();
+    await page.getByLabel('Time zone').fill('Berlin');
+    await page.getByText(/^timeZone must be an IANA name/).waitFor();
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByText(/Next runs \(Europe\/Berlin\)/).waitFor();
+    await page.getByLabel('Run from').fill('22:00');
+    await layerField().fill('roads');
+    await eventually('the layer is chosen', () => page.url().includes('layer=roads'));
+    await eventually('its form is there', async () => (await page.getByLabel('Run from').count()) === 1);
+    expect(await page.getByLabel('Run from').inputValue()).toBe('22:00');
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Europe/Berlin');
   });
 
   it('another unit keeps the bounds that were drawn, and four empty fields mean the whole layer', async () => {
@@ -177,6 +217,25 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect(await zooms()).toEqual(['0', '3']);
   });
 
+  it('Enter in a field starts nothing, and a confirmed truncation starts one task', async () => {
+    await eventually('nothing runs', async () => {
+      const { tasks } = await api<{ tasks: unknown[] }>('tasks?state=running,pending');
+      return tasks.length === 0;
+    });
+    const truncations = async () => (await api<{ tasks: unknown[] }>('tasks?type=truncate')).tasks.length;
+    const before = (await api<{ tasks: { id: number }[] }>('tasks?limit=1')).tasks[0]?.id ?? 0;
+    await open.go('seed/roads?zoomStart=3&zoomStop=3', 'Seed and truncate');
+    await eventually('it may start', () => button('Start').isEnabled());
+    await page.getByLabel('To zoom').press('Enter');
+    await page.getByRole('combobox', { name: 'Type' }).selectOption('truncate');
+    await button('Truncate…').click();
+    await page.getByRole('dialog').getByLabel('Type roads to confirm').fill('roads');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Truncate roads', level: 1 }).waitFor();
+    expect(await truncations()).toBe(1);
+    expect((await api<{ tasks: { id: number }[] }>('tasks?limit=1')).tasks[0]?.id).toBe(before + 1);
+  });
+
   it('a seed that does not fit the quota says so before it starts', async () => {
     const quota = await api<object>('quota');
     await api('quota', 'PUT', { enabled: true, globalQuota: { value: 50, units: 'MiB' } });
@@ -192,7 +251,12 @@ describe('the console does what it shows', needs('chromium'), () => {
     const address = page.getByLabel('Address of a WMS or WMTS');
     await address.fill('http://10.1.2.3:8090/wms');
     await button('Read capabilities').click();
-    await page.getByText("upstreams:\n  '10.1.2.3:8090': { allowPrivate: true }").waitFor();
+    const refusal = page.getByRole('alert').filter({ hasText: '10.1.2.3:8090 is a private address.' });
+    await refusal.getByText(/^10\.1\.2\.3:8090 is a private address\. Allow it in \/.*\.yaml/).waitFor();
+    await refusal
+      .getByText("upstreams: { '10.1.2.3:8090': { allowPrivate: true } }", { exact: true })
+      .waitFor();
+    expect(await page.getByText('is a private address').count()).toBe(1);
     await button('Reload the file and read again').waitFor();
     const source = { type: 'wms', url: wms.url, layers: 'roads' };
     const layers = ['first', 'second', 'roads'].map((name) => ({

@@ -49,13 +49,13 @@ export function percentText(share: number): string {
   return `${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %`;
 }
 
-/** E.g. `2 h 5 min`. */
+/** In its two largest units, e.g. `2 h 5 min`, or `7 d`. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  if (whole < 86_400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-  return `${countText(Math.floor(whole / 86_400))} d ${Math.floor((whole % 86_400) / 3600)} h`;
+  const first = LARGE_UNITS.findIndex(([size]) => whole >= size);
+  const [[size, unit] = [1, 's'], [part, smaller] = [1, 's']] = first < 0 ? [] : LARGE_UNITS.slice(first);
+  const rest = Math.floor((whole % size) / part);
+  return `${countText(Math.floor(whole / size))} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
 }
 
 /** E.g. `15 Nov 2026, 08:24`, by this browser's clock or that of a time zone. */
@@ -106,8 +106,9 @@ export function failureText({
   return words === null ? message : `${message} ${TEXTS.upstreamSaid(words)}`;
 }
 
-/** `last 24 hours`, or since when it has been counted where that is less. */
-export function sinceText(iso: string): string {
+/** `in the last 24 hours`, or since when it has been counted where that is less; null: since the server started. */
+export function sinceText(iso: string | null): string {
+  if (iso === null) return TEXTS.sinceServerStart;
   const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
   return isWholeDay ? TEXTS.lastDay : TEXTS.sinceStart(momentText(iso).slice(0, 5));
 }

@@ -10,6 +10,7 @@ export const LAYER_TEXTS = {
     missing: 'Choose a layer.',
     unknown: (name: string, meant: string | null) =>
       `There is no layer ${name}.${meant === null ? '' : ` Did you mean ${meant}?`}`,
+    pressEnter: (name: string) => `Press Enter to choose ${name}, or go on typing.`,
     notCached: 'not cached',
     order: 'Sort by',
     orders: {
@@ -19,8 +20,8 @@ export const LAYER_TEXTS = {
       size: 'Size',
       failures: 'Failures',
     },
-    onlyFailing: (count: string) => `Only layers with failures in the last 24 hours (${count})`,
-    noneFails: 'No failures in the last 24 hours.',
+    onlyFailing: (since: string, count: string) => `Only layers with failures ${since}: ${count}`,
+    noneFails: (since: string) => `No failures ${since}.`,
     changed: (ago: string) => `changed ${ago}`,
   },
 
@@ -31,9 +32,8 @@ export const LAYER_TEXTS = {
     urlHelp:
       'The service, or its capabilities document. Private addresses need allowPrivate under “upstreams” in the configuration file.',
     read: 'Read capabilities',
-    isPrivate: (host: string) => `${host} is a private address. Allow it in the configuration file:`,
-    whereFile:
-      'The file is tilewarden.yaml in the folder that holds the data folder, unless the server was started with --config. Create it if it does not exist, then reload it here.',
+    allowLine: 'Line for the configuration file',
+    allowLineHelp: 'If the file has “upstreams” already, add the host to it.',
     reloadAndRead: 'Reload the file and read again',
     reading: 'Reading…',
     curl: 'the same with curl',
@@ -168,8 +168,8 @@ export const LAYER_TEXTS = {
     clientExpires: 'Cache-Control for clients',
     notSent: 'not sent',
     changed: 'Last change',
-    failing: (count: string, message: string, ago: string) =>
-      `${count} ${count === '1' ? 'failure' : 'failures'} in the last 24 hours. Latest, ${ago}: ${message}`,
+    failing: (count: string, since: string, message: string, ago: string) =>
+      `${count} ${count === '1' ? 'failure' : 'failures'} ${since}. Latest, ${ago}: ${message}`,
     fromZoom: (zoom: number, time: string) => `from zoom ${zoom}: ${time}`,
     tasks: 'Tasks of this layer',
     tileFailed: (address: string) => `Failed to load tile: ${address}`,

@@ -11,7 +11,7 @@ export interface Session {
   readonly caller: Caller | null;
 }
 
-export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
+const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 export const CallerContext = createContext<Caller | null>(null);
 

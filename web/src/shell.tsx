@@ -118,6 +118,9 @@ function CurrentPage() {
     const before = shown.current;
     shown.current = `${name}/${item}`;
     if (before === '' || before === shown.current) return;
+    // A field that is still there keeps the focus: another layer was chosen in it.
+    if (document.getElementById('content')?.contains(document.activeElement?.closest('input') ?? null))
+      return;
     // As after the load of a page: its top is seen, and the next Tab goes into it.
     scrollTo(0, 0);
     document.getElementById('content')?.focus({ preventScroll: true });
@@ -129,7 +132,7 @@ function CurrentPage() {
           {TEXTS.errors.lost}
         </p>
       )}
-      <Fence key={`${page}/${item}`}>
+      <Fence place={`${page}/${item}`}>
         {role && !may(caller, role) ? (
           <Empty>{TEXTS.needRole(TEXTS.nav[name], TEXTS.roles[role])}</Empty>
         ) : (
@@ -143,12 +146,21 @@ function CurrentPage() {
   );
 }
 
+interface FenceProps {
+  readonly place: string;
+  readonly children: ReactNode;
+}
+
 /** A fault in one page leaves the others as they are. */
-class Fence extends Component<{ readonly children: ReactNode }, { readonly failed: string | null }> {
-  override state = { failed: null as string | null };
+class Fence extends Component<FenceProps, { readonly place: string; readonly failed: string | null }> {
+  override state = { place: this.props.place, failed: null as string | null };
 
   static getDerivedStateFromError(error: unknown) {
     return { failed: error instanceof Error ? error.message : String(error) };
+  }
+
+  static getDerivedStateFromProps({ place }: FenceProps, before: { readonly place: string }) {
+    return place === before.place ? null : { place, failed: null };
   }
 
   override render(): ReactNode {

@@ -21,7 +21,7 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
-import { may, ROLES, type Role, useCaller } from '../session.tsx';
+import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
 type User = Answer<'/api/v1/users'>['users'][number];
@@ -128,7 +128,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
 function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] {
   return [
     name,
-    role,
+    TEXTS.roles[role],
     <span key="layers" className="mono">
       {layers.join(', ')}
     </span>,
@@ -274,7 +274,7 @@ function useGrant(first: { readonly name: string; readonly role: Role; readonly 
   return {
     body: { ...typed, layers: patternsOf(typed.layers) },
     name: <Input label={TEXTS.name} required autoComplete="off" {...fields.text('name')} />,
-    role: <Choice label={WORDS.role} options={ROLES} {...fields.choice('role')} />,
+    role: <Choice label={WORDS.role} options={TEXTS.roles} {...fields.choice('role')} />,
     layers: <TextField {...text} {...fields.text('layers')} />,
   };
 }

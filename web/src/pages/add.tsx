@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type Answer, part, problemFrom, type Reply, send } from '../api/client.ts';
+import { type Answer, type Problem, part, problemFrom, type Reply, send } from '../api/client.ts';
 import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -103,10 +103,7 @@ function FromService() {
                 {action.busy ? WORDS.reading : WORDS.read}
               </Button>
             </div>
-            <ProblemNotice problem={action.problem} />
-            {action.problem && PRIVATE.test(action.problem.message) && (
-              <AllowPrivate url={url} onReloaded={() => action.run(read)} />
-            )}
+            <ReadProblem problem={action.problem} onReloaded={() => action.run(read)} />
             {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
           </Form>
         </Card>
@@ -125,22 +122,23 @@ function FromService() {
   );
 }
 
-/** In the refusal of an address that the configuration file must allow. */
-const PRIVATE = /allowPrivate/;
+/** The refusal of an address that the configuration file must allow: the reason, the file, and the line for it. */
+const PRIVATE = /^(.*): (upstreams: .*)$/s;
 
-/** The lines that allow a map service in a private network, and a button that makes them work. */
-function AllowPrivate({ url, onReloaded }: { url: string; onReloaded: () => unknown }) {
+/** Why the service cannot be read; in a private network with the line that allows it, and a button that makes it work. */
+function ReadProblem({ problem, onReloaded }: { problem: Problem | null; onReloaded: () => unknown }) {
   const action = useAction();
-  const { host } = new URL(url);
+  const [, reason, line = ''] = PRIVATE.exec(problem?.message ?? '') ?? [];
+  if (reason === undefined) return <ProblemNotice problem={problem} />;
   const reload = async () => {
     await reloadConfiguration();
     await onReloaded();
   };
   return (
-    <div className="notice warn stack">
-      <span>{WORDS.isPrivate(host)}</span>
-      <Copy text={`upstreams:\n  '${host}': { allowPrivate: true }`} label={WORDS.isPrivate(host)} />
-      <span className="small">{WORDS.whereFile}</span>
+    <div className="notice warn stack" role="alert">
+      <span>{reason}:</span>
+      <Copy text={line} label={WORDS.allowLine} />
+      <span className="small">{WORDS.allowLineHelp}</span>
       <ProblemNotice problem={action.problem} />
       <Button disabled={action.busy} onClick={() => action.run(reload)}>
         {WORDS.reloadAndRead}

@@ -16,12 +16,7 @@ export default function Inspect() {
     <>
       <PageHead title={TEXTS.nav.inspect} under={WORDS.help} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('inspect', name))}>
-        {(layer, field, fault) => (
-          <div className="stack">
-            <div className="row">{field}</div>
-            {fault === null && <Place layer={layer} />}
-          </div>
-        )}
+        {(layer, fault) => fault === null && <Place layer={layer} />}
       </ChosenLayer>
     </>
   );

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
+import { useFailuresSince } from '../api/use-failures-since.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import {
   agoText,
@@ -70,15 +71,7 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
         actions={<Actions set={set} layer={layer} onEmptied={usage.reload} onChanged={props.onChanged} />}
       />
       {!layer.enabled && <p className="notice warn">{WORDS.isDisabled}</p>}
-      {layer.failures > 0 && layer.lastFailure && (
-        <p className="notice warn">
-          {WORDS.failing(
-            countText(layer.failures),
-            failureText(layer.lastFailure),
-            agoText(layer.lastFailure.at),
-          )}
-        </p>
-      )}
+      <Failures layer={layer} />
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}
       <div className="grid">
         <LayerMap set={set} onChange={change} />
@@ -102,6 +95,16 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
         </Card>
       </div>
     </>
+  );
+}
+
+function Failures({ layer: { failures, lastFailure } }: { layer: LayerInfo }) {
+  const since = useFailuresSince();
+  if (failures === 0 || !lastFailure) return null;
+  return (
+    <p className="notice warn">
+      {WORDS.failing(countText(failures), since, failureText(lastFailure), agoText(lastFailure.at))}
+    </p>
   );
 }
 

@@ -2,6 +2,7 @@ import { lazy, useDeferredValue, useMemo } from 'react';
 import { type Answer, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
+import { useFailuresSince } from '../api/use-failures-since.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, failureText, timeText } from '../format.ts';
 import {
@@ -89,6 +90,7 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
   const text = query.get('search') ?? '';
   const order = ORDERS.find((name) => name === query.get('order')) ?? 'declared';
   const onlyFailing = query.has('failing');
+  const since = useFailuresSince();
   const words = useDeferredValue(text).trim().toLowerCase();
   const found = useMemo(() => {
     const meant = rows.filter(
@@ -109,7 +111,7 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
           onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
         <Check
-          label={WORDS.onlyFailing(countText(failing))}
+          label={WORDS.onlyFailing(since, countText(failing))}
           checked={onlyFailing}
           onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
         />
@@ -117,7 +119,7 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
           {TEXTS.outOf(countText(found.length), countText(rows.length))}
         </span>
       </div>
-      {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails : WORDS.noMatch}</Empty>}
+      {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
       <VirtualList items={found} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ layer }) => layer.name}>
         {(row) => <LayerLine row={row} />}
       </VirtualList>

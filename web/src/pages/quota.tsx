@@ -276,7 +276,7 @@ function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: Lay
           <Button onClick={() => props.onChange(layer, null)}>{TEXTS.remove}</Button>
         </div>
       ))}
-      <div className="row">
+      <div className="row tops">
         <LayerField
           value={name}
           except={layers.map(([layer]) => layer)}
@@ -284,7 +284,7 @@ function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: Lay
           onFault={setFault}
           onChange={setName}
         />
-        <Button disabled={name === '' || fault !== null} onClick={add}>
+        <Button kind="beside-fields" disabled={name === '' || fault !== null} onClick={add}>
           {WORDS.addLayer}
         </Button>
       </div>

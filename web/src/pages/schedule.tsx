@@ -9,7 +9,7 @@ import { layerLink } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { type Schedule, switchedBody } from './schedule-draft.ts';
+import { bodyOf, type Schedule } from './schedule-draft.ts';
 
 type Run = Answer<'/api/v1/schedules/{id}/runs'>['runs'][number];
 
@@ -146,7 +146,7 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
     onChanged();
     return taskId === null ? WORDS.ran : WORDS.started(taskId);
   };
-  const toggle = () => send('PUT', path, switchedBody(schedule)).then(onChanged);
+  const toggle = () => send('PUT', path, { ...bodyOf(schedule), enabled: !schedule.enabled }).then(onChanged);
   return (
     <>
       <ActionNotices action={action} />

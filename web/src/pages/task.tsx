@@ -41,7 +41,7 @@ import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { requestOfTask } from './seed-plan.ts';
+import { requestOfTask } from './work-plan.ts';
 
 /** They have maps. */
 const TaskArea = lazy(() => import('./task-area.tsx'));

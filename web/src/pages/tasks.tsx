@@ -21,8 +21,8 @@ import {
   wantedBy,
 } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { requestOfTask } from './seed-plan.ts';
 import { TaskPage } from './task.tsx';
+import { requestOfTask } from './work-plan.ts';
 
 type TaskPageAnswer = Answer<'/api/v1/tasks'>;
 type StopAnswer = Reply<'POST /api/v1/tasks/stop'>;

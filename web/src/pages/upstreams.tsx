@@ -2,6 +2,7 @@ import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, countText, momentText, timeText } from '../format.ts';
 import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
+import { layerLink } from '../parts/task-parts.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
@@ -54,7 +55,7 @@ function Host({ host }: { host: Upstream }) {
               host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
             ],
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
-            [WORDS.layers, layerText(host.layers)],
+            [WORDS.layers, <Layers key="layers" names={host.layers} />],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],
@@ -67,11 +68,16 @@ function Host({ host }: { host: Upstream }) {
 
 const MAX_LAYERS = 20;
 
-function layerText(layers: readonly string[]): string {
-  const shown = layers.slice(0, MAX_LAYERS).join(', ');
-  return layers.length > MAX_LAYERS
-    ? WORDS.moreLayers(shown, layers.length - MAX_LAYERS)
-    : shown || TEXTS.none;
+function Layers({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return TEXTS.none;
+  return (
+    <span className="row tight">
+      {names.slice(0, MAX_LAYERS).map((name) => (
+        <span key={name}>{layerLink(name)}</span>
+      ))}
+      {names.length > MAX_LAYERS && WORDS.moreLayers(names.length - MAX_LAYERS)}
+    </span>
+  );
 }
 
 function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {

@@ -145,16 +145,24 @@ export function Field({ label, children }: { label: string; children: ReactNode 
 
 interface InputProps extends ComponentProps<'input'> {
   readonly label: string;
-  /** Gets what is typed. */
-  readonly onText?: (text: string) => void;
+  /** Gets what is typed, or picked from what is offered. */
+  readonly onText?: (text: string, isPicked: boolean) => void;
 }
 
 export function Input({ label, onText, ...input }: InputProps) {
   return (
     <Field label={label}>
-      <input {...input} onChange={onText && (({ target }) => onText(target.value))} />
+      <input
+        {...input}
+        onChange={onText && (({ target, nativeEvent }) => onText(target.value, isReplacement(nativeEvent)))}
+      />
     </Field>
   );
+}
+
+/** How browsers tell that a whole text was put in from a list. */
+function isReplacement(event: Event): boolean {
+  return event instanceof InputEvent && event.inputType === 'insertReplacementText';
 }
 
 export function Password({ fresh = false, ...input }: InputProps & { fresh?: boolean }) {
@@ -300,7 +308,7 @@ function Help() {
   );
 }
 
-/** Scrolls by itself where the page is narrow, by keyboard too. */
+/** Each row is a list of its cells where the page is narrow; what is still too wide scrolls by itself, by keyboard too. */
 export function Table(props: {
   label: string;
   head?: readonly string[];
@@ -338,7 +346,7 @@ export function Table(props: {
             <tr key={key}>
               {cells.map((cell, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
-                <td key={column} className={kindOf(column)}>
+                <td key={column} className={kindOf(column)} data-label={head?.[column]}>
                   {cell}
                 </td>
               ))}

@@ -1,10 +1,18 @@
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { closestName } from '../../../src/lib/closest-name.ts';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { Empty, Loaded, TextField } from './basics.tsx';
+import { Loaded, TextField } from './basics.tsx';
 
 /** As many as a list shows at once; typing finds the others. */
 const MOST_OFFERED = 50;
@@ -29,20 +37,38 @@ export function LayerField(props: {
   const [typed, setTyped] = useState<string | null>(null);
   const offered = withWords(useDeferredValue(typed ?? ''), allowed);
   const id = useId();
-  const change = (text: string) => {
+  const chosen = useRef(value);
+  const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
     setTyped(wrong === null ? null : text);
     onFault(wrong);
-    if (wrong === null) onChange(text);
+    if (wrong !== null) return;
+    chosen.current = text;
+    onChange(text);
+  };
+  const type = (text: string, isPicked: boolean) => {
+    const grows = allowed.some(({ name }) => name !== text && name.startsWith(text));
+    if (isPicked || text === '' || !grows || faultIn(text, allowed) !== null) return take(text);
+    // Not chosen yet: it may be the beginning of a longer name.
+    setTyped(text);
+    onFault(TEXTS.layers.pressEnter(text));
   };
   const choose = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return;
     // Enter chooses, and never submits the form.
     event.preventDefault();
+    if (typed === null) return;
     // Of the text as it is now: what is offered may be that of an earlier one.
-    const [only, another] = typed === null ? [] : withWords(typed, allowed);
-    if (only && !another) change(only.name);
+    const [only, another] = withWords(typed, allowed);
+    take(only && !another ? only.name : typed);
   };
+  useEffect(() => {
+    if (value === chosen.current) return;
+    // Chosen elsewhere, e.g. by going back.
+    chosen.current = value;
+    setTyped(null);
+    onFault(null);
+  }, [value, onFault]);
   return (
     <>
       <TextField
@@ -52,8 +78,9 @@ export function LayerField(props: {
         value={typed ?? value}
         error={fault}
         onFocus={({ target }) => target.select()}
-        onText={change}
+        onText={type}
         onKeyDown={choose}
+        onBlur={() => typed !== null && take(typed)}
       />
       <datalist id={id}>
         {offered.slice(0, MOST_OFFERED).map(({ name, title }) => (
@@ -80,24 +107,36 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
   return text === '' ? TEXTS.layers.missing : TEXTS.layers.unknown(text, closestName(text, names));
 }
 
-/** The layer that is wanted, the first when none is, and a field to choose another. */
+/** A field to choose a layer, which stays while another one is loaded, and under it what is made of the layer; the first when none is wanted. */
 export function ChosenLayer(props: {
   wanted: string | null;
   onChange: (name: string) => void;
-  children: (layer: LayerInfo, field: ReactNode, fault: LayerFault) => ReactNode;
+  children: (layer: LayerInfo, fault: LayerFault) => ReactNode;
 }) {
   const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
   const [fault, setFault] = useState<LayerFault>(null);
   return (
-    <Loaded resource={layers}>
+    <Loaded resource={layers} empty={({ layers: all }) => all.length === 0 && TEXTS.layers.empty}>
       {({ layers: all }) => {
-        const name = props.wanted || all[0]?.name;
-        if (name === undefined) return <Empty>{TEXTS.layers.empty}</Empty>;
-        const wrong = fault ?? faultIn(name, all);
+        const name = props.wanted || (all[0]?.name ?? '');
+        const unknown = faultIn(name, all);
         const change = (chosen: string) => chosen !== name && props.onChange(chosen);
-        const field = <LayerField required value={name} fault={wrong} onFault={setFault} onChange={change} />;
-        if (faultIn(name, all) !== null) return <div className="row">{field}</div>;
-        return <OneLayer key={name} name={name} draw={(layer) => props.children(layer, field, fault)} />;
+        return (
+          <div className="stack">
+            <div className="row tops">
+              <LayerField
+                required
+                value={name}
+                fault={fault ?? unknown}
+                onFault={setFault}
+                onChange={change}
+              />
+            </div>
+            {unknown === null && (
+              <OneLayer key={name} name={name} draw={(layer) => props.children(layer, fault)} />
+            )}
+          </div>
+        );
       }}
     </Loaded>
   );

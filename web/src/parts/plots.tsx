@@ -25,9 +25,13 @@ export function Plot(props: {
   const at = place === null ? null : Math.max(0, Math.min(last, place));
   const highest = Math.max(...lines.flatMap(({ values }) => values), 0);
   const x = (index: number) => (index / Math.max(1, last)) * WIDTH;
+  const shownTimes = [...new Set([0, Math.round(last / 2), last])];
   const y = (value: number) => HEIGHT - 2 - (value / (highest || 1)) * (HEIGHT - 6);
+  // One value alone is a level line.
   const points = ({ values }: PlotLine) =>
-    values.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+    (values.length === 1 ? [...values, ...values] : values)
+      .map((value, index) => `${(last === 0 ? index * WIDTH : x(index)).toFixed(1)},${y(value).toFixed(1)}`)
+      .join(' ');
   const point = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect();
     setPlace(Math.round(((clientX - left) / width) * last));
@@ -100,9 +104,9 @@ export function Plot(props: {
         )}
       </div>
       <div className="plot-times small quiet" aria-hidden="true">
-        <span>{time(0)}</span>
-        <span>{time(Math.round(last / 2))}</span>
-        <span>{time(last)}</span>
+        {shownTimes.map((index) => (
+          <span key={index}>{time(index)}</span>
+        ))}
       </div>
     </figure>
   );

@@ -13,7 +13,7 @@ import {
   valuesText,
   withLocalTimes,
 } from '../format.ts';
-import { queryOf, requestOfTask } from '../pages/seed-plan.ts';
+import { queryOf, requestOfTask } from '../pages/work-plan.ts';
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
@@ -117,10 +117,20 @@ function RowButtons({ task }: { task: Task }) {
   const caller = useCaller();
   const action = useAction();
   if (!mayWorkOn(caller, task.layer)) return <span />;
+  const halts = task.state === 'running' ? 'pause' : task.state === 'paused' ? 'resume' : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
   const label = (text: string) => `${text}: #${task.id}`;
   return (
     <span className="row tight buttons" title={action.problem?.message}>
+      {halts && (
+        <Button
+          aria-label={label(WORDS[halts])}
+          disabled={action.busy}
+          onClick={() => action.run(() => taskRequest(task, halts))}
+        >
+          {WORDS[halts]}
+        </Button>
+      )}
       {!isOver(task) && (
         <ConfirmButton
           action={action}

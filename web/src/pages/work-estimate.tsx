@@ -3,7 +3,7 @@ import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import type { TaskRequest } from './seed-plan.ts';
+import type { TaskRequest } from './work-plan.ts';
 
 type EstimateAnswer = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;

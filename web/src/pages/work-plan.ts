@@ -83,6 +83,10 @@ export function proposedZooms(
   return { zoomStart: String(first), zoomStop: String(last) };
 }
 
+export function isTask(type: Work): boolean {
+  return TASK_TYPES.some((one) => one === type);
+}
+
 export function worksOnCached(type: Work): boolean {
   return type === 'truncate' || type === 'invalidate' || type === 'export';
 }
@@ -101,6 +105,7 @@ function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> |
 }
 
 export interface Call {
+  readonly method: string;
   readonly path: string;
   readonly body: object;
 }
@@ -109,19 +114,15 @@ export function callsFor(request: TaskRequest, { set, every, archive }: Plan): r
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, ...place } = request;
   const where = { zoomStart, zoomStop, ...place };
   const ofLayer = `api/v1/layers/${part(layer)}`;
-  if (type === 'blank') return [{ path: `${ofLayer}/blank-areas`, body: { gridSet, ...where } }];
+  const post = (path: string, body: object): Call => ({ method: 'POST', path, body });
+  if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...where })];
   if (type === 'invalidate') {
     const which = every ? {} : { formats: [format], parameters };
-    return [{ path: `${ofLayer}/invalidate`, body: { gridSets: [gridSet], ...which, ...where } }];
+    return [post(`${ofLayer}/invalidate`, { gridSets: [gridSet], ...which, ...where })];
   }
   const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];
-  if (type !== 'export') {
-    return wanted.map((one) => ({ path: 'api/v1/tasks', body: { ...request, ...one } }));
-  }
-  return wanted.map((one) => ({
-    path: 'api/v1/exports',
-    body: { layer, type: archive, gridSet, ...one, ...where },
-  }));
+  if (type !== 'export') return wanted.map((one) => post('api/v1/tasks', { ...request, ...one }));
+  return wanted.map((one) => post('api/v1/exports', { layer, type: archive, gridSet, ...one, ...where }));
 }
 
 /** Of a parameter that takes many values only the default. */

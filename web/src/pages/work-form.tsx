@@ -1,0 +1,293 @@
+import { type Dispatch, type ReactNode, type SetStateAction, useEffect, useState } from 'react';
+import { type Answer, ask, part } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { bytesText, countText } from '../format.ts';
+import { WHOLE } from '../map/draw-area.ts';
+import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
+import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { Confirm } from '../parts/dialog.tsx';
+import type { LayerFault } from '../parts/layer-field.tsx';
+import { TileSetChoices } from '../parts/tile-set-choices.tsx';
+import { mayWorkOn, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { AreaFields, AreaMap } from './work-area.tsx';
+import { CachedCount, Estimate, estimateWarnings, useCached, useEstimate } from './work-estimate.tsx';
+import {
+  type Call,
+  combinationsOf,
+  type Faults,
+  isTask,
+  type Plan,
+  proposedZooms,
+  readPlan,
+  type TaskRequest,
+  type Work,
+  worksOnCached,
+} from './work-plan.ts';
+
+const WORDS = TEXTS.seed;
+
+/** What answers to a task, an export, an invalidation and a schedule. */
+export interface Started {
+  readonly id: number;
+  readonly tiles: number;
+}
+
+/** A request above is more often a slip than meant. */
+const MANY_TILES = 1e9;
+
+interface WorkProps {
+  readonly first: Plan;
+  readonly types: readonly Work[];
+  /** Of the layer field. */
+  readonly fault: LayerFault;
+  /** The requests that the form stands for; none while it has faults of its own. */
+  readonly callsOf: (request: TaskRequest, plan: Plan) => readonly Call[];
+  /** Gets the first answer; a text is shown in the form. */
+  readonly onDone: (answer: Started, plan: Plan) => unknown;
+  /** Further buttons. */
+  readonly buttons: (request: TaskRequest | null, plan: Plan) => ReactNode;
+  /** The form saves it for later, and nothing is started now. */
+  readonly saves?: {
+    /** Fields of its own, above the others. */
+    readonly fields: ReactNode;
+    readonly onTry: () => void;
+  };
+}
+
+/** What is done to an area of a layer, now or by a schedule: seed, truncate, invalidate, export, accept blank tiles. */
+export function WorkForm(props: WorkProps) {
+  const { fault, callsOf, saves } = props;
+  const [plan, setPlan] = useState(props.first);
+  const action = useAction();
+  const [question, setQuestion] = useState<ReactNode>(null);
+  useProposedZooms(plan, setPlan);
+  // A drawing is reported long after this was made: by then the plan may be another one.
+  const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
+  const read = readPlan(plan);
+  const request = fault === null ? read.request : null;
+  const calls = request ? callsOf(request, plan) : [];
+  const start = async () => {
+    const answers: Started[] = [];
+    for (const { method, path, body } of calls) answers.push((await ask<Started>(method, path, body)).data);
+    return answers[0] && props.onDone(answers[0], plan);
+  };
+  const run = () => action.run(start);
+  const save = () => {
+    saves?.onTry();
+    if (calls.length > 0) void run();
+  };
+  // Enter in a field saves a schedule, and starts nothing.
+  return (
+    <>
+      <Form className="grid" onSubmit={() => saves && save()} noValidate>
+        <Card title={WORDS.area} className="span-7 tall">
+          <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
+        </Card>
+        <div className="span-5 stack">
+          {saves?.fields}
+          <PlanFields
+            plan={plan}
+            faults={read.faults}
+            types={props.types}
+            onlyOne={saves !== undefined}
+            onChange={change}
+          />
+          <Size plan={plan} request={request} tasks={calls.length} isSaved={saves !== undefined}>
+            {(isReady, asks) => (
+              <>
+                <ActionNotices action={action} />
+                <div className="row">
+                  <Button
+                    type={saves ? 'submit' : 'button'}
+                    kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
+                    disabled={action.busy || (!saves && (!isReady || calls.length === 0))}
+                    {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
+                  >
+                    {saves ? TEXTS.save : WORDS.starts[plan.type]}
+                  </Button>
+                  {props.buttons(request, plan)}
+                </div>
+              </>
+            )}
+          </Size>
+        </div>
+        {calls.length > 0 && (
+          <Card title={TEXTS.tasks.curl} className="span-12">
+            <Copy
+              label={TEXTS.tasks.curl}
+              text={calls.map(({ method, path, body }) => curl(method, path, body)).join('\n')}
+            />
+          </Card>
+        )}
+      </Form>
+      {question !== null && (
+        <Question plan={plan} text={question} onConfirm={run} onClose={() => setQuestion(null)} />
+      )}
+    </>
+  );
+}
+
+/** Zooms that were not given: by the type of work, and by the zooms that hold tiles. */
+function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): void {
+  const { set, type, every } = plan;
+  const { data } = useResource<Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>>(
+    `api/v1/layers/${part(set.layer.name)}/coverage/${part(set.gridSet.name)}?${tileSetQuery(set)}`,
+  );
+  const zooms = data?.zooms;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another type or tile set is a reason for other zooms
+  useEffect(
+    () => setPlan((now) => (zooms ? { ...now, ...proposedZooms(now, zooms) } : now)),
+    [type, every, zooms],
+  );
+}
+
+/** What is to be done: type, grid set, format, parameters, zooms, threads and area. */
+function PlanFields(props: {
+  plan: Plan;
+  faults: Faults;
+  types: readonly Work[];
+  /** One format and parameter value at a time. */
+  onlyOne: boolean;
+  onChange: (changes: Partial<Plan>) => void;
+}) {
+  const { plan, faults, onlyOne, onChange } = props;
+  const { zoomStart, zoomStop } = plan.set.gridSet;
+  const fields = tied(plan, onChange);
+  const combinations = combinationsOf(plan.set.layer).length;
+  const changeSet = (set: TileSet) => {
+    const clamped = (text: string) => {
+      const number = Math.min(set.gridSet.zoomStop, Math.max(set.gridSet.zoomStart, Number(text)));
+      return text.trim() === '' || Number.isNaN(number) ? text : String(number);
+    };
+    onChange({
+      set,
+      ...(set.gridSet.name !== plan.set.gridSet.name && { area: WHOLE }),
+      zoomStart: clamped(plan.zoomStart),
+      zoomStop: clamped(plan.zoomStop),
+    });
+  };
+  const zoom = (name: 'zoomStart' | 'zoomStop') => (
+    <TextField
+      type="number"
+      min={zoomStart}
+      max={zoomStop}
+      label={WORDS[name]}
+      error={faults[name] ?? null}
+      value={plan[name]}
+      onText={(text) => onChange({ [name]: text, zoomsProposed: false })}
+    />
+  );
+  return (
+    <Card title={TEXTS.tasks.request}>
+      <div className="stack">
+        <Choice
+          label={TEXTS.tasks.type}
+          options={props.types.map((type) => [type, TEXTS.work[type]])}
+          {...fields.choice('type')}
+        />
+        <div className="form-grid tops">
+          <TileSetChoices
+            set={plan.set}
+            onChange={changeSet}
+            gridSetOnly={plan.every || plan.type === 'blank'}
+          />
+          {plan.type === 'export' && (
+            <Choice label={WORDS.archive} options={WORDS.archives} {...fields.choice('archive')} />
+          )}
+        </div>
+        <div className="form-grid tops">
+          {zoom('zoomStart')}
+          {zoom('zoomStop')}
+          {isTask(plan.type) && (
+            <TextField
+              type="number"
+              min={1}
+              label={TEXTS.tasks.threads}
+              error={faults.threads ?? null}
+              {...fields.text('threadCount')}
+            />
+          )}
+        </div>
+        {!onlyOne && plan.type !== 'blank' && combinations > 1 && (
+          <Check label={WORDS.every(combinations)} {...fields.check('every')} />
+        )}
+        <AreaFields
+          set={plan.set}
+          area={plan.area}
+          fault={faults.bounds ?? null}
+          onChange={(area) => onChange({ area })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+/** How much the request comes to, and under it the buttons: whether it can start, and what is asked before. */
+function Size(props: {
+  plan: Plan;
+  request: TaskRequest | null;
+  tasks: number;
+  isSaved: boolean;
+  children: (isReady: boolean, asks: ReactNode) => ReactNode;
+}) {
+  const { request, plan, isSaved } = props;
+  const { type, every, set } = plan;
+  const onCached = worksOnCached(type);
+  const allowed = mayWorkOn(useCaller(), set.layer.name);
+  const counted = allowed ? request : null;
+  const estimate = useEstimate(isTask(type) && !onCached ? counted : null, Math.max(1, props.tasks));
+  const cached = useCached(onCached ? counted : null, every);
+  const { data } = estimate;
+  const tiles = onCached ? cached.data?.tiles : data?.tiles;
+  // A seed may still renew tiles that have expired.
+  const isReady = allowed && (onCached ? Boolean(tiles) : type === 'blank' || tiles !== undefined);
+  const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
+  return (
+    <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>
+      <div className="stack">
+        {!request && <p className="quiet">{WORDS.faulty}</p>}
+        {counted && isTask(type) && !onCached && <Estimate resource={estimate} />}
+        {counted && onCached && <CachedCount resource={cached} />}
+        {request && WORDS.means[type] && <p className="quiet">{WORDS.means[type]}</p>}
+        {request && tiles === 0 && !isSaved && (
+          <p className="quiet">{onCached ? WORDS.nothingToDo : WORDS.allCached}</p>
+        )}
+        {!allowed && <p className="notice warn">{TEXTS.notYours}</p>}
+        {props.children(isReady, asks)}
+      </div>
+    </Card>
+  );
+}
+
+/** What is asked before a truncation or a very large task; null: nothing. */
+function questionOf(
+  type: Work,
+  layer: string,
+  cached: ReturnType<typeof useCached>['data'],
+  estimate: ReturnType<typeof useEstimate>['data'],
+): string | null {
+  if (type === 'truncate' && cached)
+    return WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer);
+  if (!estimate || estimate.tiles <= MANY_TILES) return null;
+  const warnings = estimateWarnings(estimate).map(([, text]) => text);
+  const size = WORDS.manyText(countText(estimate.tiles), countText(estimate.upstreamRequests));
+  return [size, ...warnings].join(' ');
+}
+
+function Question(props: { plan: Plan; text: ReactNode; onConfirm: () => unknown; onClose: () => void }) {
+  const { plan, text, ...answers } = props;
+  const truncates = plan.type === 'truncate';
+  return (
+    <Confirm
+      title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
+      verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
+      name={truncates ? plan.set.layer.name : undefined}
+      {...answers}
+    >
+      {text}
+    </Confirm>
+  );
+}
