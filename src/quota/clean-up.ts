@@ -2,10 +2,11 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { numberInBlock } from '../storage/page-mask.ts';
+import { NO_CHANGE, negated, type TileStore } from '../storage/tile-store.ts';
 import { type Candidate, type EvictionQueue, type EvictionQueues, isInUse } from './eviction-queues.ts';
 import type { Ledger } from './ledger.ts';
-import { diskShare } from './ledger-block.ts';
+import { keyOf } from './ledger-block.ts';
 import type { PageUses } from './page-uses.ts';
 import type { QuotaScope } from './quota-credit.ts';
 
@@ -41,13 +42,13 @@ export async function cleanUp(
   parts: CleanUpParts,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Evicted>> {
-  const queue = await parts.queues.for(scope);
   const until = parts.clock.monotonic() + TURN;
   const isOver = () => signal.aborted || parts.clock.monotonic() > until;
   const evicted = new Map<string, Evicted>();
   for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
     const excess = parts.ledger.diskBytes(scope.layer) - scope.limit;
     if (excess <= 0) break;
+    const queue = await parts.queues.for(scope);
     const pages = await evict(excess, queue, parts, evicted, isOver);
     if (pages === 0 || isOver()) break;
     await parts.ledger.refresh();
@@ -63,7 +64,7 @@ async function evict(
   evicted: Map<string, Evicted>,
   isOver: () => boolean,
 ): Promise<number> {
-  const spared: KeyedCandidate[] = [];
+  const spared: Candidate[] = [];
   let pages = 0;
   let freed = 0;
   try {
@@ -72,29 +73,31 @@ async function evict(
       if (!candidate) break;
       spared.push(candidate);
       if (isInUse(candidate.touchedAt, parts.clock.now())) continue;
-      freed += diskShare(candidate.block, candidate.page);
+      const removed = await remove(candidate, parts);
+      freed += removed.freed;
       const { layer } = candidate.block.set;
-      evicted.set(layer, add(evicted.get(layer) ?? NOTHING_EVICTED, await remove(candidate, parts)));
+      evicted.set(layer, add(evicted.get(layer) ?? NOTHING_EVICTED, removed));
       spared.pop();
       pages++;
     }
   } finally {
-    for (const { key, block, page } of spared) queue.add(key, block, page);
+    for (const { block, ...page } of spared) queue.add(block, page);
   }
   return pages;
 }
 
-type KeyedCandidate = Candidate & { readonly key: string };
-
-async function remove({ key, block, page }: KeyedCandidate, parts: CleanUpParts): Promise<Evicted> {
+/** `freed`: bytes on disk, an estimate. */
+async function remove(candidate: Candidate, parts: CleanUpParts): Promise<Evicted & { freed: number }> {
   const { stores, ledger, uses, events, clock } = parts;
+  const { block, pageX, pageY } = candidate;
   const { set, z } = block;
-  const rect = blockAt(page.pageX, page.pageY, PAGE_SIZE);
-  const change = await stores.get(block.store)?.deleteRange(set, z, rect);
+  const rect = blockAt(pageX, pageY, PAGE_SIZE);
+  const change = (await stores.get(block.store)?.deleteRange(set, z, rect)) ?? NO_CHANGE;
   events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
-  ledger.removed(key, page);
-  uses.forget({ set, z, pageX: page.pageX, pageY: page.pageY });
-  return { pages: 1, tiles: Math.abs(change?.tiles ?? 0), bytes: Math.abs(change?.bytes ?? 0) };
+  const removed = negated(change);
+  const freed = ledger.removed(keyOf(block), numberInBlock(candidate), removed);
+  uses.forget({ set, z, pageX, pageY });
+  return { pages: 1, ...removed, freed };
 }
 
 export function add(a: Evicted, b: Evicted): Evicted {

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
+import { maskOf, numberInBlock } from '../storage/page-mask.ts';
 import { EvictionQueue, EvictionQueues } from './eviction-queues.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
@@ -8,30 +10,38 @@ import { HALF_LIFE, PageUses } from './page-uses.ts';
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const NOW = 1_800_000_000_000;
 
-function blockOf(written: readonly number[]): LedgerBlock {
-  const pages = written.map((writtenAt, pageX) => ({ pageX, pageY: 0, tiles: 1, bytes: 10, writtenAt }));
-  const counts = { tiles: pages.length, pageCount: pages.length };
-  return { store: 'default', id: 'x', set: SET, z: 9, diskBytes: 4096, ...counts, pages };
+/** Pages side by side, eight to a block. */
+function pagesOf(written: readonly number[]) {
+  return written.map((writtenAt, pageX) => ({ pageX, pageY: 0, writtenAt }));
+}
+
+function blockOf(x: number, mask = (1n << 64n) - 1n): LedgerBlock {
+  const sums = { mask, tiles: 8, bytes: 80, diskBytes: 4096, changedAt: NOW };
+  return { store: 'default', id: `${x}`, set: SET, z: 9, x, y: 0, ...sums };
 }
 
 function order(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): number[] {
   return taken(queueOf(policy, written, uses));
 }
 
-function queueOf(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): EvictionQueue {
-  const block = blockOf(written);
-  const find = (_key: string, pageX: number) => {
-    const page = block.pages[pageX];
-    return page ? { block, page } : null;
+function queueOf(
+  policy: 'LRU' | 'LFU',
+  written: readonly number[],
+  uses: PageUses,
+  looked = () => {},
+): EvictionQueue {
+  const find = (key: string) => {
+    looked();
+    return blockOf(Number(key.split(' ')[1]));
   };
   const queue = new EvictionQueue(policy, { find }, uses);
-  for (const page of block.pages) queue.add(`x${page.pageX >> 3}`, block, page);
+  for (const page of pagesOf(written)) queue.add(blockOf(page.pageX >> 3), page);
   return queue;
 }
 
 function taken(queue: EvictionQueue): number[] {
   const pages: number[] = [];
-  for (let next = queue.take(); next; next = queue.take()) pages.push(next.page.pageX);
+  for (let next = queue.take(); next; next = queue.take()) pages.push(next.pageX);
   return pages;
 }
 
@@ -132,15 +142,9 @@ describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
 
   it('costs as much with ten times as many pages', () => {
     const looksFor = (pages: number) => {
-      const block = blockOf(Array.from({ length: pages }, (_, page) => NOW - page * 1000));
       let looks = 0;
-      const find = (_key: string, pageX: number) => {
-        looks++;
-        const page = block.pages[pageX];
-        return page ? { block, page } : null;
-      };
-      const queue = new EvictionQueue(policy, { find }, new PageUses());
-      for (const page of block.pages) queue.add(`x${page.pageX >> 3}`, block, page);
+      const written = Array.from({ length: pages }, (_, page) => NOW - page * 1000);
+      const queue = queueOf(policy, written, new PageUses(), () => looks++);
       for (let n = 0; n < 100; n++) queue.take();
       return looks;
     };
@@ -163,32 +167,78 @@ it('uses are handed over once, and come back as they were', () => {
   });
 });
 
-it('a page that a block gained between two looks is evicted like any other', async () => {
-  // Both looks read the same row, as those at a bundle that rests again by then.
-  const pages = [...blockOf([NOW - 1000]).pages];
-  const block = { ...blockOf([NOW]), pages };
-  let heard: Parameters<Ledger['onBlock']>[0] = () => {};
-  const find = (_key: string, pageX: number) => {
-    const page = pages[pageX];
-    return page ? { block, page } : null;
-  };
+/** A ledger of one block whose pages are given. */
+function openQueues(pages: { pageX: number; pageY: number; writtenAt: number }[]) {
+  const block = () => blockOf(0, maskOf(pages.map(numberInBlock)));
+  let changed = (_key: string, _block: LedgerBlock) => {};
+  let failing = false;
   const ledger = {
-    onBlock: (listener: typeof heard) => {
-      heard = listener;
+    onBlock: (listener: typeof changed) => {
+      changed = listener;
     },
-    entries: () => [['x', block]] as [string, LedgerBlock][],
+    entries: () => [['default 0', block()]] as [string, LedgerBlock][],
+    blocks: () => [block()],
     diskBytes: () => 4096,
-    pages: 2,
-    find,
+    pages: pages.length,
+    find: block,
+    async *pagesIn(blocks: Iterable<LedgerBlock>) {
+      for (const each of blocks) {
+        if (failing) throw new Error('the database is away');
+        yield [each, [...pages]] as const;
+      }
+    },
   } as unknown as Ledger;
-  const queues = new EvictionQueues(ledger, new PageUses());
-  const scope = { scope: 'global', layer: null, limit: 0, policy: 'LRU' } as const;
-  const queue = await queues.for(scope);
-  pages.push({ pageX: 1, pageY: 0, tiles: 1, bytes: 10, writtenAt: NOW });
-  heard('x', block);
-  expect(taken(queue)).toEqual([0, 1]);
-  // What came back after it was taken is there again, and a queue that lost its pages is made again.
-  heard('x', block);
-  expect(taken(queue)).toEqual([0, 1]);
-  expect(taken(await queues.for(scope))).toEqual([0, 1]);
+  const log: LogEntry[] = [];
+  const queues = new EvictionQueues(ledger, new PageUses(), recordingLogger(log));
+  return {
+    queues,
+    log,
+    change: () => changed('default 0', block()),
+    fail: (now: boolean) => {
+      failing = now;
+    },
+  };
+}
+
+const SCOPE = { scope: 'global', layer: null, limit: 0, policy: 'LRU' } as const;
+
+it('a page that a block gained between two looks is evicted like any other', async () => {
+  const pages = pagesOf([NOW - 1000]);
+  const { queues, change } = openQueues(pages);
+  await queues.for(SCOPE);
+  pages.push({ pageX: 1, pageY: 0, writtenAt: NOW });
+  change();
+  expect(taken(await queues.for(SCOPE))).toEqual([0, 1]);
+  change();
+  expect(taken(await queues.for(SCOPE))).toEqual([0, 1]);
+  expect(queues.rebuilds).toBe(0);
+});
+
+it('a page that was written again goes after those that were not', async () => {
+  const pages = pagesOf([NOW - 2000, NOW - 1000]);
+  const { queues, change } = openQueues(pages);
+  await queues.for(SCOPE);
+  pages.splice(0, 1, { pageX: 0, pageY: 0, writtenAt: NOW });
+  change();
+  expect(taken(await queues.for(SCOPE))).toEqual([1, 0]);
+});
+
+it('a queue that is empty although the ledger has pages is rebuilt, and counted', async () => {
+  const { queues, log } = openQueues(pagesOf([NOW - 1000, NOW]));
+  expect(taken(await queues.for(SCOPE))).toEqual([0, 1]);
+  expect(taken(await queues.for(SCOPE))).toEqual([0, 1]);
+  expect(queues.rebuilds).toBe(1);
+  expect(log.map(({ message }) => message)).toEqual(['an eviction queue had lost its pages and was rebuilt']);
+});
+
+it('pages that could not be read while the store failed are read by the next look', async () => {
+  const pages = pagesOf([NOW - 1000]);
+  const { queues, change, fail } = openQueues(pages);
+  await queues.for(SCOPE);
+  pages.push({ pageX: 1, pageY: 0, writtenAt: NOW });
+  change();
+  fail(true);
+  await expect(queues.for(SCOPE)).rejects.toThrow('away');
+  fail(false);
+  expect(taken(await queues.for(SCOPE))).toEqual([0, 1]);
 });

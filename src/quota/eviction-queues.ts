@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getOrMake } from '../lib/get-or-make.ts';
+import type { Logger } from '../lib/logger.ts';
+import { isInMask, numberInBlock, pageInBlock } from '../storage/page-mask.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
 import type { Ledger } from './ledger.ts';
-import { type LedgerBlock, type LedgerPage, placeInBlock } from './ledger-block.ts';
+import { keyOf, type LedgerBlock } from './ledger-block.ts';
 import { HALF_LIFE, type PageUse, type PageUses } from './page-uses.ts';
 import type { ExpirationPolicy } from './quota-configuration.ts';
 import type { QuotaScope } from './quota-credit.ts';
@@ -9,31 +12,43 @@ import type { QuotaScope } from './quota-credit.ts';
 interface Kept {
   readonly scope: QuotaScope;
   readonly queue: EvictionQueue;
+  /** Keys of blocks that have changed since their pages were put in. */
+  changed: Set<string>;
 }
 
-/** Pages put into a queue before others get their turn. */
-const SLICE = 2000;
-/** Entries beyond twice the pages there are, of pages that came and went, at which a queue is made anew. */
+/** Blocks listed before others get their turn. */
+const BLOCKS_IN_A_TURN = 2000;
+/** Entries beyond twice the pages there are, of pages that came and went, at which a queue is made again. */
 const SLACK = 1000;
 
 /** One queue for each quota that was once exceeded, kept up to date from then on. */
 export class EvictionQueues {
   readonly #ledger: Ledger;
   readonly #uses: PageUses;
+  readonly #log: Logger;
   readonly #kept = new Map<string, Kept>();
+  /** How often a queue was empty although there were pages; anything but 0 is a bug. */
+  rebuilds = 0;
 
-  constructor(ledger: Ledger, uses: PageUses) {
+  constructor(ledger: Ledger, uses: PageUses, log: Logger) {
     this.#ledger = ledger;
     this.#uses = uses;
-    ledger.onBlock((key, block) => this.#addNew(key, block));
+    this.#log = log;
+    ledger.onBlock((key, block) => {
+      for (const { scope, changed } of this.#kept.values()) if (isIn(scope, block)) changed.add(key);
+    });
   }
 
+  /** With all pages that the ledger knows of. */
   async for(scope: QuotaScope): Promise<EvictionQueue> {
     const known = this.#kept.get(scope.scope);
     const most = 2 * this.#ledger.pages + SLACK;
-    const isLost = known?.queue.size === 0 && this.#ledger.diskBytes(scope.layer) > 0;
-    if (known && !isLost && known.scope.policy === scope.policy && known.queue.size <= most)
-      return known.queue;
+    const fits = known && known.scope.policy === scope.policy && known.queue.size <= most;
+    if (!fits) return this.#make(scope);
+    await this.#catchUp(known);
+    if (known.queue.size > 0 || !this.#hasPages(scope)) return known.queue;
+    this.rebuilds++;
+    this.#log.warn({ scope: scope.scope }, 'an eviction queue had lost its pages and was rebuilt');
     return this.#make(scope);
   }
 
@@ -43,26 +58,44 @@ export class EvictionQueues {
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
   }
 
-  #addNew(key: string, block: LedgerBlock): void {
-    const concerned = [...this.#kept.values()].filter(({ scope }) => isIn(scope, block));
-    if (concerned.length === 0) return;
-    for (const page of block.pages) for (const { queue } of concerned) queue.add(key, block, page);
-  }
-
-  /** What the ledger learns meanwhile is added too. */
+  /** Blocks that the ledger learns of in the meantime are put in too. */
   async #make(scope: QuotaScope): Promise<EvictionQueue> {
     const queue = new EvictionQueue(scope.policy, this.#ledger, this.#uses);
-    this.#kept.set(scope.scope, { scope, queue });
-    let added = 0;
+    const kept: Kept = { scope, queue, changed: new Set() };
+    this.#kept.set(scope.scope, kept);
+    let listed = 0;
     for (const [key, block] of this.#ledger.entries()) {
-      if (!isIn(scope, block)) continue;
-      for (const page of block.pages) queue.add(key, block, page);
-      added += block.pageCount;
-      if (added < SLICE) continue;
-      added = 0;
-      await nextTurn();
+      if (isIn(scope, block)) kept.changed.add(key);
+      if (++listed % BLOCKS_IN_A_TURN === 0) await nextTurn();
     }
+    await this.#catchUp(kept);
     return queue;
+  }
+
+  async #catchUp(kept: Kept): Promise<void> {
+    const { queue, changed } = kept;
+    kept.changed = new Set();
+    try {
+      for await (const [block, pages] of this.#ledger.pagesIn(this.#blocksNamed(changed))) {
+        for (const page of pages) queue.add(block, page);
+      }
+    } catch (error) {
+      for (const key of changed) kept.changed.add(key);
+      throw error;
+    }
+  }
+
+  *#blocksNamed(keys: Iterable<string>): Generator<LedgerBlock> {
+    for (const key of keys) {
+      const block = this.#ledger.find(key);
+      if (block) yield block;
+    }
+  }
+
+  #hasPages(scope: QuotaScope): boolean {
+    if (this.#ledger.diskBytes(scope.layer) === 0) return false;
+    for (const block of this.#ledger.blocks()) if (block.mask !== 0n && isIn(scope, block)) return true;
+    return false;
   }
 }
 
@@ -70,10 +103,11 @@ function isIn({ layer }: QuotaScope, { set }: LedgerBlock): boolean {
   return layer === null || set.layer === layer;
 }
 
-export interface Candidate {
+type QueuedPage = Pick<PageStatistics, 'pageX' | 'pageY' | 'writtenAt'>;
+
+export interface Candidate extends QueuedPage {
   readonly block: LedgerBlock;
-  readonly page: LedgerPage;
-  /** Milliseconds since 1970: when somebody last asked for it or wrote it. */
+  /** Milliseconds since 1970: when it was last requested or written. */
   readonly touchedAt: number;
 }
 
@@ -83,10 +117,13 @@ interface Rank {
   readonly touchedAt: number;
 }
 
-interface Entry extends Rank {
+interface Entry {
   readonly key: string;
-  readonly pageX: number;
-  readonly pageY: number;
+  /** In its block. */
+  readonly number: number;
+  writtenAt: number;
+  /** As of when it was put in. */
+  rank: Rank;
 }
 
 /** Milliseconds for which a page counts as in use. */
@@ -97,22 +134,21 @@ export function isInUse(touchedAt: number, now: number): boolean {
 }
 
 /**
- * Pages in the order in which they go. Writing counts as a use for LRU; for LFU a page that nobody asked for has no
+ * Pages in the order in which they go. Writing counts as a use for LRU; for LFU a page that was never requested has no
  * frequency, and of several such the one written first goes first. So what a running seed has just written outlives
- * older pages that nobody uses, under either policy.
+ * older pages without requests, under either policy.
  *
  * A heap by what each page's rank was when it was put in. Ranks only rise: the first page is put back when it has
  * been used since, and is the right one otherwise. So a use costs nothing here, and the next page costs as much with
- * a million pages as with a thousand. The queue itself knows which pages it holds, one bit each: whatever a block went
- * through between two looks, a page that is there is in the queue.
+ * a million pages as with a thousand.
  */
 export class EvictionQueue {
   readonly #policy: ExpirationPolicy;
   readonly #ledger: Pick<Ledger, 'find'>;
   readonly #uses: PageUses;
   readonly #heap: Entry[] = [];
-  /** Of each block, which of its 64 pages are held. */
-  readonly #held = new Map<string, Uint32Array>();
+  /** The entries of each block, by their numbers in it. */
+  readonly #held = new Map<string, (Entry | null)[]>();
 
   constructor(policy: ExpirationPolicy, ledger: Pick<Ledger, 'find'>, uses: PageUses) {
     this.#policy = policy;
@@ -124,47 +160,41 @@ export class EvictionQueue {
     return this.#heap.length;
   }
 
-  /** Unless it is held already. */
-  add(key: string, block: LedgerBlock, page: LedgerPage): void {
-    const { pageX, pageY } = page;
-    if (!this.#hold(key, page)) return;
-    this.#push({ key, pageX, pageY, ...this.#rankOf(block, page) });
+  /** One that is in the queue stays where it is, until its turn comes. */
+  add(block: LedgerBlock, page: QueuedPage): void {
+    const key = keyOf(block);
+    const held = getOrMake(this.#held, key, () => []);
+    const number = numberInBlock(page);
+    const known = held[number];
+    if (known) known.writtenAt = page.writtenAt;
+    if (known) return;
+    const entry = { key, number, writtenAt: page.writtenAt, rank: this.#rankOf(block, page) };
+    held[number] = entry;
+    this.#push(entry);
   }
 
   /** Takes out the page that goes first; null when there is none. */
-  take(): (Candidate & { readonly key: string }) | null {
+  take(): Candidate | null {
     for (let entry = this.#pop(); entry; entry = this.#pop()) {
-      const { key, pageX, pageY } = entry;
-      const found = this.#ledger.find(key, pageX, pageY);
-      const now = found && this.#rankOf(found.block, found.page);
-      if (now && isBefore(entry, now)) {
-        this.#push({ key, pageX, pageY, ...now });
+      const { key, number, writtenAt } = entry;
+      const block = this.#ledger.find(key);
+      const held = this.#held.get(key);
+      if (!block) this.#held.delete(key);
+      if (!block || held?.[number] !== entry) continue;
+      const page = { ...pageInBlock(block, number), writtenAt };
+      const rank = this.#rankOf(block, page);
+      if (isBefore(entry.rank, rank)) {
+        entry.rank = rank;
+        this.#push(entry);
         continue;
       }
-      this.#release(key, entry);
-      if (found && now) return { key, ...found, touchedAt: now.touchedAt };
+      held[number] = null;
+      if (isInMask(block.mask, number)) return { block, ...page, touchedAt: rank.touchedAt };
     }
     return null;
   }
 
-  /** False: it was held before. */
-  #hold(key: string, page: Pick<LedgerPage, 'pageX' | 'pageY'>): boolean {
-    const bits = getOrMake(this.#held, key, () => new Uint32Array(2));
-    const { word, bit } = placeInBlock(page);
-    const held = ((bits[word] ?? 0) & bit) !== 0;
-    bits[word] = (bits[word] ?? 0) | bit;
-    return !held;
-  }
-
-  #release(key: string, page: Pick<LedgerPage, 'pageX' | 'pageY'>): void {
-    const bits = this.#held.get(key);
-    if (!bits) return;
-    const { word, bit } = placeInBlock(page);
-    bits[word] = (bits[word] ?? 0) & ~bit;
-    if (bits.every((held) => held === 0)) this.#held.delete(key);
-  }
-
-  #rankOf({ set, z }: LedgerBlock, { pageX, pageY, writtenAt }: LedgerPage): Rank {
+  #rankOf({ set, z }: LedgerBlock, { pageX, pageY, writtenAt }: QueuedPage): Rank {
     const use = this.#uses.get({ set, z, pageX, pageY });
     const touchedAt = Math.max(writtenAt, use?.lastUsedAt ?? 0);
     return { rank: this.#policy === 'LRU' ? touchedAt : lastingFrequency(use), touchedAt };
@@ -177,7 +207,7 @@ export class EvictionQueue {
     while (at > 0) {
       const up = (at - 1) >> 1;
       const above = heap[up];
-      if (!above || !isBefore(entry, above)) break;
+      if (!above || !isBefore(entry.rank, above.rank)) break;
       heap[at] = above;
       at = up;
     }
@@ -193,9 +223,9 @@ export class EvictionQueue {
     for (;;) {
       const left = heap[2 * at + 1];
       const right = heap[2 * at + 2];
-      const toLeft = left && (!right || !isBefore(right, left));
+      const toLeft = left && (!right || !isBefore(right.rank, left.rank));
       const below = toLeft ? left : right;
-      if (!below || !isBefore(below, last)) break;
+      if (!below || !isBefore(below.rank, last.rank)) break;
       heap[at] = below;
       at = 2 * at + (toLeft ? 1 : 2);
     }

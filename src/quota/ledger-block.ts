@@ -1,44 +1,23 @@
-import type { TileSetKey } from '../domain/tile-key.ts';
-import type { PageStatistics } from '../storage/tile-store.ts';
+import { withoutBit } from '../storage/page-mask.ts';
+import type { BlockContent, StoreChange } from '../storage/tile-store.ts';
 
-/** Whose pages are read in one turn of the event loop: a few thousand pages. */
-export const BLOCKS_PER_TURN = 32;
-
-export type LedgerPage = Omit<PageStatistics, 'set' | 'z'>;
-
-export interface LedgerBlock {
+/** A block of a store, added up. Its pages are read from the store by those who need them. */
+export interface LedgerBlock extends BlockContent {
   readonly store: string;
   readonly id: string;
-  readonly set: TileSetKey;
-  readonly z: number;
-  readonly diskBytes: number;
-  readonly tiles: number;
-  readonly pageCount: number;
-  /** Read from the store's own record each time: a million pages are not kept as objects. */
-  readonly pages: readonly LedgerPage[];
+}
+
+/** Names the block among those of all stores. */
+export function keyOf({ store, id }: Pick<LedgerBlock, 'store' | 'id'>): string {
+  return `${store} ${id}`;
 }
 
 /** The block as it will be without a page. Its room is taken to be shared out as the tiles' bytes are. */
-export function withoutPage(block: LedgerBlock, page: LedgerPage): LedgerBlock {
-  const pages = block.pages.filter((other) => placeOf(other) !== placeOf(page));
-  const diskBytes = pages.length === 0 ? 0 : block.diskBytes - diskShare(block, page);
-  const tiles = pages.reduce((sum, other) => sum + other.tiles, 0);
-  return { ...block, diskBytes, tiles, pageCount: pages.length, pages };
-}
-
-/** What removing the page is likely to free. */
-export function diskShare(block: LedgerBlock, page: LedgerPage): number {
-  if (block.pageCount === 1) return block.diskBytes;
-  const total = block.pages.reduce((sum, { bytes }) => sum + bytes, 0);
-  return total === 0 ? 0 : Math.floor((block.diskBytes * page.bytes) / total);
-}
-
-/** A block has eight by eight pages: which of two words of 32 bits stands for a page, and which bit. */
-export function placeInBlock({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>) {
-  const index = (pageY % 8) * 8 + (pageX % 8);
-  return { word: index >> 5, bit: 1 << (index & 31) };
-}
-
-export function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {
-  return `${pageX} ${pageY}`;
+export function withoutPage(block: LedgerBlock, number: number, removed: StoreChange): LedgerBlock {
+  const mask = withoutBit(block.mask, number);
+  if (mask === 0n) return { ...block, mask, tiles: 0, bytes: 0, diskBytes: 0 };
+  const bytes = Math.max(0, block.bytes - removed.bytes);
+  const share = block.bytes === 0 ? 0 : Math.floor((block.diskBytes * (block.bytes - bytes)) / block.bytes);
+  const tiles = Math.max(0, block.tiles - removed.tiles);
+  return { ...block, mask, tiles, bytes, diskBytes: block.diskBytes - share };
 }

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
 import { systemClock } from '../lib/clock.ts';
 import { BundleReader } from '../storage/bundle/bundle-reader.ts';
-import type { BlockContent, StoreBlock, TileStore } from '../storage/tile-store.ts';
+import { maskOf, numberInBlock } from '../storage/page-mask.ts';
+import { sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { Ledger } from './ledger.ts';
 
 let house: QuotaHouse;
@@ -23,13 +24,18 @@ function openLedger(stores = house.stores): Ledger {
 /** By layer, the bytes being the tiles' own. */
 function countsOf(ledger: Ledger): Record<string, { tiles: number; bytes: number }> {
   const layers: Record<string, { tiles: number; bytes: number }> = {};
-  for (const { set, pages } of ledger.blocks()) {
-    const sum = layers[set.layer] ?? { tiles: 0, bytes: 0 };
-    for (const { tiles, bytes } of pages) {
-      sum.tiles += tiles;
-      sum.bytes += bytes;
-    }
-    layers[set.layer] = sum;
+  for (const { set, tiles, bytes } of ledger.blocks()) {
+    layers[set.layer] = sumOfChanges([layers[set.layer], { tiles, bytes }]);
+  }
+  return layers;
+}
+
+/** The same, page by page. */
+async function pageCountsOf(ledger: Ledger): Promise<Record<string, { tiles: number; bytes: number }>> {
+  const layers: Record<string, { tiles: number; bytes: number }> = {};
+  for await (const [{ set, mask }, pages] of ledger.pagesIn(ledger.blocks())) {
+    expect(maskOf(pages.map(numberInBlock))).toBe(mask);
+    layers[set.layer] = sumOfChanges([layers[set.layer], ...pages]);
   }
   return layers;
 }
@@ -53,40 +59,8 @@ function counting(store: TileStore): { store: TileStore; reads: () => number } {
   return { store: counted, reads: () => reads };
 }
 
-/** A store that says whenever a block's page table is read. */
-function watching(store: TileStore, onRead: () => void): TileStore {
-  const watched = ({ id, content }: StoreBlock): StoreBlock => ({
-    id,
-    content: content && {
-      ...countsIn(content),
-      get pages() {
-        onRead();
-        return content.pages;
-      },
-    },
-  });
-  return {
-    ...store,
-    async blocks(since) {
-      const changes = await store.blocks(since);
-      return { complete: changes.complete, cursor: changes.cursor, blocks: mapped(changes.blocks, watched) };
-    },
-  };
-}
-
-function countsIn({
-  set,
-  z,
-  diskBytes,
-  changedAt,
-  tiles,
-  pageCount,
-}: BlockContent): Omit<BlockContent, 'pages'> {
-  return { set, z, diskBytes, changedAt, tiles, pageCount };
-}
-
-async function* mapped<T>(items: AsyncIterable<T>, change: (item: T) => T): AsyncGenerator<T> {
-  for await (const item of items) yield change(item);
+async function* toAsync<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items;
 }
 
 async function* each<T>(items: AsyncIterable<T>, seen: () => void): AsyncGenerator<T> {
@@ -117,14 +91,58 @@ describe('the ledger', () => {
     for (const layer of ['roads', 'rivers']) await house.put(house.set(layer), 3, 1, 1);
     await house.reopen();
     let read = 0;
-    const watched = watching(house.store, () => read++);
-    const ledger = openLedger(new Map([['default', watched]]));
+    const pagesIn: TileStore['pagesIn'] = (ids) => {
+      read += ids.length;
+      return house.store.pagesIn(ids);
+    };
+    const ledger = openLedger(new Map([['default', { ...house.store, pagesIn }]]));
     await ledger.refresh();
     expect(ledger.usage()).toMatchObject({ tiles: 2, layers: [{ name: 'rivers' }, { name: 'roads' }] });
     expect(ledger.pages).toBe(2);
     expect(read).toBe(0);
-    expect(countsOf(ledger)).toMatchObject({ roads: { tiles: 1 }, rivers: { tiles: 1 } });
+    expect(await pageCountsOf(ledger)).toMatchObject({ roads: { tiles: 1 }, rivers: { tiles: 1 } });
     expect(read).toBe(2);
+  });
+
+  it('lets others have their turn while it forgets a tile set of many blocks', async () => {
+    const blocks = (tiles: number) =>
+      Array.from({ length: 5000 }, (_, x) => ({
+        id: `7/9/${x}_0`,
+        content: {
+          set: house.set('a'),
+          z: 9,
+          x,
+          y: 0,
+          mask: 1n,
+          tiles,
+          bytes: 1,
+          diskBytes: 1,
+          changedAt: 1,
+        },
+      }));
+    let gone: readonly string[] = [];
+    const store = {
+      ...house.store,
+      async blocks() {
+        const told = gone.length > 0 ? [] : blocks(1);
+        return { gone, blocks: each(toAsync(told), () => {}), complete: false, cursor: 1 };
+      },
+    };
+    const ledger = openLedger(new Map([['default', store]]));
+    await ledger.refresh();
+    expect(ledger.usage().tiles).toBe(5000);
+    gone = ['7/'];
+    let turns = 0;
+    let counting = true;
+    const count = () => {
+      turns++;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    await ledger.refresh();
+    counting = false;
+    expect(ledger.usage()).toMatchObject({ tiles: 0, layers: [] });
+    expect(turns).toBeGreaterThanOrEqual(5);
   });
 
   it('equals a recount after any sequence of writes, overwrites, deletions, drops and restarts', async () => {
@@ -167,6 +185,7 @@ describe('the ledger', () => {
         }
         await ledger.refresh();
         expect(countsOf(ledger)).toEqual(await house.recount());
+        expect(await pageCountsOf(ledger)).toEqual(await house.recount());
       }),
       { numRuns: 12 },
     );

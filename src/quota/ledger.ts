@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { BlockContent, TileStore } from '../storage/tile-store.ts';
-import { type LedgerBlock, type LedgerPage, withoutPage } from './ledger-block.ts';
+import { countMask } from '../storage/page-mask.ts';
+import type { BlockContent, PageStatistics, StoreChange, TileStore } from '../storage/tile-store.ts';
+import { keyOf, type LedgerBlock, withoutPage } from './ledger-block.ts';
 import { type StoresUsage, UsageSums } from './usage-report.ts';
 
 interface LedgerOptions {
@@ -11,10 +13,16 @@ interface LedgerOptions {
 
 type BlockListener = (key: string, block: LedgerBlock) => void;
 
+/** Blocks handled before others get their turn. */
+const BLOCKS_IN_A_TURN = 1000;
+/** Blocks whose pages are read at once. */
+const BLOCKS_IN_A_READ = 64;
+
 /**
- * Who uses how many bytes. The stores themselves are the truth: each block keeps its page table in the same
- * transaction as its tiles. The ledger remembers what it was told and asks what has changed since, so it is exact after
- * every refresh, whichever process wrote, crashed or restarted meanwhile, and a refresh costs as much as has changed.
+ * Usage by blocks of eight by eight pages: a mask and three sums for each, whatever the number of pages. The stores
+ * themselves are the truth: each block keeps its page table in the same transaction as its tiles. The ledger keeps what
+ * it has read and reads what has changed since, so it is exact after every refresh, whichever process wrote, crashed or
+ * restarted in the meantime, and a refresh costs as much as has changed.
  */
 export class Ledger {
   readonly #options: LedgerOptions;
@@ -46,10 +54,8 @@ export class Ledger {
     return this.#pages;
   }
 
-  find(key: string, pageX: number, pageY: number): { block: LedgerBlock; page: LedgerPage } | null {
-    const block = this.#blocks.get(key);
-    const page = block?.pages.find((each) => each.pageX === pageX && each.pageY === pageY);
-    return block && page ? { block, page } : null;
+  find(key: string): LedgerBlock | null {
+    return this.#blocks.get(key) ?? null;
   }
 
   /** Calls back for every block that may have changed. */
@@ -66,8 +72,28 @@ export class Ledger {
     return this.#sums.usage();
   }
 
-  blocksOf(set: TileSetKey): readonly LedgerBlock[] {
-    return [...this.#sums.keysOf(set)].flatMap((key) => this.#blocks.get(key) ?? []);
+  /** The blocks of a tile set, at every zoom or at one, some in each turn. */
+  async *blocksOf(set: TileSetKey, zoom?: number): AsyncGenerator<LedgerBlock> {
+    let seen = 0;
+    for (const block of this.#sums.blocksOf(set, zoom)) {
+      yield block;
+      if (++seen % BLOCKS_IN_A_TURN === 0) await nextTurn();
+    }
+  }
+
+  /** The pages of blocks as they are now, some blocks at a time. */
+  async *pagesIn(
+    blocks: Iterable<LedgerBlock> | AsyncIterable<LedgerBlock>,
+  ): AsyncGenerator<readonly [LedgerBlock, readonly PageStatistics[]]> {
+    let waiting: LedgerBlock[] = [];
+    for await (const block of blocks) {
+      if (waiting.length >= BLOCKS_IN_A_READ || (waiting[0] && waiting[0].store !== block.store)) {
+        yield* await this.#readPages(waiting);
+        waiting = [];
+      }
+      waiting.push(block);
+    }
+    yield* await this.#readPages(waiting);
   }
 
   /** As of the last refresh; null: nothing is known of the layer. */
@@ -92,14 +118,24 @@ export class Ledger {
     return this.#next;
   }
 
-  /** A page was removed; until the next refresh its room is an estimate. */
-  removed(key: string, page: LedgerPage): void {
+  /** A page was removed. Returns the bytes on disk that this freed, an estimate until the next refresh. */
+  removed(key: string, page: number, removed: StoreChange): number {
     const block = this.#blocks.get(key);
-    if (block) this.#put(key, withoutPage(block, page));
+    if (!block) return 0;
+    const rest = withoutPage(block, page, removed);
+    this.#put(key, rest);
+    return block.diskBytes - rest.diskBytes;
   }
 
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined);
+  }
+
+  async #readPages(blocks: readonly LedgerBlock[]) {
+    const [first] = blocks;
+    const store = this.#options.stores.get(first?.store ?? '');
+    const pages = await store?.pagesIn(blocks.map(({ id }) => id));
+    return blocks.map((block) => [block, pages?.get(block.id) ?? []] as const);
   }
 
   async #refreshNow(): Promise<void> {
@@ -111,45 +147,34 @@ export class Ledger {
 
   async #read(store: string, source: TileStore): Promise<void> {
     const changes = await source.blocks(this.#cursors.get(store) ?? null);
-    for (const beginning of changes.gone ?? []) this.#forgetAll(`${store} ${beginning}`);
+    const gone = (changes.gone ?? []).map((beginning) => keyOf({ store, id: beginning }));
+    if (gone.length > 0) await this.#forgetIf((key) => gone.some((beginning) => key.startsWith(beginning)));
     const seen = new Set<string>();
     for await (const { id, content } of changes.blocks) {
-      const key = `${store} ${id}`;
+      const key = keyOf({ store, id });
       if (changes.complete) seen.add(key);
       if (content) this.#learn(key, { store, id, content });
       if (!content) this.#forget(key);
     }
-    if (changes.complete) this.#forgetOthers(store, seen);
+    if (changes.complete) await this.#forgetIf((key, block) => block.store === store && !seen.has(key));
     // A memory store always tells everything, and keeps no count of its changes.
     if (!changes.complete || changes.cursor !== 0) this.#cursors.set(store, changes.cursor);
   }
 
   #learn(key: string, { store, id, content }: { store: string; id: string; content: BlockContent }): void {
-    const { z, diskBytes, changedAt, tiles, pageCount } = content;
     const set = this.#sums.known(content.set);
-    this.#noteChange(set.layer, changedAt);
-    const block: LedgerBlock = {
-      store,
-      id,
-      set,
-      z,
-      diskBytes,
-      tiles,
-      pageCount,
-      get pages() {
-        return content.pages;
-      },
-    };
+    this.#noteChange(set.layer, content.changedAt);
+    const block: LedgerBlock = { ...content, set, store, id };
     this.#put(key, block);
     for (const listener of this.#listeners) listener(key, block);
   }
 
-  #forgetAll(beginning: string): void {
-    for (const key of this.#blocks.keys()) if (key.startsWith(beginning)) this.#forget(key);
-  }
-
-  #forgetOthers(store: string, seen: ReadonlySet<string>): void {
-    for (const [key, block] of this.#blocks) if (block.store === store && !seen.has(key)) this.#forget(key);
+  async #forgetIf(isGone: (key: string, block: LedgerBlock) => boolean): Promise<void> {
+    let seen = 0;
+    for (const [key, block] of this.#blocks) {
+      if (isGone(key, block)) this.#forget(key);
+      if (++seen % BLOCKS_IN_A_TURN === 0) await nextTurn();
+    }
   }
 
   #forget(key: string): void {
@@ -162,7 +187,7 @@ export class Ledger {
   #put(key: string, block: LedgerBlock | null): void {
     const before = this.#blocks.get(key);
     if (before) this.#sums.subtract(key, before);
-    this.#pages += (block?.pageCount ?? 0) - (before?.pageCount ?? 0);
+    this.#pages += countMask(block?.mask ?? 0n) - countMask(before?.mask ?? 0n);
     if (!block) {
       this.#blocks.delete(key);
       return;

@@ -21,9 +21,9 @@ interface Use {
   newFrequency: number;
 }
 
-interface Level {
-  readonly set: TileSetKey;
-  readonly z: number;
+type UsedLevel = Pick<PageName, 'set' | 'z'>;
+
+interface Level extends UsedLevel {
   readonly uses: Map<number, Use>;
 }
 
@@ -31,6 +31,8 @@ interface Level {
 export const HALF_LIFE = 12 * 3_600_000;
 /** Pages along an axis: zoom 30 has 2^26, and two such numbers fit into one exact one. */
 const AXIS = 2 ** 26;
+/** Pages listed at a time. */
+const SLICE = 1000;
 
 /** Counts the uses of pages, in memory and in a fraction of a microsecond: every hit passes here. */
 export class PageUses {
@@ -87,12 +89,22 @@ export class PageUses {
     });
   }
 
-  /** One zoom of one tile set after the other. */
-  *pages(): Generator<readonly (PageName & Pick<PageUse, 'lastUsedAt'>)[]> {
-    for (const level of [...this.#levels.values()].flat()) {
-      if (level)
-        yield Array.from(level.uses, ([place, { lastUsedAt }]) => ({ ...pageAt(level, place), lastUsedAt }));
+  /** Zooms of tile sets that were used. */
+  levels(): readonly UsedLevel[] {
+    return [...this.#levels.values()].flat();
+  }
+
+  /** The pages of a zoom, some at a time. */
+  *pagesOf(level: UsedLevel): Generator<readonly (PageName & Pick<PageUse, 'lastUsedAt'>)[]> {
+    const { uses } = this.#levelFor(level.set, level.z);
+    let pages = [];
+    for (const [place, { lastUsedAt }] of uses) {
+      pages.push({ ...pageAt(level, place), lastUsedAt });
+      if (pages.length < SLICE) continue;
+      yield pages;
+      pages = [];
     }
+    yield pages;
   }
 
   #begin(level: Level, place: number): Use {
@@ -112,7 +124,7 @@ export class PageUses {
   }
 }
 
-function pageAt({ set, z }: Level, place: number): PageName {
+function pageAt({ set, z }: UsedLevel, place: number): PageName {
   return { set, z, pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
 }
 

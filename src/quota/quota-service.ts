@@ -1,22 +1,22 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
+import type { PageStatistics, StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { enforceQuotas } from './enforce-quotas.ts';
 import { EvictionQueues } from './eviction-queues.ts';
 import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
-import { BLOCKS_PER_TURN, type LedgerPage } from './ledger-block.ts';
+import type { LedgerBlock } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import { createQuotaSettings, type QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
 import { type QuotaRoom, quotaRoom } from './quota-fit.ts';
 import { Recounter } from './recounter.ts';
+import { createSweepingGauge } from './sweeping-gauge.ts';
 import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
 import { createUseRecords, openUseKeeper } from './use-keeper.ts';
@@ -73,7 +73,8 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   });
   const evictions = await loadEvictions(database);
   const credit = createQuotaCredit(database);
-  const queues = new EvictionQueues(ledger, uses);
+  const queues = new EvictionQueues(ledger, uses, log);
+  const sweepingNow = createSweepingGauge(stores, clock);
   const parts = { settings, credit, evictions, stores, ledger, uses, queues, events, clock, log };
   const recounter = new Recounter({ stores, ledger, clock, log });
   const failure = 'the usage of the stores could not be read';
@@ -97,7 +98,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     async usage(): Promise<UsageReport> {
       await ledger.refresh();
       const sum = ledger.usage();
-      const sweeping = await sweepingOf(stores);
+      const sweeping = await sweepingNow();
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
       const parameters = (await book?.values()) ?? new Map();
       const quota = await settings.read();
@@ -127,15 +128,16 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
     /** Hours in which something was removed for quotas, layer by layer; of the last month. */
     evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
-    /** The pages of a tile set that have tiles, at every zoom or at one; exact as `usage` is. */
-    async *pages(set: TileSetKey, zoom?: number): AsyncGenerator<LedgerPage & { readonly z: number }> {
+    /** The blocks of a tile set, at every zoom or at one; exact as `usage` is. */
+    async *blocks(set: TileSetKey, zoom?: number): AsyncGenerator<LedgerBlock> {
       await ledger.refresh();
-      let seen = 0;
-      for (const block of ledger.blocksOf(set)) {
-        if (zoom !== undefined && block.z !== zoom) continue;
-        for (const page of block.pages) yield { ...page, z: block.z };
-        if (++seen % BLOCKS_PER_TURN === 0) await nextTurn();
-      }
+      yield* ledger.blocksOf(set, zoom);
+    },
+    /** Their pages as they are now. */
+    async *pagesIn(
+      blocks: Iterable<LedgerBlock> | AsyncIterable<LedgerBlock>,
+    ): AsyncGenerator<PageStatistics> {
+      for await (const [, pages] of ledger.pagesIn(blocks)) yield* pages;
     },
     /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
     changedAt: (layer: string): number | null => ledger.changedAt(layer),
@@ -150,6 +152,10 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     get evicted() {
       return evictions.total;
     },
+    /** How often an eviction queue had lost its pages and was rebuilt, since the server started. Anything but 0 is a bug. */
+    get queueRebuilds() {
+      return queues.rebuilds;
+    },
     /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
     get drift() {
       return recounter.drift;
@@ -160,14 +166,6 @@ export async function openQuotaService(options: QuotaServiceOptions) {
       await keeper.close();
       await ledger.close();
     },
-  };
-}
-
-async function sweepingOf(stores: ReadonlyMap<string, TileStore>): Promise<SweepingStatistics> {
-  const all = await Promise.all([...stores.values()].map((store) => store.sweeping()));
-  return {
-    files: all.reduce((sum, { files }) => sum + files, 0),
-    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 

@@ -34,42 +34,52 @@ interface Sum {
 interface TileSetSum extends Sum {
   readonly set: TileSetKey;
   readonly zooms: Map<number, Sum>;
-  readonly keys: Set<string>;
+}
+
+interface ZoomSum extends Sum {
+  readonly blocks: Map<string, LedgerBlock>;
+}
+
+interface KnownSet extends TileSetSum {
+  readonly zooms: Map<number, ZoomSum>;
 }
 
 /** Adds up blocks by layer, tile set and zoom as they come and go. */
 export class UsageSums {
-  readonly #sets = new Map<string, TileSetSum>();
+  readonly #sets = new Map<string, KnownSet>();
   readonly #layers = new Map<string, number>();
   /** Blocks of one tile set mostly come one after the other. */
-  #last: TileSetSum | null = null;
+  #last: KnownSet | null = null;
   #total = 0;
   #usage: StoresUsage | null = null;
 
   /** The one object that stands for a tile set here. */
   known(set: TileSetKey): TileSetKey {
-    if (this.#last?.set === set) return set;
-    return this.#sets.get(tileSetId(set))?.set ?? set;
+    return this.#find(set)?.set ?? set;
   }
 
   add(key: string, block: LedgerBlock): void {
-    this.#count(block, 1).keys.add(key);
+    this.#count(block, 1).blocks.set(key, block);
   }
 
   subtract(key: string, block: LedgerBlock): void {
-    const sum = this.#count(block, -1);
-    sum.keys.delete(key);
-    if (sum.keys.size > 0) return;
+    const { blocks } = this.#count(block, -1);
+    blocks.delete(key);
+    const { zooms } = this.#sumFor(block.set);
+    if (blocks.size === 0) zooms.delete(block.z);
+    if (zooms.size > 0) return;
     this.#sets.delete(tileSetId(block.set));
     this.#last = null;
   }
 
-  diskBytes(layer: string | null): number {
-    return layer === null ? this.#total : (this.#layers.get(layer) ?? 0);
+  *blocksOf(set: TileSetKey, zoom?: number): Generator<LedgerBlock> {
+    for (const [z, { blocks }] of this.#find(set)?.zooms ?? []) {
+      if (zoom === undefined || z === zoom) yield* blocks.values();
+    }
   }
 
-  keysOf(set: TileSetKey): Iterable<string> {
-    return this.#sets.get(tileSetId(set))?.keys ?? [];
+  diskBytes(layer: string | null): number {
+    return layer === null ? this.#total : (this.#layers.get(layer) ?? 0);
   }
 
   usage(): StoresUsage {
@@ -80,26 +90,27 @@ export class UsageSums {
     return this.#usage;
   }
 
-  #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): TileSetSum {
+  #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): ZoomSum {
     const sum = this.#sumFor(set);
-    const zoom = sum.zooms.get(z) ?? { bytes: 0, tiles: 0 };
+    const zoom = getOrMake(sum.zooms, z, () => ({ bytes: 0, tiles: 0, blocks: new Map() }));
     for (const each of [sum, zoom]) {
       each.bytes += sign * diskBytes;
       each.tiles += sign * tiles;
     }
-    sum.zooms.set(z, zoom);
-    if (zoom.bytes === 0 && zoom.tiles === 0) sum.zooms.delete(z);
     this.#total += sign * diskBytes;
     this.#layers.set(set.layer, this.diskBytes(set.layer) + sign * diskBytes);
     this.#usage = null;
-    return sum;
+    return zoom;
   }
 
-  #sumFor(set: TileSetKey): TileSetSum {
-    if (this.#last?.set === set) return this.#last;
-    const make = () => ({ set, bytes: 0, tiles: 0, zooms: new Map(), keys: new Set<string>() });
-    this.#last = getOrMake(this.#sets, tileSetId(set), make);
+  #find(set: TileSetKey): KnownSet | null {
+    if (this.#last?.set !== set) this.#last = this.#sets.get(tileSetId(set)) ?? null;
     return this.#last;
+  }
+
+  #sumFor(set: TileSetKey): KnownSet {
+    const make = () => ({ set, bytes: 0, tiles: 0, zooms: new Map() });
+    return this.#find(set) ?? getOrMake(this.#sets, tileSetId(set), make);
   }
 }
 
@@ -113,26 +124,24 @@ function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
 }
 
 /** Incarnations of one tile set are one to an administrator. */
-function byNames(
-  sets: readonly TileSetSum[],
-): Iterable<Pick<TileSetSum, 'set' | 'bytes' | 'tiles' | 'zooms'>> {
+function byNames(sets: readonly TileSetSum[]): Iterable<TileSetSum> {
   const sums = new Map<string, TileSetSum>();
-  for (const { set, bytes, tiles, zooms, keys } of sets) {
+  for (const { set, bytes, tiles, zooms } of sets) {
     const id = tileSetId(withIncarnation(set, ''));
     const known = sums.get(id);
     if (!known) {
-      sums.set(id, { set, bytes, tiles, zooms, keys });
+      sums.set(id, { set, bytes, tiles, zooms });
       continue;
     }
     const levels = new Map(known.zooms);
     for (const [z, sum] of zooms) levels.set(z, sumOfChanges([levels.get(z), sum]));
-    sums.set(id, { set, keys, zooms: levels, ...sumOfChanges([known, { bytes, tiles }]) });
+    sums.set(id, { set, zooms: levels, ...sumOfChanges([known, { bytes, tiles }]) });
   }
   return sums.values();
 }
 
-function tileSetUsage({ set, bytes, tiles, zooms }: Omit<TileSetSum, 'keys'>): TileSetUsage {
+function tileSetUsage({ set, bytes, tiles, zooms }: TileSetSum): TileSetUsage {
   const { gridSet, format, parametersId } = set;
-  const levels = [...zooms].sort(([a], [b]) => a - b).map(([z, sum]) => ({ z, ...sum }));
+  const levels = [...zooms].sort(([a], [b]) => a - b).map(([z, { bytes, tiles }]) => ({ z, bytes, tiles }));
   return { gridSet, format, parametersId, bytes, tiles, zooms: levels };
 }

@@ -3,8 +3,8 @@ import type { Conditions, Database, Statements } from '../db/database.ts';
 import { tileSetId, tileSetOf } from '../domain/tile-key.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { isInMask, numberInBlock, PAGES_PER_SIDE } from '../storage/page-mask.ts';
 import type { Ledger } from './ledger.ts';
-import { BLOCKS_PER_TURN, placeOf } from './ledger-block.ts';
 import { addUses, type PageName, type PageUse, type PageUses } from './page-uses.ts';
 
 interface UseKeeperOptions extends Surroundings {
@@ -70,10 +70,11 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
     const begun = clock.now();
     try {
       await ledger.refresh();
-      for (const pages of uses.pages()) {
-        const [first] = pages;
-        const present = first ? await placesIn(ledger, first) : new Set<string>();
-        await forget(pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page))));
+      for (const level of uses.levels()) {
+        const masks = await masksOf(ledger, level);
+        const isGone = (page: PageName) => !isInMask(masks.get(blockOf(page)) ?? 0n, numberInBlock(page));
+        for (const pages of uses.pagesOf(level))
+          await forget(pages.filter((page) => page.lastUsedAt < begun && isGone(page)));
       }
     } catch (error) {
       log.warn({ err: error }, 'use counts of deleted tiles could not be removed');
@@ -89,15 +90,21 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
   return { close: () => turns.close().then(save) };
 }
 
-async function placesIn(ledger: Ledger, { set, z }: PageName): Promise<ReadonlySet<string>> {
-  const places = new Set<string>();
-  let seen = 0;
-  for (const block of ledger.blocksOf(set)) {
-    if (block.z !== z) continue;
-    for (const page of block.pages) places.add(placeOf(page));
-    if (++seen % BLOCKS_PER_TURN === 0) await nextTurn();
+/** Which pages of a zoom have tiles, block by block. */
+async function masksOf(
+  ledger: Ledger,
+  { set, z }: Pick<PageName, 'set' | 'z'>,
+): Promise<ReadonlyMap<string, bigint>> {
+  const masks = new Map<string, bigint>();
+  for await (const { x, y, mask } of ledger.blocksOf(set, z)) {
+    const place = `${x} ${y}`;
+    masks.set(place, (masks.get(place) ?? 0n) | mask);
   }
-  return places;
+  return masks;
+}
+
+function blockOf({ pageX, pageY }: PageName): string {
+  return `${Math.floor(pageX / PAGES_PER_SIDE)} ${Math.floor(pageY / PAGES_PER_SIDE)}`;
 }
 
 export type RecordedUse = PageName & PageUse;

@@ -81,14 +81,18 @@ export interface BlockChanges {
 export interface BlockContent {
   readonly set: TileSetKey;
   readonly z: number;
-  /** What it takes on disk, or will as soon as nobody writes to it. */
+  /** In blocks of the zoom. */
+  readonly x: number;
+  readonly y: number;
+  /** Which of its pages have tiles: see `page-mask.ts`. */
+  readonly mask: bigint;
+  readonly tiles: number;
+  /** The sum of the tiles' lengths. */
+  readonly bytes: number;
+  /** What it takes on disk, or will as soon as it has no writer. */
   readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
-  readonly tiles: number;
-  readonly pageCount: number;
-  /** Read anew each time it is asked for: most callers need the counts only. */
-  readonly pages: readonly PageStatistics[];
 }
 
 export interface SweepingStatistics {
@@ -276,9 +280,11 @@ export interface TileStore {
   tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
   /**
    * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
-   * all of them. The page statistics of a block are those of one moment, and count exactly the tiles it had then.
+   * all of them. The counts of a block are those of one moment, and exactly of the tiles it had then.
    */
   blocks(since: number | null): Promise<BlockChanges>;
+  /** The pages with tiles of these blocks, as they are now; none of a block that is gone. Some hundred ids at most. */
+  pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>>;
   /**
    * Counts a block's tiles one by one and mends its statistics; answers how wrong they were, which is nought but for
    * a bug. Drivers that keep no statistics have none to mend.

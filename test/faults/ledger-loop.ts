@@ -11,7 +11,7 @@ import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
+import { sumOfChanges, type TileStore } from '../../src/storage/tile-store.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { FROM_SOURCES } from '../fixtures/from-sources.ts';
 
@@ -160,13 +160,6 @@ async function recount(store: TileStore, acknowledged: ReadonlyMap<string, numbe
 }
 
 function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {
-  let tiles = 0;
-  let bytes = 0;
-  for (const block of ledger.blocks()) {
-    for (const page of block.pages) {
-      tiles += page.tiles;
-      bytes += page.bytes;
-    }
-  }
+  const { tiles, bytes } = sumOfChanges(ledger.blocks());
   return Math.abs(tiles - counted.tiles) + Math.abs(bytes - counted.bytes);
 }

@@ -2,7 +2,6 @@ import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { LedgerPage } from '../../quota/ledger-block.ts';
 
 /** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
 export const MOST_CELLS = 128;
@@ -65,26 +64,34 @@ function agesSince(now: number): readonly { readonly since: number; readonly val
   return moments.map((since, step) => ({ since, value: step + 1 }));
 }
 
-/** Cells of whole pages, by how many of their tiles are there or by when one of these last changed. */
-export async function gridOfPages(
+/** Tiles of one page or block, by the place of the first. */
+export interface CountedPart {
+  readonly x: number;
+  readonly y: number;
+  readonly tiles: number;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+/** Cells of whole pages or blocks, by how many of their tiles are there or by when one of these last changed. */
+export async function gridOfParts(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
-  pages: AsyncIterable<LedgerPage>,
+  parts: AsyncIterable<CountedPart>,
 ): Promise<CoverageGrid> {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
   const changes = new Float64Array(columns * rows);
-  const pagesAlong = cell / PAGE_SIZE;
-  for await (const page of pages) {
-    const column = Math.floor(page.pageX / pagesAlong) - left;
-    const row = Math.floor(page.pageY / pagesAlong) - top;
+  for await (const part of parts) {
+    const column = Math.floor(part.x / cell) - left;
+    const row = Math.floor(part.y / cell) - top;
     if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
     const place = row * columns + column;
-    tiles[place] = (tiles[place] ?? 0) + page.tiles;
-    changes[place] = Math.max(changes[place] ?? 0, page.writtenAt);
+    tiles[place] = (tiles[place] ?? 0) + part.tiles;
+    changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
   }
   const ages = agesSince(now);
   const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;

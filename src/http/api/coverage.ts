@@ -4,11 +4,18 @@ import { type Bounds, boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
-import { PAGE_SIZE, type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
+import {
+  BLOCK_SIZE,
+  PAGE_SIZE,
+  type TileIndex,
+  type TileSetKey,
+  tileSetNames,
+} from '../../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { LedgerPage } from '../../quota/ledger-block.ts';
+import type { LedgerBlock } from '../../quota/ledger-block.ts';
+import type { Amount } from '../../quota/usage-report.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
@@ -22,9 +29,10 @@ import {
   AGE_STEPS,
   type CellPlan,
   COVERAGE_KINDS,
+  type CountedPart,
   type CoverageGrid,
   cellSizeFor,
-  gridOfPages,
+  gridOfParts,
   gridOfTiles,
   runsOf,
 } from './coverage-grid.ts';
@@ -97,17 +105,28 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
       const z = zoomStart + place;
       const offered = coverageAt(tiles.subset, z);
       const rect = offered && requestedRect(tiles, z, box);
-      const inside = (page: LedgerPage) => (box && offered ? insideOf(page, offered, rect) : page);
-      return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, inside };
+      const shareOf = (part: TileRect) => (box && offered ? shareInside(rect, part, offered) : 1);
+      return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, shareOf };
     });
-    for await (const page of quota.pages(tiles.set)) {
-      const zoom = zooms[page.z - zoomStart];
-      if (!zoom) continue;
-      const { tiles: count, bytes } = zoom.inside(page);
-      zoom.tiles += count;
-      zoom.bytes += bytes;
-    }
-    const shown = zooms.map(({ inside: _, ...zoom }) => zoom);
+    /** Whether it is wholly inside or outside, or is too small to be looked at more closely. */
+    const count = (
+      { z, tiles, bytes }: Amount & { readonly z: number },
+      part: TileRect,
+      roughly: boolean,
+    ) => {
+      const zoom = zooms[z - zoomStart];
+      const share = zoom?.shareOf(part) ?? 0;
+      if (share > 0 && share < 1 && !roughly) return false;
+      if (zoom) zoom.tiles += Math.round(tiles * share);
+      if (zoom) zoom.bytes += Math.round(bytes * share);
+      return true;
+    };
+    const cut: LedgerBlock[] = [];
+    for await (const block of quota.blocks(tiles.set))
+      if (!count(block, blockAt(block.x, block.y, BLOCK_SIZE), false)) cut.push(block);
+    for await (const page of quota.pagesIn(cut))
+      count(page, blockAt(page.pageX, page.pageY, PAGE_SIZE), true);
+    const shown = zooms.map(({ shareOf: _, ...zoom }) => zoom);
     return jsonAnswer({ ...tileSetNames(tiles.set), zooms: shown });
   }
 
@@ -125,16 +144,35 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 
   async function gridFor(tiles: ResolvedTileSet, z: number, plan: CellPlan): Promise<CoverageGrid> {
     if (plan.cell === 1) return gridOfTiles(tiles, z, plan);
-    return gridOfPages(tiles, z, plan, quota.pages(tiles.set, z));
+    return gridOfParts(tiles, z, plan, partsOf(tiles.set, z, plan));
+  }
+
+  /** Blocks where a cell is made of whole ones, otherwise pages, of those that `rect` touches. */
+  async function* partsOf(set: TileSetKey, z: number, { rect, cell }: CellPlan): AsyncGenerator<CountedPart> {
+    const blocks = blocksTouching(quota.blocks(set, z), rect);
+    if (cell >= BLOCK_SIZE) {
+      for await (const { x, y, tiles, changedAt } of blocks)
+        yield { x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt };
+      return;
+    }
+    for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
+      yield { x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt };
   }
 }
 
-/** Of a page that lies partly outside `rect`, the share that lies inside. */
-function insideOf(page: LedgerPage, offered: TileRect, rect: TileRect | null) {
-  const whole = intersectRects(blockAt(page.pageX, page.pageY, PAGE_SIZE), offered);
+async function* blocksTouching(
+  blocks: AsyncIterable<LedgerBlock>,
+  rect: TileRect,
+): AsyncGenerator<LedgerBlock> {
+  for await (const block of blocks)
+    if (intersectRects(blockAt(block.x, block.y, BLOCK_SIZE), rect)) yield block;
+}
+
+/** How much of a page or block, as far as the layer offers it, is inside `rect`. */
+function shareInside(rect: TileRect | null, part: TileRect, offered: TileRect): number {
+  const whole = intersectRects(part, offered);
   const inside = whole && rect && intersectRects(whole, rect);
-  const share = inside ? sizeOfRect(inside) / sizeOfRect(whole) : 0;
-  return { tiles: Math.round(page.tiles * share), bytes: Math.round(page.bytes * share) };
+  return inside ? sizeOfRect(inside) / sizeOfRect(whole) : 0;
 }
 
 function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid) {

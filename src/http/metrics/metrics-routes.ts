@@ -15,7 +15,7 @@ export interface MetricsDeps {
   /** Of all processes of the server. */
   readonly counters: Pick<Counters, 'all'>;
   readonly tasks: Pick<TaskService, 'figures'>;
-  readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift'>>;
+  readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift' | 'queueRebuilds'>>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
   readonly node: NodeState;
@@ -37,7 +37,14 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => deps.counters.all(), COUNTERS);
   sheet.add(() => deps.upstreams(), UPSTREAMS);
   sheet.add(() => tasks.figures(), TASKS);
-  sheet.add(async () => ({ ...(await quota.usage()), drift: quota.drift ?? null }), LEDGER);
+  sheet.add(
+    async () => ({
+      ...(await quota.usage()),
+      drift: quota.drift ?? null,
+      queueRebuilds: quota.queueRebuilds ?? 0,
+    }),
+    LEDGER,
+  );
   sheet.add(() => node, NODE);
   sheet.add(() => deps.eventLoop.take(), processMetrics());
   const handler = async () => {
@@ -157,7 +164,10 @@ const TASKS: readonly Metric<Figures>[] = [
   ),
 ];
 
-type Usage = Awaited<ReturnType<QuotaService['usage']>> & { readonly drift: QuotaService['drift'] | null };
+type Usage = Awaited<ReturnType<QuotaService['usage']>> & {
+  readonly drift: QuotaService['drift'] | null;
+  readonly queueRebuilds: number;
+};
 const DRIFT = 'Corrected drift of the usage statistics; not 0 is a bug';
 const LEDGER: readonly Metric<Usage>[] = [
   metric(['cache_bytes', 'layer'], 'Disk usage of cached tiles', ({ layers }) =>
@@ -179,6 +189,11 @@ const LEDGER: readonly Metric<Usage>[] = [
     ['store_storing', 'store'],
     '0 while tiles are not stored because the disk is nearly full',
     ({ disks }) => Array.from(disks, ([store, { storing }]): Sample => [storing ? 1 : 0, { store }]),
+  ),
+  metric(
+    ['eviction_queue_rebuilds_total'],
+    'Eviction queues that had lost their pages and were rebuilt; not 0 is a bug',
+    ({ queueRebuilds }) => queueRebuilds,
   ),
   metric(['ledger_drift_tiles_total'], DRIFT, ({ drift }) => drift?.tiles ?? 0),
   metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),

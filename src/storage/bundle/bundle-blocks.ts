@@ -2,12 +2,13 @@ import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { BlockChanges, BlockContent, StoreBlock } from '../tile-store.ts';
+import type { BlockChanges, PageStatistics, StoreBlock } from '../tile-store.ts';
 import type { BundleAccess } from './bundle-access.ts';
 import { findBundleFile } from './bundle-file.ts';
 import { listBundles, listFolders, listLevels } from './bundle-folders.ts';
-import { pageStatistics } from './bundle-grid.ts';
+import { type ListedBundle, pageStatistics } from './bundle-grid.ts';
 import {
+  type BundleCounts,
   BundleIndex,
   type BundleSummary,
   type IndexedBundle,
@@ -72,6 +73,23 @@ export class BundleBlocks {
     };
   }
 
+  async pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>> {
+    const found = new Map<string, readonly PageStatistics[]>();
+    for (const [at, id] of ids.entries()) {
+      if (at % LOOKS_IN_A_TURN === LOOKS_IN_A_TURN - 1) await nextTurn();
+      const known = this.#unmarked.has(id) ? null : this.#index?.pagesOf(id);
+      const summary = known ?? (await this.#read(id));
+      if (!summary) continue;
+      const { z, ...bundle } = placeOf(id);
+      const set = this.#setOf(summary.identity);
+      found.set(
+        id,
+        summary.pages.map((row) => pageStatistics(set, z, bundle, row)),
+      );
+    }
+    return found;
+  }
+
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#comparing;
@@ -98,7 +116,7 @@ export class BundleBlocks {
       if (row.state === 'open') open.add(row.id);
       if (row.state !== 'open') for (const known of [open, this.#looks]) known.delete(row.id);
       if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
-      if (row.state === 'resting' && row.summary) yield this.#blockOf(row.id, row.summary);
+      if (row.state === 'resting' && row.counts) yield this.#blockOf(row.id, row.counts);
     }
     const unmarked = [...this.#unmarked];
     for (const [at, id] of [...open, ...unmarked].entries()) {
@@ -140,7 +158,7 @@ export class BundleBlocks {
 
   /** Null when it is as it was, unless the caller knows nothing of it. */
   async #lookAt(id: string, anew: boolean): Promise<StoreBlock | null> {
-    const { layout, access, clock } = this.#parts;
+    const { layout, clock } = this.#parts;
     const folder = `${layout.layers}/${id}`;
     const row = this.#index?.find(id) ?? null;
     const path = findBundleFile(folder);
@@ -150,8 +168,7 @@ export class BundleBlocks {
       this.#restIfAbandoned(path);
       return null;
     }
-    const summary =
-      look && (await access.read(folder, (bundle) => summaryOfBundle(bundle.database, bundle.path)));
+    const summary = look && (await this.#read(id));
     if (!look || !summary) {
       if (row?.state === 'open') await this.#note(id, (index) => index.gone(folder, row.change));
       return { id, content: null };
@@ -160,26 +177,20 @@ export class BundleBlocks {
     return this.#blockOf(id, summary);
   }
 
-  /** An id is `layer/set/z/x_y`. */
-  #blockOf(id: string, summary: BundleSummary): StoreBlock {
-    const [, , zoom = '', place = ''] = id.split('/');
-    const { identity, diskBytes, changedAt, tiles, pageCount } = summary;
+  #read(id: string): Promise<BundleSummary | null> {
+    const { layout, access } = this.#parts;
+    return access.read(`${layout.layers}/${id}`, ({ database, path }) => summaryOfBundle(database, path));
+  }
+
+  #blockOf(id: string, { identity, mask, tiles, bytes, diskBytes, changedAt }: BundleCounts): StoreBlock {
+    const { z, bundleX: x, bundleY: y } = placeOf(id);
+    const set = this.#setOf(identity);
+    return { id, content: { set, z, x, y, mask, tiles, bytes, diskBytes, changedAt } };
+  }
+
+  #setOf(identity: string): TileSetKey {
     if (this.#lastSet?.identity !== identity) this.#lastSet = { identity, set: tileSetOf(identity) };
-    const { set } = this.#lastSet;
-    const z = Number(zoom);
-    const content: BlockContent = {
-      set,
-      z,
-      diskBytes,
-      changedAt,
-      tiles,
-      pageCount,
-      get pages() {
-        const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
-        return summary.pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row));
-      },
-    };
-    return { id, content };
+    return this.#lastSet.set;
   }
 
   #restIfAbandoned(path: string | null): void {
@@ -256,6 +267,13 @@ function isTrue(row: IndexedBundle | null, path: string | null): boolean {
   if (row?.state === 'open') return true;
   if (path === null) return row?.state !== 'resting';
   return row?.state === 'resting' && row.stamp === stampAtRest(path);
+}
+
+/** An id is `layer/set/z/x_y`. */
+function placeOf(id: string): ListedBundle & { readonly z: number } {
+  const [, , zoom = '', place = ''] = id.split('/');
+  const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
+  return { z: Number(zoom), bundleX, bundleY };
 }
 
 async function* bundleFolders({ layers }: BundleLayout): AsyncGenerator<string> {

@@ -2,22 +2,23 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database, { type Statement } from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
-import { sumOfChanges } from '../tile-store.ts';
+import { maskOf } from '../page-mask.ts';
+import { type BlockContent, sumOfChanges } from '../tile-store.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { PAGES, type PageRow } from './bundle-reader.ts';
 import { makeSharedFile } from './shared-file.ts';
 import { isDamage } from './sqlite-failure.ts';
 
-/** What a bundle holds, as it was read from it. */
-export interface BundleSummary {
+/** What a bundle holds, added up. */
+export interface BundleCounts extends Pick<BlockContent, 'mask' | 'tiles' | 'bytes' | 'diskBytes'> {
   readonly identity: string;
-  readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
-  readonly tiles: number;
-  readonly pageCount: number;
-  /** As the index has them now: most callers need the counts only. */
+}
+
+/** As it was read from the bundle. */
+export interface BundleSummary extends BundleCounts {
   readonly pages: readonly PageRow[];
 }
 
@@ -36,12 +37,14 @@ export interface IndexedBundle {
   /** Of the file at rest. */
   readonly stamp: string;
   /** Null unless it is resting. */
-  readonly summary: BundleSummary | null;
+  readonly counts: BundleCounts | null;
 }
 
-interface Row extends Omit<IndexedBundle, 'state' | 'summary'>, Omit<BundleSummary, 'identity' | 'pages'> {
+interface Row extends Omit<IndexedBundle, 'state' | 'counts'>, Omit<BundleCounts, 'identity' | 'mask'> {
   readonly state: number;
   readonly identity: string | null;
+  /** Hexadecimal: a number of SQLite does not fit into one of JavaScript. */
+  readonly mask: string;
 }
 
 const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
@@ -53,19 +56,31 @@ const SLICE = 500;
 const COMPLETE = 1;
 
 /** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */
-const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, page_count';
+const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, bytes, mask';
 const ROW =
-  'change, id, state, stamp, identity, disk_bytes AS diskBytes, at AS changedAt, tiles, page_count AS pageCount';
+  'change, id, state, stamp, identity, disk_bytes AS diskBytes, at AS changedAt, tiles, bytes, mask';
+const TOLD = `CREATE INDEX IF NOT EXISTS content_told ON content (${COLUMNS});`;
+/** The columns that version 0.2 did not have. */
+const SUMS = ['bytes INTEGER NOT NULL DEFAULT 0', "mask TEXT NOT NULL DEFAULT '0'"];
 
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS content (
     id TEXT PRIMARY KEY, change INTEGER NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL,
     stamp TEXT NOT NULL DEFAULT '', identity TEXT, disk_bytes INTEGER NOT NULL DEFAULT 0,
-    tiles INTEGER NOT NULL DEFAULT 0, page_count INTEGER NOT NULL DEFAULT 0, pages TEXT NOT NULL DEFAULT '[]'
+    tiles INTEGER NOT NULL DEFAULT 0, pages TEXT NOT NULL DEFAULT '[]', ${SUMS.join(', ')}
   );
-  CREATE INDEX IF NOT EXISTS content_told ON content (${COLUMNS});
+  ${TOLD}
   CREATE INDEX IF NOT EXISTS content_open ON content (state) WHERE state = ${OPEN};
+`;
+/** Pages are kept as `[page, tiles, bytes, written_at]`. */
+const ADD_SUMS = `
+  DROP INDEX content_told;
+  ALTER TABLE content DROP COLUMN page_count;
+  ${SUMS.map((column) => `ALTER TABLE content ADD COLUMN ${column};`).join('\n')}
+  UPDATE content SET (bytes, mask) =
+    (SELECT ifnull(sum(value ->> 2), 0), format('%x', ifnull(sum(1 << (value ->> 0)), 0)) FROM json_each(pages));
+  ${TOLD}
 `;
 const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM content)';
 const BELOW = "id >= ? || '/' AND id < ? || '0'";
@@ -78,13 +93,15 @@ const BELOW = "id >= ? || '/' AND id < ? || '0'";
 export class BundleIndex {
   readonly #db: Sqlite;
   readonly #root: string;
-  readonly #pages: Statement<[string], string>;
+  readonly #pages: Statement<[string], { identity: string; pages: string }>;
 
   /** `patience` is how many milliseconds a call may block its thread. */
   constructor(layout: BundleLayout, patience: number) {
     this.#root = layout.layers;
     this.#db = openFile(layout, patience);
-    this.#pages = this.#db.prepare<[string], string>('SELECT pages FROM content WHERE id = ?').pluck();
+    this.#pages = this.#db.prepare(
+      `SELECT identity, pages FROM content WHERE id = ? AND state = ${RESTING} AND identity IS NOT NULL`,
+    );
   }
 
   /** Returns the change by which the mark is known. */
@@ -104,12 +121,12 @@ export class BundleIndex {
       .transaction(() => {
         const stamp = stampAtRest(path);
         if (stamp === null) return;
-        const { identity, diskBytes, changedAt, tiles, pageCount, pages } = summary;
+        const { identity, diskBytes, changedAt, tiles, bytes, mask, pages } = summary;
         const rows = pages.map(({ page, tiles, bytes, written_at }) => [page, tiles, bytes, written_at]);
         this.#db
           .prepare(
-            `REPLACE INTO content (id, change, state, at, stamp, identity, disk_bytes, tiles, page_count, pages)
-             VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?, ?, ?, ?, ?)`,
+            `REPLACE INTO content (id, change, state, at, stamp, identity, disk_bytes, tiles, bytes, mask, pages)
+             VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?, ?, ?, ?, ?, ?)`,
           )
           .run(
             this.idOf(folder),
@@ -118,7 +135,8 @@ export class BundleIndex {
             identity,
             diskBytes,
             tiles,
-            pageCount,
+            bytes,
+            mask.toString(16),
             JSON.stringify(rows),
           );
       })
@@ -214,19 +232,15 @@ export class BundleIndex {
     this.#db.close();
   }
 
-  #bundleOf({ change, id, state, stamp, identity, ...counts }: Row): IndexedBundle {
-    const pages = () => pagesIn(this.#pages.get(id));
-    const summary =
-      identity === null
-        ? null
-        : {
-            identity,
-            ...counts,
-            get pages() {
-              return pages();
-            },
-          };
-    return { change, id, state: STATES[state] ?? 'open', stamp, summary };
+  /** The pages of a bundle that is resting; null when it has to be looked at. */
+  pagesOf(id: string): Pick<BundleSummary, 'identity' | 'pages'> | null {
+    const row = this.#pages.get(id);
+    return row ? { identity: row.identity, pages: pagesIn(row.pages) } : null;
+  }
+
+  #bundleOf({ change, id, state, stamp, identity, mask, ...sums }: Row): IndexedBundle {
+    const counts = identity === null ? null : { identity, ...sums, mask: BigInt(`0x${mask}`) };
+    return { change, id, state: STATES[state] ?? 'open', stamp, counts };
   }
 
   idOf(folder: string): string {
@@ -258,6 +272,7 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
     db.pragma('synchronous = NORMAL');
     // Says whether the file can be read as an index.
     db.prepare('SELECT 1 FROM content LIMIT 1').get();
+    db.transaction(addSums).immediate(db);
     return db;
   } catch (error) {
     db.close();
@@ -265,7 +280,13 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
   }
 }
 
-function pagesIn(text = '[]'): readonly PageRow[] {
+/** An index of version 0.2 gets the sums from the pages it lists. */
+function addSums(db: Sqlite): void {
+  const has = db.prepare("SELECT 1 FROM pragma_table_info('content') WHERE name = 'mask'").get();
+  if (!has) db.exec(ADD_SUMS);
+}
+
+function pagesIn(text: string): readonly PageRow[] {
   const rows = JSON.parse(text) as [number, number, number, number][];
   return rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
 }
@@ -288,8 +309,8 @@ export function summaryOfBundle(db: Sqlite, path: string): BundleSummary | null 
   const file = Math.ceil(summary.size / ROOM_GRAIN) * ROOM_GRAIN;
   const diskBytes = file + (folder?.blocks ?? 0) * BLOCK_BYTES;
   const pages = db.prepare<[], PageRow>(PAGES).all();
-  const { tiles } = sumOfChanges(pages);
-  return { identity: summary.identity, diskBytes, changedAt, tiles, pageCount: pages.length, pages };
+  const mask = maskOf(pages.map(({ page }) => page));
+  return { identity: summary.identity, diskBytes, changedAt, ...sumOfChanges(pages), mask, pages };
 }
 
 /** Milliseconds since 1970. */

@@ -328,6 +328,7 @@ export async function openBundleStore(
     },
 
     blocks: (since) => blocks.changes(since),
+    pagesIn: (ids) => blocks.pagesIn(ids),
     recount: (id) => writer.run('recount', [`${layout.layers}/${id}`]),
 
     async close() {

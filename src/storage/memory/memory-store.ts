@@ -10,7 +10,9 @@ import {
   type TileRect,
 } from '../../domain/tile-rect.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
+import { maskOf, numberInBlock } from '../page-mask.ts';
 import {
+  type BlockContent,
   MARKS_KEPT,
   NO_CHANGE,
   negated,
@@ -227,6 +229,10 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     async blocks() {
       return { blocks: blocksOf(sets), complete: true, cursor: 0 };
     },
+    async pagesIn(ids) {
+      const wanted = levelsByBlock(sets).filter(({ id }) => ids.includes(id));
+      return new Map(wanted.map(({ id, set, z, level }) => [id, [...pagesOf(set, z, level)]]));
+    },
 
     async close() {
       sets.clear();
@@ -235,28 +241,31 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
 }
 
 async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerator<StoreBlock> {
-  for (const [id, { key, levels }] of [...sets]) {
-    for (const [z, level] of [...levels]) {
-      for (const [block, inside] of blocksIn(level)) {
-        const pages = [...pagesOf(key, z, inside)];
-        const { tiles, bytes: diskBytes } = sumOf(inside.values());
-        const changedAt = latestOf(inside.values());
-        yield {
-          id: `${id} ${z} ${block}`,
-          content: { set: key, z, diskBytes, changedAt, tiles, pageCount: pages.length, pages },
-        };
-      }
-    }
+  for (const { id, set, z, x, y, level } of levelsByBlock(sets)) {
+    const { tiles, bytes } = sumOf(level.values());
+    const mask = maskOf(Array.from(pagesOf(set, z, level), numberInBlock));
+    const changedAt = latestOf(level.values());
+    yield { id, content: { set, z, x, y, mask, tiles, bytes, diskBytes: bytes, changedAt } };
   }
 }
 
-function blocksIn(level: Level): ReadonlyMap<string, Level> {
-  const blocks = new Map<string, Level>();
-  for (const [place, tile] of level) {
-    const block = placeOf(Math.floor(tile.x / PART), Math.floor(tile.y / PART));
-    getOrMake(blocks, block, () => new Map<string, MemoryTile>()).set(place, tile);
+interface MemoryBlock extends Pick<BlockContent, 'set' | 'z' | 'x' | 'y'> {
+  readonly id: string;
+  readonly level: Map<string, MemoryTile>;
+}
+
+function levelsByBlock(sets: ReadonlyMap<string, MemoryTileSet>): readonly MemoryBlock[] {
+  const blocks = new Map<string, MemoryBlock>();
+  for (const [name, { key: set, levels }] of sets) {
+    for (const [z, level] of levels) {
+      for (const [place, tile] of level) {
+        const [x, y] = [Math.floor(tile.x / PART), Math.floor(tile.y / PART)];
+        const id = `${name} ${z} ${placeOf(x, y)}`;
+        getOrMake(blocks, id, () => ({ id, set, z, x, y, level: new Map() })).level.set(place, tile);
+      }
+    }
   }
-  return blocks;
+  return [...blocks.values()];
 }
 
 function placeOf(x: number, y: number): string {

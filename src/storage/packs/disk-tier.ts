@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { BLOCK_SIZE, pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
-import { BLOCK_TILES } from './page-index.ts';
 import type { PlacedTile } from './plan-pack-change.ts';
 
 export interface DiskTierOptions extends Surroundings {
@@ -119,9 +118,7 @@ export class DiskTier {
     if (changes.complete) this.#blocks.clear();
     for await (const { id, content } of changes.blocks) {
       this.#blocks.delete(id);
-      const [page] = content?.pages ?? [];
-      if (content && page)
-        this.#blocks.set(id, { ...content, rect: blockAt(page.pageX >> 3, page.pageY >> 3, BLOCK_TILES) });
+      if (content) this.#blocks.set(id, { ...content, rect: blockAt(content.x, content.y, BLOCK_SIZE) });
     }
     this.#cursor = changes.complete && changes.cursor === 0 ? null : changes.cursor;
     const used = [...this.#blocks.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
@@ -145,7 +142,7 @@ export class DiskTier {
 }
 
 function blockName(set: TileSetKey, z: number, x: number, y: number): string {
-  return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_TILES)} ${Math.floor(y / BLOCK_TILES)}`;
+  return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_SIZE)} ${Math.floor(y / BLOCK_SIZE)}`;
 }
 
 /** Pages that are told apart; when there are more, no copy made before counts. */

@@ -1,67 +1,74 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pageOf, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import type { BlockChanges, PageStatistics, StoreBlock, StoreChange } from '../tile-store.ts';
 import type { PackIndex, PageChange } from './pack-index.ts';
 import { NOTHING } from './pack-writer.ts';
-import type { BlockContents, PageIndex, PageRow } from './page-index.ts';
+import type { BlockContents, BlockName, BlockRow, PageIndex } from './page-index.ts';
 import { tilesOf } from './plan-pack-change.ts';
 
 /** What a tile takes besides its bytes: its line in front of the pack, rounded up. */
 const OVERHEAD = 64;
+const BLOCKS_IN_A_TURN = 1000;
 
 /** See `TileStore.blocks`. A block is eight by eight pages. */
 export async function readPackBlocks(pages: PageIndex, since: number | null): Promise<BlockChanges> {
   const cursor = await pages.cursor();
   // A database that was restored from a backup counts its transactions anew.
   if (since === null || since > cursor) {
-    return { blocks: blocksOf(pages.pages(null)), complete: true, cursor };
+    return { blocks: blocksOf(pages.blocks()), complete: true, cursor };
   }
   const gone = (await pages.droppedSince(since)).map((set) => `${set}/`);
-  return { gone, blocks: blocksOf(await pages.changedSince(since)), complete: false, cursor };
+  return { gone, blocks: blocksOf([await pages.blocksChangedSince(since)]), complete: false, cursor };
 }
 
-/** Rows of one block follow each other. */
-async function* blocksOf(rows: AsyncIterable<PageRow> | Iterable<PageRow>): AsyncGenerator<StoreBlock> {
-  const sets = new Map<number, TileSetKey>();
-  let block: PageRow[] = [];
-  for await (const row of rows) {
-    const [first] = block;
-    if (first && idOf(first) !== idOf(row)) {
-      yield blockOf(block, sets);
-      block = [];
-    }
-    block.push(row);
+/** See `TileStore.pagesIn`. */
+export async function readPackPages(
+  pages: PageIndex,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly PageStatistics[]>> {
+  const setOf = tileSetsByNumber();
+  const found = new Map<string, PageStatistics[]>();
+  for (const row of await pages.pagesIn(ids.map(blockNamed))) {
+    const { z, x, y, tiles, bytes, writtenAt } = row;
+    const id = blockId({ set: row.set, z, x: x >> 3, y: y >> 3 });
+    const page = { set: setOf(row), z, pageX: x, pageY: y, tiles, bytes, writtenAt };
+    getOrMake(found, id, () => []).push(page);
   }
-  if (block.length > 0) yield blockOf(block, sets);
+  return found;
 }
 
-function blockOf(rows: readonly PageRow[], sets: Map<number, TileSetKey>): StoreBlock {
-  const filled = rows.filter(({ tiles }) => tiles > 0);
-  const [first] = rows;
-  const id = first ? idOf(first) : '';
-  if (!first || filled.length === 0) return { id, content: null };
-  const set = sets.get(first.set) ?? tileSetOf(first.identity);
-  sets.set(first.set, set);
-  const statistics = filled.map(
-    ({ z, x, y, tiles, bytes, writtenAt }): PageStatistics => ({
-      set,
-      z,
-      pageX: x,
-      pageY: y,
-      tiles,
-      bytes,
-      writtenAt,
-    }),
-  );
-  const diskBytes = filled.reduce((sum, { tiles, bytes }) => sum + bytes + tiles * OVERHEAD, 0);
-  const changedAt = filled.reduce((latest, { writtenAt }) => Math.max(latest, writtenAt), 0);
-  const tiles = filled.reduce((sum, page) => sum + page.tiles, 0);
-  const counts = { diskBytes, changedAt, tiles, pageCount: filled.length };
-  return { id, content: { set, z: first.z, ...counts, pages: statistics } };
+async function* blocksOf(
+  slices: AsyncIterable<readonly BlockRow[]> | Iterable<readonly BlockRow[]>,
+): AsyncGenerator<StoreBlock> {
+  const setOf = tileSetsByNumber();
+  let told = 0;
+  for await (const rows of slices) {
+    for (const row of rows) {
+      if (++told % BLOCKS_IN_A_TURN === 0) await nextTurn();
+      yield blockOf(row, setOf);
+    }
+  }
+}
+
+function blockOf(row: BlockRow, setOf: (row: BlockRow) => TileSetKey): StoreBlock {
+  const { set, z, x, y, tiles, bytes, writtenAt: changedAt } = row;
+  const id = blockId({ set, z, x, y });
+  const mask = BigInt(`0x${row.mask}`);
+  if (mask === 0n) return { id, content: null };
+  const diskBytes = bytes + tiles * OVERHEAD;
+  return { id, content: { set: setOf(row), z, x, y, mask, tiles, bytes, diskBytes, changedAt } };
+}
+
+function tileSetsByNumber() {
+  const sets = new Map<number, TileSetKey>();
+  return ({ set, identity }: Pick<BlockRow, 'set' | 'identity'>) =>
+    getOrMake(sets, set, () => tileSetOf(identity));
 }
 
 /** See `TileStore.recount`. What is written between the look and the correction adds to both. */
 export async function recountBlock(index: PackIndex, pages: PageIndex, id: string): Promise<StoreChange> {
-  const [set = 0, z = 0, x = 0, y = 0] = id.split(/[/_]/).map(Number);
+  const { set, z, x, y } = blockNamed(id);
   const contents = await pages.contents({ set, z, x, y });
   if (!contents) return NOTHING;
   const wrong = wrongPages(contents, { x, y });
@@ -99,10 +106,11 @@ function wrongPages(
   return [...sums.values()].filter(({ tiles, bytes }) => tiles !== 0 || bytes !== 0);
 }
 
-function idOf({ set, z, x, y }: PageRow): string {
-  return blockId(set, z, x >> 3, y >> 3);
+function blockId({ set, z, x, y }: BlockName): string {
+  return `${set}/${z}/${x}_${y}`;
 }
 
-function blockId(set: number, z: number, x: number, y: number): string {
-  return `${set}/${z}/${x}_${y}`;
+function blockNamed(id: string): BlockName {
+  const [set = 0, z = 0, x = 0, y = 0] = id.split(/[/_]/).map(Number);
+  return { set, z, x, y };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { BLOCK_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import {
   blockAt,
   intersectRects,
@@ -16,7 +16,7 @@ import type { StoreChange, TileLimits, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { createObjectFiles } from './object-files.ts';
 import type { ObjectStore } from './object-store.ts';
-import { readPackBlocks, recountBlock } from './pack-blocks.ts';
+import { readPackBlocks, readPackPages, recountBlock } from './pack-blocks.ts';
 import { OBJECT_BYTES } from './pack-detail.ts';
 import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
@@ -24,7 +24,7 @@ import { PackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { type Conditions, NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
-import { BLOCK_TILES, PageIndex, readPackNews } from './page-index.ts';
+import { PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { createSentinel, Doubts } from './sentinel.ts';
 
@@ -102,8 +102,8 @@ export async function openPackStore(
 
   /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
   async function* partsOf(set: TileSetKey, z: number, rect: TileRect) {
-    for await (const { x, y, tiles, bytes } of pages.blocks(set, z, rect)) {
-      const block = blockAt(x, y, BLOCK_TILES);
+    for await (const { x, y, tiles, bytes } of pages.blocksWithin(set, z, rect)) {
+      const block = blockAt(x, y, BLOCK_SIZE);
       const part = intersectRects(block, rect);
       if (part) yield { part, whole: sizeOfRect(part) === sizeOfRect(block), tiles, bytes };
     }
@@ -223,6 +223,7 @@ export async function openPackStore(
       }
     },
     blocks: (since) => readPackBlocks(pages, since),
+    pagesIn: (ids) => readPackPages(pages, ids),
     recount: (id) => recountBlock(index, pages, id),
     async news(since) {
       const told = await readPackNews(database, name, pages, since);

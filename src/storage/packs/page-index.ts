@@ -1,12 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import { BLOCK_SIZE, PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import type { TileNews } from '../tile-store.ts';
 import { askIndex, LARGEST_INDEX } from './pack-index.ts';
-
-/** Tiles along the side of a block of eight by eight pages. */
-export const BLOCK_TILES = 8 * PAGE_SIZE;
 
 export interface PageRow {
   readonly set: number;
@@ -20,18 +17,22 @@ export interface PageRow {
   readonly writtenAt: number;
 }
 
-/** Eight by eight pages. */
+/** Eight by eight pages, by the place of the block in its zoom. */
 export interface BlockName {
   readonly set: number;
   readonly z: number;
-  /** Counts blocks. */
   readonly x: number;
   readonly y: number;
 }
 
 export interface BlockRow extends BlockName {
+  /** As `tileSetId` writes it. */
+  readonly identity: string;
   readonly tiles: number;
   readonly bytes: number;
+  readonly writtenAt: number;
+  /** Which of its pages have tiles; hexadecimal. */
+  readonly mask: string;
 }
 
 export interface BlockContents {
@@ -46,8 +47,15 @@ export interface BlockContents {
 const PAGE = sql.raw(
   'p.tile_set as set, s.identity, p.z, p.x, p.y, p.tiles, p.bytes, p.written_at as "writtenAt"',
 );
+/** What the pages of a block add up to. */
+const BLOCK =
+  sql.raw(`p.tile_set as set, s.identity, p.z, p.x >> 3 as x, p.band as y, sum(p.tiles)::bigint as tiles,
+  sum(p.bytes)::bigint as bytes, max(p.written_at) as "writtenAt",
+  to_hex(bit_or(case when p.tiles > 0 then 1::bigint << ((p.y & 7) * 8 + (p.x & 7)) else 0 end)) as mask`);
+const OF_BLOCK = sql.raw('p.tile_set, s.identity, p.z, p.band, p.x >> 3');
 /** Rows read at once. */
 const SLICE = 5000;
+const BLOCKS = 1000;
 
 /** The statistics of pages in PostgreSQL. */
 export class PageIndex {
@@ -60,44 +68,78 @@ export class PageIndex {
   }
 
   /** Blocks that have tiles in pages which touch `rect`, with what those pages add up to. */
-  async *blocks(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<BlockRow> {
+  async *blocksWithin(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<BlockRow> {
     const page = (tile: number) => Math.floor(Math.min(tile, LARGEST_INDEX) / PAGE_SIZE);
     const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(page);
     for (let [band, block] = [-1, -1]; ; ) {
-      const query = sql<BlockRow>`select p.tile_set as set, p.z, p.x >> 3 as x, p.band as y,
-          sum(p.tiles)::bigint as tiles, sum(p.bytes)::bigint as bytes
-        from tile_sets s join pack_pages p on p.tile_set = s.id
+      const query = sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
         where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null
           and p.z = ${z} and p.tiles > 0
           and p.band between ${minY}::int >> 3 and ${maxY}::int >> 3
           and p.x between ${minX} and ${maxX} and p.y between ${minY} and ${maxY}
           and (p.band, p.x) > (${band}::int, ${block * 8 + 7}::int)
-        group by 1, 2, 3, 4 order by 4, 3 limit 1000`;
+        group by ${OF_BLOCK} order by p.band, p.x >> 3 limit ${BLOCKS}`;
       const { rows } = await askIndex(() => query.execute(this.#database.query));
       yield* rows;
       const last = rows.at(-1);
-      if (!last || rows.length < 1000) return;
+      if (!last || rows.length < BLOCKS) return;
       [band, block] = [last.y, last.x];
     }
   }
 
-  /** Pages of one tile set that have tiles, or of all that are in use, those of a block together. */
-  async *pages(set: TileSetKey | null): AsyncGenerator<PageRow> {
-    const only = set ? sql`and s.identity = ${tileSetId(set)}` : sql``;
+  /** All blocks in use that have tiles, some at a time. */
+  async *blocks(): AsyncGenerator<readonly BlockRow[]> {
+    for (let last: BlockName = { set: -1, z: -1, x: -1, y: -1 }; ; ) {
+      const query = sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
+        where s.store = ${this.#store} and s.dropped_at is null and p.tiles > 0
+          and (p.tile_set, p.z, p.band, p.x) >
+            (${last.set}::int, ${last.z}::smallint, ${last.y}::int, ${last.x * 8 + 7}::int)
+        group by ${OF_BLOCK} order by p.tile_set, p.z, p.band, p.x >> 3 limit ${BLOCKS}`;
+      const { rows } = await askIndex(() => query.execute(this.#database.query));
+      yield rows;
+      const end = rows.at(-1);
+      if (!end || rows.length < BLOCKS) return;
+      last = end;
+    }
+  }
+
+  /** Blocks that may have changed since, also those without tiles. */
+  async blocksChangedSince(since: number): Promise<readonly BlockRow[]> {
+    const query = sql<BlockRow>`with blocks as (
+        select distinct tile_set, z, band, x >> 3 as block from pack_pages where changed >= ${since})
+      select ${BLOCK} from blocks b
+      join tile_sets s on s.id = b.tile_set and s.store = ${this.#store} and s.dropped_at is null
+      join pack_pages p on p.tile_set = b.tile_set and p.z = b.z and p.band = b.band
+        and p.x between b.block * 8 and b.block * 8 + 7
+      group by ${OF_BLOCK}`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** Those of some blocks that have tiles. */
+  async pagesIn(blocks: readonly BlockName[]): Promise<readonly PageRow[]> {
+    const query = sql<PageRow>`select ${PAGE}
+      from unnest(${blocks.map(({ set }) => set)}::int[], ${blocks.map(({ z }) => z)}::smallint[],
+        ${blocks.map(({ x }) => x)}::int[], ${blocks.map(({ y }) => y)}::int[]) w (set, z, x, y)
+      join tile_sets s on s.id = w.set and s.store = ${this.#store} and s.dropped_at is null
+      join pack_pages p on p.tile_set = w.set and p.z = w.z and p.band = w.y
+        and p.x between w.x * 8 and w.x * 8 + 7 and p.tiles > 0`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** Those of a tile set that have tiles. */
+  async *pages(set: TileSetKey): AsyncGenerator<PageRow> {
     let last: Pick<PageRow, 'set' | 'z' | 'x' | 'y'> = { set: -1, z: -1, x: -1, y: -1 };
     for (;;) {
       const query = sql<PageRow>`select ${PAGE} from tile_sets s join pack_pages p on p.tile_set = s.id
-        where s.store = ${this.#store} and s.dropped_at is null and p.tiles > 0 ${only}
+        where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null and p.tiles > 0
           and (p.tile_set, p.z, p.band, p.x, p.y) >
             (${last.set}::int, ${last.z}::smallint, ${last.y >> 3}::int, ${last.x}::int, ${last.y}::int)
         order by p.tile_set, p.z, p.band, p.x, p.y limit ${SLICE}`;
       const { rows } = await askIndex(() => query.execute(this.#database.query));
-      if (rows.length < SLICE) return yield* rows;
-      // A block is read in one go, so that its figures are those of one moment.
-      const unfinished = rows.at(-1);
-      const whole = rows.filter((row) => !unfinished || !sameBlock(row, unfinished));
-      yield* whole;
-      last = whole.at(-1) ?? last;
+      yield* rows;
+      const end = rows.at(-1);
+      if (!end || rows.length < SLICE) return;
+      last = end;
     }
   }
 
@@ -113,18 +155,6 @@ export class PageIndex {
     return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? '';
   }
 
-  /** All pages of the blocks that may have changed since, also those without tiles. */
-  async changedSince(since: number): Promise<readonly PageRow[]> {
-    const query = sql<PageRow>`with blocks as (
-        select distinct tile_set, z, band, x >> 3 as block from pack_pages where changed >= ${since})
-      select ${PAGE} from blocks b
-      join tile_sets s on s.id = b.tile_set and s.store = ${this.#store} and s.dropped_at is null
-      join pack_pages p on p.tile_set = b.tile_set and p.z = b.z and p.band = b.band
-        and p.x between b.block * 8 and b.block * 8 + 7
-      order by p.tile_set, p.z, p.band, p.x, p.y`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
-  }
-
   /** Numbers of tile sets that were dropped since. */
   async droppedSince(since: number): Promise<readonly number[]> {
     const query = sql<{ id: number }>`select id from tile_sets
@@ -138,10 +168,10 @@ export class PageIndex {
         (select coalesce(json_agg(json_build_object('x', p.x, 'y', p.y, 'tiles', p.tiles, 'bytes', p.bytes)), '[]')
           from pack_pages p where p.tile_set = s.id and p.z = ${z} and p.band = ${y} and p.x >> 3 = ${x}) as pages,
         (select coalesce(json_agg(json_build_object('x', p.x, 'y', p.y, 'detail', encode(p.detail, 'base64'))), '[]')
-          from generate_series((${y}::int * ${BLOCK_TILES} / s.rows) >> 5, ((${y}::int + 1) * ${BLOCK_TILES} - 1) / s.rows >> 5) b (band)
+          from generate_series((${y}::int * ${BLOCK_SIZE} / s.rows) >> 5, ((${y}::int + 1) * ${BLOCK_SIZE} - 1) / s.rows >> 5) b (band)
           join packs p on p.tile_set = s.id and p.z = ${z} and p.band = b.band
-            and p.x between ${x}::int * ${BLOCK_TILES} / s.columns and ((${x}::int + 1) * ${BLOCK_TILES} - 1) / s.columns
-            and p.y between ${y}::int * ${BLOCK_TILES} / s.rows and ((${y}::int + 1) * ${BLOCK_TILES} - 1) / s.rows) as packs
+            and p.x between ${x}::int * ${BLOCK_SIZE} / s.columns and ((${x}::int + 1) * ${BLOCK_SIZE} - 1) / s.columns
+            and p.y between ${y}::int * ${BLOCK_SIZE} / s.rows and ((${y}::int + 1) * ${BLOCK_SIZE} - 1) / s.rows) as packs
       from tile_sets s where s.id = ${set} and s.store = ${this.#store} and s.dropped_at is null`;
     return (await askIndex(() => query.execute(this.#database.query))).rows[0] ?? null;
   }
@@ -155,10 +185,6 @@ export class PageIndex {
     const { rows } = await askIndex(() => query.execute(this.#database.query));
     return rows.map(({ identity }) => tileSetOf(identity));
   }
-}
-
-function sameBlock(a: PageRow, b: PageRow): boolean {
-  return a.set === b.set && a.z === b.z && a.y >> 3 === b.y >> 3 && a.x >> 3 === b.x >> 3;
 }
 
 interface MarkRow {
