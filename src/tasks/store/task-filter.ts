@@ -5,7 +5,7 @@ import type { TaskCounts, TaskFilter } from '../task-service.ts';
 /** The tasks that a filter describes; without fields all of them. */
 export function filteredTasks(query: Statements, filter: TaskFilter) {
   let found = query.selectFrom('tasks');
-  const lists = [filter.ids, filter.states, filter.outcomes, filter.layers];
+  const lists = [filter.ids, filter.states, filter.outcomes, filter.layers, filter.types];
   // PostgreSQL has no empty list.
   if (lists.some((list) => list?.length === 0)) return found.where(({ lit }) => lit(false));
   if (filter.ids) found = found.where('id', 'in', [...filter.ids]);
@@ -13,7 +13,8 @@ export function filteredTasks(query: Statements, filter: TaskFilter) {
   if (filter.states) found = found.where('state', 'in', [...filter.states]);
   if (filter.outcomes) found = found.where('outcome', 'in', [...filter.outcomes]);
   if (filter.layers) found = found.where('layer', 'in', [...filter.layers]);
-  if (filter.type !== undefined) found = found.where('type', '=', filter.type);
+  if (filter.types) found = found.where('type', 'in', [...filter.types]);
+  if (filter.exported) found = found.where('export_id', 'is not', null);
   if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
   if (filter.until !== undefined) found = found.where('created_at', '<', filter.until);
   return found;
