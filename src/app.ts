@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
-import { isShared, nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
-import { openExports } from './app/open-exports.ts';
-import { keepsInMemory, type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
+import { nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
+import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
@@ -79,18 +77,6 @@ async function openParts(
   const { access, initialPassword } = await openDoor(settings, accounts);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
   const parts = { ...node.parts, composer, accounts, imports: await openImports(road, pipeline, open) };
-  const exports = open.use(
-    await openExports({
-      folder: join(settings.data, 'exports'),
-      shared: isShared(settings),
-      node: nodeName(settings, settings.server.port),
-      fork: keepsInMemory(settings) ? null : (surroundings.forkWorker ?? null),
-      database,
-      catalog,
-      clock,
-      log,
-    }),
-  );
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
@@ -119,7 +105,6 @@ async function openParts(
   const deps = {
     ...parts,
     ...blanks,
-    exports,
     isAway,
     settled,
     layerState,

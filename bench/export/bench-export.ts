@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
-import { exportedPart } from '../../src/export/export-order.ts';
 import { exportTiles } from '../../src/export/export-tiles.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
+import { exportedPart } from '../../test/fixtures/exported-part.ts';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 
 const ALLOWED = 20_000;

@@ -19,7 +19,7 @@ import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import { createChannel } from '../lib/channel.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import { repeat } from '../lib/repeat.ts';
+import { openRepeater, repeat } from '../lib/repeat.ts';
 import { createFlightClaims } from '../nodes/flight-claims.ts';
 import { createHostNewsBook } from '../nodes/host-news-book.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
@@ -37,6 +37,7 @@ import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
+import { createExporter, exportFolder } from './exporter.ts';
 import { followNodes, isShared, joinNodes } from './join-nodes.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
@@ -53,6 +54,8 @@ const DATA_FOLDER_MODE = 0o750;
 const WORKER_PATIENCE = 10_000;
 /** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
 const COLLECT_INTERVAL = 3_600_000;
+/** Milliseconds between looks for files of exports that a crash has left. */
+const TIDY_INTERVAL = 3_600_000;
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 
@@ -148,11 +151,16 @@ export async function openNode(
   );
   const { pipeline, news, settled } = following;
   known = news ?? known;
+  await mkdir(exportFolder(settings), { recursive: true });
+  const exporter = createExporter({ settings, database, catalog, log });
+  const tidying = { clock, log, pause: TIDY_INTERVAL, failure: 'could not remove files of former exports' };
+  open.use(openRepeater(exporter.tidy, tidying));
   const tasks = open.use(
     await openTaskService({
       database,
       catalog,
       pipeline,
+      exporter,
       events,
       settings: taskSettings(settings),
       lead,
@@ -268,6 +276,7 @@ export async function openNode(
       massTruncation,
       invalidation,
       quota,
+      exports: exporter,
       service: sharedService,
     },
   };

@@ -7,7 +7,7 @@ import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/workers/child.ts';
-import { EXPORT, EXPORT_PROGRESS, type KeptProgress } from './export-messages.ts';
+import { createExporter } from './exporter.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
@@ -33,16 +33,10 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
       await documents.declared.refresh();
       if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
     });
-    // Before the parts are open: whoever asks learns why they cannot be.
-    channel.handle(EXPORT, async (work, signal) => {
-      const { catalog } = await opening;
-      const { keepExport } = await import('./export-layer.ts');
-      const onProgress = (progress: KeptProgress) => channel.tell(EXPORT_PROGRESS, progress);
-      return keepExport(catalog, { ...work, signal, onProgress });
-    });
     const parts = await opening;
     open.use(openCounterFeed(parts.tallies, channel, surroundings));
-    const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
+    const exporter = createExporter({ settings, ...parts, ...surroundings });
+    const { stopped } = openTaskWorker({ ...parts, ...surroundings, exporter, channel });
     // It resolves when the node wants the process to end and its work is handed back.
     return { stopped };
   });

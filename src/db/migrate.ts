@@ -8,6 +8,7 @@ import { shareExports } from './migrations/0004-share-exports.ts';
 import { countParameterSets } from './migrations/0005-count-parameter-sets.ts';
 import { separateTaskKeys } from './migrations/0006-separate-task-keys.ts';
 import { addTaskOutcomes } from './migrations/0007-task-outcomes.ts';
+import { turnExportsIntoTasks } from './migrations/0008-exports-as-tasks.ts';
 import { giveOutTickets } from './migrations/0009-give-out-tickets.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
@@ -23,6 +24,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0005-count-parameter-sets': countParameterSets(dialect),
     '0006-separate-task-keys': separateTaskKeys(),
     '0007-task-outcomes': addTaskOutcomes(),
+    '0008-exports-as-tasks': turnExportsIntoTasks(),
     '0009-give-out-tickets': giveOutTickets(dialect),
   };
 }

@@ -61,6 +61,10 @@ export interface Schema {
     account: string | null;
     /** Of the request that the key was first used for; null: of any. */
     key_digest: string | null;
+    /** Under which an export is shown; null: it is none, or was deleted or replaced. */
+    export_id: string | null;
+    /** The name of the file that an export has made. */
+    file: string | null;
   };
   /** Pieces in flight, and pieces handed back before their end. */
   task_leases: {
@@ -233,23 +237,6 @@ export interface Schema {
     news: string;
     /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
     until: number;
-  };
-  /** See docs/decisions/0290. */
-  exports: {
-    /** A hash of what is exported. */
-    id: string;
-    /** A new one each time it is asked for. */
-    run: number;
-    /** The store that the file goes to, by name. */
-    store: string;
-    /** What is exported, for whom and since when. */
-    document: Json;
-    /** As `ExportState` in `nodes/export-book.ts`. */
-    progress: Json;
-    /** Fencing token of whoever performs it, or did; null: nobody has yet. */
-    token: number | null;
-    /** From then on anybody may take it; null: it is over. */
-    expires_at: ServerTime | null;
   };
   audit_entries: {
     id: Generated<number>;

@@ -92,7 +92,7 @@ export interface ArchiveWriter {
    */
   put(tiles: readonly ExportedTile[]): void;
   /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
-  finish(described: readonly unknown[]): number;
+  finish(described: readonly unknown[]): Promise<number>;
   /** Leaves what was written for another attempt. */
   close(): void;
 }

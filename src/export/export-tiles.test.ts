@@ -5,12 +5,13 @@ import Database from 'better-sqlite3';
 import { findTile, PMTiles, zxyToTileId } from 'pmtiles';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileSource } from '../../test/fixtures/archives.ts';
+import { type ExportedOrder, exportedPart } from '../../test/fixtures/exported-part.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type ExportOrder, exportedPart } from './export-order.ts';
 import { type ExportProgress, exportTiles } from './export-tiles.ts';
 
 const ZOOM = 7;
@@ -40,7 +41,7 @@ let expected: number;
 
 async function exportTo(
   name: string,
-  order: Partial<ExportOrder> = {},
+  order: Partial<ExportedOrder> = {},
   signal = new AbortController().signal,
   watch: (progress: ExportProgress) => void = () => {},
 ) {
@@ -206,6 +207,40 @@ describe('an export', () => {
     const { tiles, present } = await exportTo(name);
     expect(tiles).toBe(SIDE * SIDE);
     expect(present).toBeGreaterThan(SIDE * 20);
+  });
+
+  /** As a truncation does it: the number rises first, then the tiles go. */
+  async function truncate(tile: TileIndex): Promise<void> {
+    const { set } = exportedPart(layer, { layer: 'world' });
+    const place = { gridSet: set.gridSet, z: tile.z, rect: rectOfTile(tile) };
+    await store.raiseGeneration('world', [place]);
+    await store.deleteRange(set, tile.z, rectOfTile(tile));
+  }
+
+  it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])(
+    'an interrupted export to %s does not go on with tiles that were truncated since',
+    async (name) => {
+      const interruption = new AbortController();
+      const first = exportTo(name, {}, interruption.signal, () => interruption.abort());
+      await expect(first).rejects.toThrow();
+      await truncate({ z: ZOOM, x: 0, y: 0 });
+      const { tiles, present } = await exportTo(name);
+      expect([tiles, present]).toEqual([SIDE * SIDE - 1, 0]);
+    },
+  );
+
+  it('an export during which tiles are truncated does not end, and begins again', async () => {
+    let truncated = Promise.resolve();
+    const first = exportTo('a.mbtiles', {}, undefined, ({ tiles }) => {
+      if (tiles === SIDE * SIDE) truncated = truncate({ z: ZOOM, x: 0, y: 0 });
+    });
+    await expect(first).rejects.toThrow(/truncated/);
+    await truncated;
+    const { target, tiles } = await exportTo('a.mbtiles');
+    expect(tiles).toBe(SIDE * SIDE - 1);
+    const db = new Database(target, { readonly: true });
+    expect(db.prepare('SELECT count(*) FROM map').pluck().get()).toBe(SIDE * SIDE - 1);
+    db.close();
   });
 
   it('refuses to replace a file, or to go on with something else', async () => {

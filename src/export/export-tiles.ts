@@ -8,6 +8,7 @@ import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.t
 import { blockAt, intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';
+import { tilesSince } from '../storage/tiles-since.ts';
 import {
   type ArchiveContent,
   type ArchiveWriter,
@@ -18,9 +19,10 @@ import { openGeopackageWriter } from './geopackage-writer.ts';
 import { openMbtilesWriter } from './mbtiles-writer.ts';
 import { openPageList, type PageList } from './page-list.ts';
 import { openPmtilesWriter } from './pmtiles-writer.ts';
+import type { Purpose } from './staging.ts';
 import { packVectorTile } from './vector-layers.ts';
 
-type OpenWriter = (target: string, content: ArchiveContent, purpose: string) => ArchiveWriter;
+type OpenWriter = (target: string, content: ArchiveContent, purpose: Purpose) => ArchiveWriter;
 
 const WRITERS: Readonly<Record<string, OpenWriter>> = {
   '.mbtiles': openMbtilesWriter,
@@ -57,11 +59,16 @@ export interface ExportOptions {
   readonly target: string;
   /** As in TileJSON, what is known of the layers of vector tiles; empty: what the tiles say. */
   readonly vectorLayers?: readonly unknown[];
+  /** Before each batch; rejects when no more is to be written. */
+  readonly admit?: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
 }
 
-/** Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again. */
+/**
+ * Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again, unless tiles
+ * were truncated since it began. Throws `generation-stale` when they were truncated while it ran.
+ */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
   const { content, target } = options;
   const open = writerFor(target, content);
@@ -76,19 +83,23 @@ export async function exportTiles(options: ExportOptions): Promise<ExportResult>
 async function exportPages(options: ExportOptions, pages: PageList, open: OpenWriter): Promise<ExportResult> {
   const { store, set, content, area, target, signal, onProgress } = options;
   const { subset, zoomStart, zoomStop, bounds } = content;
-  const rects = new Map(
-    tileRangeOf(subset, zoomStart, zoomStop, bounds).levels.map(({ z, rect }) => [z, rect]),
-  );
+  const { levels } = tileRangeOf(subset, zoomStart, zoomStop, bounds);
+  const since = await tilesSince(store, set, levels);
+  const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
   const wanted = createSelection(rects, area);
   const { expected, zooms } = await lookAtPages(store, set, wanted, pages);
   if (zooms.length === 0)
     throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
-  const writer = open(target, cached, JSON.stringify([set, zoomStart, zoomStop, bounds, area?.polygons]));
+  const { layer, gridSet, format, parametersId } = set;
+  const names = { layer, gridSet, format, parametersId };
+  const what = JSON.stringify([names, zoomStart, zoomStop, bounds, area?.polygons]);
+  const writer = open(target, cached, { what, since });
   let [tiles, present] = [0, 0];
   try {
     for await (const batch of batchesOf(store, set, pages, wanted)) {
       signal.throwIfAborted();
+      await options.admit?.();
       const known = batch.filter((tile) => writer.has(tile)).length;
       // All or nothing: a writer that keeps an order takes up a batch from its beginning.
       if (known < batch.length) writer.put(await readAll(store, set, batch, content.format));
@@ -96,11 +107,17 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
       present += known;
       onProgress({ tiles, expected });
     }
-    return { tiles, present, bytes: writer.finish(options.vectorLayers ?? []) };
+    if ((await tilesSince(store, set, levels)) !== since) throw truncated();
+    return { tiles, present, bytes: await writer.finish(options.vectorLayers ?? []) };
   } catch (error) {
     writer.close();
     throw error;
   }
+}
+
+function truncated(): TilewardenError {
+  const message = 'Tiles were truncated while they were exported; start the export again.';
+  return new TilewardenError('generation-stale', message);
 }
 
 /** Throws `request-invalid` when such a file cannot hold the tiles. */

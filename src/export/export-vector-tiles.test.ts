@@ -7,10 +7,10 @@ import Database from 'better-sqlite3';
 import { PMTiles } from 'pmtiles';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fileSource, vectorTile } from '../../test/fixtures/archives.ts';
+import { exportedPart } from '../../test/fixtures/exported-part.ts';
 import { format, layerNamed } from '../../test/fixtures/http-app.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import { exportedPart } from './export-order.ts';
 import { exportTiles } from './export-tiles.ts';
 
 const LAYER = layerNamed('roads', { formats: [format('application/vnd.mapbox-vector-tile')] });

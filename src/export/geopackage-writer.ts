@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { TilewardenError } from '../domain/errors.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-metadata.ts';
-import { openStaging, publishStaging } from './staging.ts';
+import { openStaging, type Purpose, publishStaging } from './staging.ts';
 
 /** OGC GeoPackage 1.3: "GPKG" in ASCII. */
 const APPLICATION_ID = 0x47504b47;
@@ -12,7 +12,7 @@ const USER_VERSION = 10_300;
 export function openGeopackageWriter(
   target: string,
   content: ArchiveContent,
-  purpose: string,
+  purpose: Purpose,
 ): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
   const { db, resumed } = staging;
@@ -26,7 +26,7 @@ export function openGeopackageWriter(
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, y) !== undefined,
     put,
-    finish: () => publishStaging(staging, target),
+    finish: async () => publishStaging(staging, target),
     close: () => void db.close(),
   };
 }

@@ -7,7 +7,7 @@ import {
   archiveMetadata,
   type ExportedTile,
 } from './archive-metadata.ts';
-import { openStaging, publishStaging } from './staging.ts';
+import { openStaging, type Purpose, publishStaging } from './staging.ts';
 import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
 /** Each time, all pages of the hashes are written again. */
@@ -17,7 +17,7 @@ const SAVED_BYTES = 32 * 2 ** 20;
  * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers; a table by
  * their hashes would be written to all over with each of them.
  */
-export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
+export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
   const { db, resumed } = staging;
   const find = db.prepare('SELECT 1 FROM map WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?');
@@ -55,7 +55,7 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, rowFromBelow(z, y)) !== undefined,
     put,
-    finish(described) {
+    async finish(described) {
       save();
       if (archiveFormat(content) === 'pbf') tellLayers(db, describedLayers(described, layers));
       db.exec('DROP TABLE hashes');

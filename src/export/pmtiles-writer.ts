@@ -1,5 +1,6 @@
 import { hash as digestOf } from 'node:crypto';
 import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
 import {
@@ -10,7 +11,7 @@ import {
   degreesOf,
   type ExportedTile,
 } from './archive-metadata.ts';
-import { openStaging, removeStaging } from './staging.ts';
+import { openStaging, type Purpose, removeStaging } from './staging.ts';
 import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
 /** PMTiles 3: header and root directory lie in the first 16 KiB; tiles come behind. */
@@ -19,6 +20,8 @@ const HEADER_BYTES = 127;
 /** So many entries of any kind fit into what the header leaves of it. */
 const MOST_IN_ROOT = 1500;
 const SMALLEST_LEAF = 4096;
+/** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */
+const ENTRIES_PER_TURN = 20_000;
 const CLUSTERED = 1;
 const GZIP = 2;
 const PLAIN = 1;
@@ -28,7 +31,7 @@ const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, w
  * PMTiles 3, equal tiles once, the file clustered: tiles by their ids, as they come. The tiles' places wait in a database
  * beside the file until all are known.
  */
-export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
+export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const type = TILE_TYPES[archiveFormat(content)] ?? 0;
   const staging = openStaging(target, purpose, (db) =>
     db.exec(`CREATE TABLE contents (hash BLOB PRIMARY KEY, offset INTEGER, length INTEGER) WITHOUT ROWID;
@@ -113,26 +116,23 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   }
 
   /** One directory if it fits into the beginning of the file, otherwise a root over leaves. */
-  function writeDirectories(count: number): {
-    readonly root: Buffer;
-    readonly leavesAt: number;
-    readonly leavesLength: number;
-  } {
+  async function writeDirectories(count: number) {
     const leavesAt = TILES_AT + end;
     if (count <= MOST_IN_ROOT) return { root: writeDirectory([...entries()]), leavesAt, leavesLength: 0 };
     const root: DirectoryEntry[] = [];
     for (const group of inGroups(entries(), Math.max(SMALLEST_LEAF, Math.ceil(count / MOST_IN_ROOT)))) {
+      await nextTurn();
       const { offset, length } = append(writeDirectory(group));
       root.push({ tileId: group[0]?.tileId ?? 0, offset: offset - leavesAt, length, runLength: 0 });
     }
     return { root: writeDirectory(root), leavesAt, leavesLength: TILES_AT + end - leavesAt };
   }
 
-  function counted(): { readonly addressed: number; readonly entries: number; readonly contents: number } {
+  async function counted() {
     let [addressed, runs] = [0, 0];
     for (const { runLength } of entries()) {
       addressed += runLength;
-      runs++;
+      if (++runs % ENTRIES_PER_TURN === 0) await nextTurn();
     }
     const contents = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM contents').get()?.n ?? 0;
     return { addressed, entries: runs, contents };
@@ -141,10 +141,10 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   return {
     has: ({ z, x, y }) => resumed && find.get(zxyToTileId(z, x, y)) !== undefined,
     put,
-    finish(described) {
+    async finish(described) {
       const tilesLength = end;
-      const counts = counted();
-      const { root, leavesAt, leavesLength } = writeDirectories(counts.entries);
+      const counts = await counted();
+      const { root, leavesAt, leavesLength } = await writeDirectories(counts.entries);
       const { format, bounds, center, minzoom, maxzoom, ...metadata } = archiveMetadata(content);
       const vector = type === TILE_TYPES.pbf && { vector_layers: describedLayers(described, layers) };
       const json = append(gzipSync(JSON.stringify({ ...metadata, ...vector })));

@@ -16,13 +16,18 @@ const PAGE_BYTES = 8192;
 /** Each time the log is full it is copied into the file and flushed. */
 const LOG_BYTES = 128 * 2 ** 20;
 const CACHE_KIB = 65_536;
-/** Stands before the purpose. What 0.2 has left, without it, has its tiles in another order, and is begun again. */
-const LAYOUT = '2 ';
+
+/** What a file is written for. */
+export interface Purpose {
+  readonly what: string;
+  /** A file that was begun with another `since` is begun again; see `tilesSince`. */
+  readonly since: string;
+}
 
 /** Opens what an interrupted export left, or a new file. `prepare` makes its tables. */
 export function openStaging(
   target: string,
-  purpose: string,
+  purpose: Purpose,
   prepare: (db: Database.Database) => void,
 ): Staging {
   if (existsSync(target)) {
@@ -39,16 +44,17 @@ export function openStaging(
   db.pragma(`wal_autocheckpoint = ${LOG_BYTES / PAGE_BYTES}`);
   db.pragma(`cache_size = ${-CACHE_KIB}`);
   const resumed = !isNew(db);
+  const text = `${purpose.since}\n${purpose.what}`;
   if (!resumed) {
     db.transaction(() => {
       prepare(db);
       db.exec('CREATE TABLE export_purpose (purpose TEXT NOT NULL)');
-      db.prepare('INSERT INTO export_purpose VALUES (?)').run(`${LAYOUT}${purpose}`);
+      db.prepare('INSERT INTO export_purpose VALUES (?)').run(text);
     })();
   }
   const known = db.prepare<[], { purpose: string }>('SELECT purpose FROM export_purpose').get()?.purpose;
-  if (known === `${LAYOUT}${purpose}`) return { db, path, resumed };
-  if (known === purpose) {
+  if (known === text) return { db, path, resumed };
+  if (known?.endsWith(purpose.what)) {
     removeStaging({ db, path });
     return openStaging(target, purpose, prepare);
   }

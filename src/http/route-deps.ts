@@ -16,7 +16,7 @@ import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
-import type { Exports } from './api/exports.ts';
+import type { ExportFiles } from './api/exports.ts';
 import type { TrafficSeries } from './api/series.ts';
 import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
@@ -28,7 +28,7 @@ export interface RouteDeps extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
-  readonly exports: Exports;
+  readonly exports: ExportFiles;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;

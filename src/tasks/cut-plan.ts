@@ -66,6 +66,15 @@ export function cutTruncatePlan(
   return { levels: cut, stepColumns, stepRows, geometry };
 }
 
+/** One piece of one step: the file is written in one place. */
+export function cutExportPlan(levels: readonly TileRangeLevel[]): TaskPlan {
+  const cut = levels.slice(0, 1).map(({ z, rect }): PlanLevel => {
+    return { z, rect, blockColumns: rect.maxX + 1, blockRows: rect.maxY + 1 };
+  });
+  const [{ blockColumns = 1, blockRows = 1 } = {}] = cut;
+  return { levels: cut, stepColumns: blockColumns, stepRows: blockRows, geometry: null };
+}
+
 /** Of a plan only these pages, in their order. Each is rounded to whole steps and becomes a piece of its own. */
 export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[]): TaskPlan {
   const blocks = new Map<string, PlanLevel>();

@@ -8,9 +8,10 @@ import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { gridSetsToEmpty, performStep, type StepContext, type StepPlace } from './perform-step.ts';
-import type { FailureReason, HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
+import type { Exporter } from './task-export.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced or removed in the store. */
@@ -28,6 +29,8 @@ type TilesChanged = (change: TilesChange) => Promise<void>;
 export interface LeaseRunOptions extends Surroundings {
   readonly leases: LeaseStore;
   readonly pipeline: TilePipeline;
+  /** Null: this worker has no tasks of type `export`. */
+  readonly exporter: Exporter | null;
   readonly tilesChanged: TilesChanged;
   /** By the layer as it is declared now. Throws when the tiles of the lease are no longer to be had. */
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
@@ -37,6 +40,8 @@ export interface LeaseRunOptions extends Surroundings {
   readonly resting: () => readonly number[];
   /** The lease is handed back because what it asks is not to be had now. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
+  /** A task cannot go on: its layer is gone or no longer has the tile set, or an export has failed. */
+  readonly failTask: (id: number, reason: string) => Promise<void>;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -70,6 +75,7 @@ export class LeaseRun {
   #hostAway: HostAway | null = null;
   /** Not reported yet. */
   #wait: TaskWait | null = null;
+  #figures: ExportFigures | null = null;
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
@@ -137,6 +143,11 @@ export class LeaseRun {
         this.#exhausted = false;
         return;
       }
+      if (!outcome.ok && this.lease.request.type === 'export') {
+        await this.#options.failTask(this.lease.taskId, outcome.reason);
+        this.handBack();
+        return;
+      }
       next.value.end(outcome);
       if (this.#isCounted(outcome)) await this.#report('go-on');
     }
@@ -164,11 +175,15 @@ export class LeaseRun {
       lease: this.lease,
       cover: this.#cover,
       pipeline: this.#options.pipeline,
+      exporter: this.#options.exporter,
       clock: this.#options.clock,
       threads: this.#threads,
       signal: this.#abort.signal,
       waits: (wait) => {
         this.#wait = wait;
+      },
+      onProgress: (figures) => {
+        this.#figures = figures;
       },
       sent: () => this.#tally.requestSent(),
     };
@@ -265,6 +280,7 @@ export class LeaseRun {
       workMs,
       intent,
       wait,
+      figures: this.#figures,
       doneSteps,
       counts,
       failures,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import { createPace } from '../lib/in-turns.ts';
@@ -10,26 +11,29 @@ import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { tilesSince } from '../storage/tiles-since.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
-import type { TilesChange } from './lease-run.ts';
+import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
 import { gridSetsToEmpty } from './perform-step.ts';
-import { planRetry, planTask } from './plan-task.ts';
+import { makesTiles, planRetry, planTask } from './plan-task.ts';
 import { raiseGenerations } from './raise-generations.ts';
+import { createExportTasks } from './store/export-tasks.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
+import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
+import { exportIdOf } from './task-export.ts';
 import type { TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 import { openWorkerPool } from './workers/pool.ts';
 
-interface TaskServiceOptions extends Surroundings {
+interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions, 'exporter'>> {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
@@ -72,6 +76,7 @@ const EARLIER_TASKS = 5;
 export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
   const { database, catalog, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
+  const exports = createExportTasks(database);
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so nobody can be holding a lease; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
@@ -105,9 +110,27 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 
   async function newTask(draft: TaskDraft, author: TaskAuthor): Promise<NewTask> {
     const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
-    if (request.type !== 'truncate') await options.parameterSets?.require(tiles.set, tiles.bound.store);
+    if (makesTiles(request.type)) await options.parameterSets?.require(tiles.set, tiles.bound.store);
+    const archive = draft.archive && { archive: await archiveOf(draft.archive, request, tiles) };
     const raised = await raisedFor(request, cut, tiles);
-    return { request, plan: { ...cut, ...raised }, tilesTotal, author, key: draft.key ?? null };
+    return {
+      request: { ...request, ...archive },
+      plan: { ...cut, ...raised },
+      tilesTotal,
+      author,
+      key: draft.key ?? null,
+    };
+  }
+
+  async function archiveOf(
+    order: ArchiveOrder,
+    request: TaskRequest,
+    tiles: ResolvedTileSet,
+  ): Promise<Archive> {
+    options.exporter?.refuseUnfit(order.type, request, tiles);
+    const { levels } = tileRangeOf(tiles.subset, request.zoomStart, request.zoomStop, request.bounds);
+    const since = await tilesSince(tiles.bound.store, tiles.set, levels);
+    return { ...order, id: exportIdOf(request, order), store: tiles.bound.declared?.store ?? '', since };
   }
 
   return {
@@ -116,20 +139,32 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     },
     createAll: async (drafts, author) =>
       record(await Promise.all(drafts.map((draft) => newTask(draft, author)))),
+    async removeExport(id, by) {
+      await exports.remove(id, `deleted by ${by}`, clock.now());
+      workforce.cancel(id);
+    },
     refuseUnlessRoomFor: (count, author) => store.refuseUnlessRoom(author, count, settings.maxUnfinished),
     async estimate(draft) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
       const { set, bound } = planned.tiles;
-      if (type !== 'truncate') await options.parameterSets?.requireRoom(set, bound.store);
-      const earlier = await store.list({ layers: [layer], type, states: ['done'], limit: EARLIER_TASKS });
+      if (makesTiles(type)) await options.parameterSets?.requireRoom(set, bound.store);
+      const earlier = await store.list({
+        layers: [layer],
+        types: [type],
+        states: ['done'],
+        limit: EARLIER_TASKS,
+      });
       return estimateTask(planned, earlier);
     },
     get: async (id) => paced(await store.get(id)),
     count: (filter) => store.count(filter),
     layersOf: (filter) => store.layersOf(filter),
     list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
-    active: async (layer) => (await store.active(layer)).map((task) => watch.withPace(task)),
+    async active(layer) {
+      const found = await store.active(layer);
+      return found.filter(({ request }) => request.type !== 'export').map((task) => watch.withPace(task));
+    },
     async cancel(filter, by) {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       for (const task of stopped) workforce.cancel(task.id);
@@ -193,6 +228,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     workers: 1,
     leases,
     pipeline,
+    exporter: options.exporter ?? null,
     // What this pipeline has made itself it knows.
     tilesChanged: async (change) => {
       if (change.removed) await tilesChanged(change);

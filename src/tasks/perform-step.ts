@@ -12,8 +12,9 @@ import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../p
 import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { rectsOf } from './mass-truncation-selection.ts';
-import { type Counts, type Lease, NO_COUNTS } from './store/lease.ts';
+import { type Counts, type ExportFigures, type Lease, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
+import { type Exporter, isStoreAway } from './task-export.ts';
 
 export interface StepContext {
   readonly lease: Lease;
@@ -24,6 +25,9 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** The step waits on the spot. */
   readonly waits: (wait: TaskWait) => void;
+  readonly exporter: Exporter | null;
+  /** How far an export is. */
+  readonly onProgress: (figures: ExportFigures) => void;
   /** A request has left for a server. */
   readonly sent: () => void;
   /** One for each request that may be under way at the upstream. */
@@ -58,14 +62,16 @@ const FULL_DISK_PAUSE = 5;
  * none of them.
  */
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
-  const expected = countCovered(context.cover, step.z, step.rect);
-  if (expected === 0n) return null;
   const { request } = context.lease;
+  const exports = request.type === 'export';
+  const expected = exports ? null : countCovered(context.cover, step.z, step.rect);
+  if (expected === 0n) return null;
   let hostPatience = HOST_PATIENCE;
   let attempt = 0;
   const again = (error: unknown) => worthWaiting(error, ++attempt, context);
   for (;;) {
     try {
+      if (expected === null) return await exportLayer(context);
       if (request.type === 'truncate') return await removeTiles(step, expected, context);
       return await renewTiles(step, Number(expected), context, again);
     } catch (error) {
@@ -89,10 +95,18 @@ async function waitForHost(closed: HostClosed, patience: number, context: StepCo
   return wait;
 }
 
-function patienceWith(error: unknown): number {
+async function exportLayer(context: StepContext): Promise<null> {
+  await context.exporter?.perform(context);
+  return null;
+}
+
+function patienceWith(error: unknown, { lease, tiles }: StepContext): number {
+  const exports = lease.request.type === 'export';
   if (isHostAway(error)) return AWAY_PATIENCE;
-  if (isTilewardenError(error, 'store-failed')) return FAILING_STORE_PATIENCE;
-  return isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
+  if (exports && isStoreAway(error)) return tiles.bound.store.files ? Number.POSITIVE_INFINITY : 0;
+  if (isStoreAway(error)) return FAILING_STORE_PATIENCE;
+  if (isTilewardenError(error, 'store-full')) return exports ? 0 : FULL_DISK_PATIENCE;
+  return PATIENCE;
 }
 
 /**
@@ -101,10 +115,10 @@ function patienceWith(error: unknown): number {
  */
 async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
-  if (attempt >= patienceWith(error)) return false;
+  if (attempt >= patienceWith(error, context)) return false;
   if (isTilewardenError(error, 'generation-stale')) return true;
-  if (isTilewardenError(error, 'store-full', 'store-failed')) {
-    const reason = error.code === 'store-full' ? 'store-full' : 'store-failed';
+  if (isStoreAway(error) || isTilewardenError(error, 'store-full')) {
+    const reason = isStoreAway(error) ? 'store-failed' : 'store-full';
     const seconds = Math.min(reason === 'store-full' ? FULL_DISK_PAUSE : attempt, LONGEST_PAUSE);
     const until = clock.now() + 2 * seconds * 1000;
     context.waits({ reason, until, message: error.message });

@@ -9,9 +9,9 @@ import type { Pace } from '../lib/in-turns.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
-import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
+import { cutExportPlan, cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, isFinal, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
+import { EVERY_FORMAT, isFinal, type TaskRequest, type TaskType, WORK_TYPES } from './task.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
@@ -40,13 +40,13 @@ const HAIR = 1e-6;
 /** Fills in defaults, checks every name and number, and counts exactly, in turns. Touches no store and no network. */
 export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const bound = boundLayer(options, draft.layer);
-  const type = typeOf(draft.type);
+  const type = draft.archive ? 'export' : typeOf(draft.type);
   const everyFormat = type === 'truncate' && draft.format === EVERY_FORMAT;
   if (everyFormat && draft.parameters?.size) throw invalid('parameters cannot be given with format *.');
   const { format: _, ...formatless } = draft;
   const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
-  const zooms = zoomsOf(draft, type === 'truncate' ? subset : keptZooms(subset));
+  const zooms = zoomsOf(draft, makesTiles(type) ? keptZooms(subset) : subset);
   const area = areaIn(subset.gridSet, draft.area);
   const bounds = boundsOf(draft, subset, zooms.stop, area);
   const { levels } = tileRangeOf(subset, zooms.start, zooms.stop, bounds);
@@ -66,9 +66,11 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     area,
     onlyStale: type === 'seed' && (draft.onlyStale ?? false),
     threadCount,
-    ...failureRulesOf(draft),
+    ...failureRulesOf(draft.archive ? { ...draft, tileFailureRetryCount: 0 } : draft),
     priority: priorityOf(draft.priority),
   };
+  if (type === 'export')
+    return { request, plan: cutExportPlan(levels), tiles, cover, covered: [], tilesTotal: 0n };
   const whole =
     type === 'truncate'
       ? cutTruncatePlan(levels, geometry)
@@ -78,10 +80,14 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
   return { request, plan, tiles, cover, covered, tilesTotal: totalOf(covered) };
 }
 
+export function makesTiles(type: TaskType): boolean {
+  return type === 'seed' || type === 'reseed';
+}
+
 function typeOf(type = 'seed'): TaskType {
-  const found = TASK_TYPES.find((known) => known === type.toLowerCase());
+  const found = WORK_TYPES.find((known) => known === type.toLowerCase());
   if (found) return found;
-  throw invalid(`type ${JSON.stringify(type)} is unknown; allowed: ${TASK_TYPES.join(', ')}.`);
+  throw invalid(`type ${JSON.stringify(type)} is unknown; allowed: ${WORK_TYPES.join(', ')}.`);
 }
 
 function tileSetOf(bound: BoundLayer, draft: TaskDraft): ResolvedTileSet {

@@ -1,5 +1,6 @@
 import type { Polygon } from '../domain/bounds.ts';
 import type { PagePlace } from './cut-plan.ts';
+import type { ArchiveOrder } from './task.ts';
 import type { TaskKey } from './task-author.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface TaskDraft {
   /** Only these pages, in this order. */
   readonly pages?: readonly PagePlace[];
   readonly priority?: number;
+  /** Makes it an export. */
+  readonly archive?: ArchiveOrder;
   /** A second draft of the same author with the same key returns the first one's task. */
   readonly key?: TaskKey;
 }

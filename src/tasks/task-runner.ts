@@ -41,8 +41,6 @@ interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' 
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
   readonly layer: (name: string) => BoundLayer | null;
-  /** A task cannot go on: its layer is gone, or no longer has the tile set. */
-  readonly failTask: (id: number, reason: string) => Promise<void>;
 }
 
 /** Milliseconds between looks for work when nobody calls. */

@@ -11,7 +11,9 @@ export interface TaskFilter {
   readonly states?: readonly TaskState[];
   readonly outcomes?: readonly TaskOutcome[];
   readonly layers?: readonly string[];
-  readonly type?: TaskType;
+  readonly types?: readonly TaskType[];
+  /** Exports as `/api/v1/exports` shows them. */
+  readonly exported?: true;
   /** Created at or after, milliseconds since 1970. */
   readonly since?: number;
   /** Created before, milliseconds since 1970. */
@@ -61,19 +63,24 @@ export interface TaskEvent {
 
 /** Tasks as the HTTP interface and the command line see them. Every promise of a change resolves when it is durable. */
 export interface TaskService {
-  /** Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. */
+  /**
+   * Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. An
+   * export that is under way is returned for the same order, unless its tiles may have been truncated since; too many are `entry-conflict`.
+   */
   create(draft: TaskDraft, author: TaskAuthor): Promise<Task>;
   /** All of them or none. */
   createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]>;
   /** Throws `too-many-tasks`: for those who have something to do first that they would not undo. */
   refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
+  /** Stops it; it is not shown as an export any more. */
+  removeExport(id: number, by: string): Promise<void>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
   list(filter: TaskListing): Promise<readonly Task[]>;
   count(filter: TaskFilter): Promise<TaskCounts>;
   /** The layers that the tasks are of. */
   layersOf(filter: TaskFilter): Promise<readonly string[]>;
-  /** Pending and running tasks in id order, of one layer or of all. */
+  /** Pending and running tasks in id order, of one layer or of all; exports are not among them. */
   active(layer: string | null): Promise<readonly Task[]>;
   /** Stops those that have not ended; returns them as they were before. */
   cancel(filter: TaskFilter, by: string): Promise<readonly Task[]>;

@@ -3,7 +3,10 @@ import type { UpstreamWords } from '../domain/errors.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 import type { RenewResult } from '../pipeline/tile-pipeline.ts';
 
-export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
+/** Types that a request for a task, or a schedule, may name. */
+export const WORK_TYPES = ['seed', 'reseed', 'truncate'] as const;
+/** An export is ordered in its own way; docs/decisions/0290. */
+export const TASK_TYPES = [...WORK_TYPES, 'export'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
 
 /**
@@ -55,6 +58,28 @@ export interface TaskRequest {
   readonly waitsForHosts: boolean;
   /** Higher goes first; 0 unless said otherwise. */
   readonly priority: number;
+  /** Of an export, and only of one. */
+  readonly archive?: Archive;
+}
+
+export const ARCHIVE_TYPES = ['mbtiles', 'pmtiles', 'gpkg'] as const;
+
+/** A file to export to, with those fields of its order that the request has in another form. */
+export interface ArchiveOrder {
+  readonly type: (typeof ARCHIVE_TYPES)[number];
+  readonly parameters: Readonly<Record<string, string>>;
+  /** GeoJSON. */
+  readonly area?: object;
+  readonly areaCrs?: string;
+}
+
+export interface Archive extends ArchiveOrder {
+  /** A hash of the order. */
+  readonly id: string;
+  /** The store that keeps the file, by name. */
+  readonly store: string;
+  /** As `tilesSince` returned it when the export was ordered. */
+  readonly since: string;
 }
 
 interface TaskCounters extends RenewResult {
@@ -91,6 +116,7 @@ export interface Task {
   /** Why it ended early or waits, in words; null while all is well. */
   readonly reason: string | null;
   readonly tilesProcessed: bigint;
+  /** Of an export 0 until its tiles have been listed. */
   readonly tilesTotal: bigint;
   /** −1 while it cannot be told. */
   readonly secondsRemaining: number;
@@ -100,6 +126,8 @@ export interface Task {
   readonly waitingFor: NotedWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];
+  /** The name of the file that an export has made; null: none. */
+  readonly file: string | null;
   readonly createdBy: string;
   readonly createdAt: number;
   readonly startedAt: number | null;

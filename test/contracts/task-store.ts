@@ -130,7 +130,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       const [a, b, c, d] = made;
       expect(await ids({})).toEqual([d, c, b, a]);
       expect(await ids({ layers: ['rivers'] })).toEqual([d, b]);
-      expect(await ids({ type: 'reseed' })).toEqual([c, a]);
+      expect(await ids({ types: ['reseed'] })).toEqual([c, a]);
       expect(await ids({ since: now })).toEqual([d]);
       expect(await ids({ afterId: c as number, limit: 1 })).toEqual([b]);
       expect(await ids({ states: ['done'] })).toEqual([]);

@@ -196,40 +196,60 @@ it('is for operators, of their layers', async () => {
   await call('DELETE', `exports/${id}`);
 });
 
-it('goes on after a stop with what was not done', async () => {
-  const first = await startServer();
-  await first.stop();
-  const { data } = first;
-  const what = {
-    layer: 'world',
-    type: 'gpkg',
-    gridSet: 'EPSG:4326',
-    format: 'image/png',
-    parameters: {},
-    zoomStart: 0,
-    zoomStop: 1,
-    bounds: [-180, -90, 180, 90],
-    createdBy: 'admin',
-    createdAt: '2026-01-01T00:00:00.000Z',
+it('an export is a task: events and lists of tasks have it, GeoWebCache neither lists nor kills it', async () => {
+  const paused = await startServer({ config: 'tasks: { workers: 0 }' });
+  const ask = (method: string, path: string, body?: string, type = 'application/json') =>
+    fetch(`${paused.url}/${path}`, {
+      method,
+      headers: { authorization: paused.authorization, ...(body && { 'content-type': type }) },
+      ...(body && { body }),
+    });
+  const { id } = (await (await ask('POST', 'api/v1/exports', JSON.stringify(ORDER))).json()) as Export;
+  expect(await (await ask('GET', 'rest/seed.json')).json()).toEqual({ 'long-array-array': [] });
+  await ask('POST', 'rest/seed', 'kill_all=all', 'application/x-www-form-urlencoded');
+  await ask('POST', 'rest/seed/world', 'kill_all=all', 'application/x-www-form-urlencoded');
+  const { tasks } = (await (await ask('GET', 'api/v1/tasks?type=export')).json()) as {
+    tasks: { id: number; state: string }[];
   };
-  const progress = { state: 'running', tiles: 0, expected: null, bytes: null, reason: null, endedAt: null };
-  const db = new Database(join(data, 'tilewarden.db'));
-  db.prepare('INSERT INTO exports VALUES (?, ?, ?, ?, ?, ?, ?)').run(
-    ...['abc', 1, 'default', JSON.stringify(what), JSON.stringify(progress), 2, Date.now() + 3_600_000],
-  );
+  expect(tasks).toMatchObject([{ state: 'pending', layer: 'world', type: 'export' }]);
+  await ask('POST', 'rest/seed/world', `kill_thread=1&thread_id=${tasks[0]?.id}`, 'text/xml');
+  expect(await (await ask('GET', `api/v1/exports/${id}`)).json()).toMatchObject({ state: 'pending' });
+  await ask('POST', `api/v1/tasks/${tasks[0]?.id}/cancel`);
+  expect(await (await ask('GET', `api/v1/exports/${id}`)).json()).toMatchObject({
+    state: 'failed',
+    reason: 'stopped by token:tests',
+  });
+  expect((await ask('DELETE', `api/v1/exports/${id}`)).status).toBe(204);
+  expect(await (await ask('GET', 'api/v1/exports')).json()).toEqual({ exports: [] });
+  const refused = await ask('POST', 'api/v1/tasks', JSON.stringify({ layer: 'world', type: 'export' }));
+  expect(refused.status).toBe(400);
+  await paused.stop();
+});
+
+it('an export that a killed server had begun is finished after the next start', async () => {
+  const first = await startServer({ config: 'tasks: { workers: 0 }' });
+  const headers = { authorization: first.authorization, 'content-type': 'application/json' };
+  const order = JSON.stringify({ ...ORDER, type: 'gpkg' });
+  const answer = await fetch(`${first.url}/api/v1/exports`, { method: 'POST', headers, body: order });
+  const { id } = (await answer.json()) as Export;
+  await first.kill();
+  const db = new Database(join(first.data, 'tilewarden.db'));
+  db.prepare("UPDATE tasks SET state = 'running', next_piece = 1").run();
+  db.prepare("INSERT INTO task_leases VALUES (1, 'gone/1', 0, 1, 1, 0, 0, 0)").run();
   db.close();
-  writeFileSync(join(data, 'exports', '7.gpkg.partial'), 'of an export that was deleted');
-  const other = await startServer({ data });
+  const left = ['7.gpkg.partial', 'task-7.gpkg.partial', 'task-7-9.gpkg'];
+  for (const name of left) writeFileSync(join(first.data, 'exports', name), 'of an export that was deleted');
+  const second = await startServer({ data: first.data });
   const seen = await eventually(
     'it has been tried',
     async () => {
-      const { authorization } = other;
-      const answer = await fetch(`${other.url}/api/v1/exports/abc`, { headers: { authorization } });
-      return (await answer.json()) as Export;
+      const { authorization } = second;
+      const found = await fetch(`${second.url}/api/v1/exports/${id}`, { headers: { authorization } });
+      return (await found.json()) as Export;
     },
     ({ state }) => state === 'failed',
   );
   expect(seen.reason).toBe('No tile of this selection is cached.');
-  await eventually('nothing is left of others', () => readdirSync(join(data, 'exports')).length === 0);
-  await other.stop();
+  await eventually('nothing is left of others', () => readdirSync(join(first.data, 'exports')).length === 0);
+  await second.stop();
 });

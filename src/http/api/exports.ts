@@ -3,18 +3,23 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
+import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { withoutAbsent } from '../../lib/without-absent.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
-import type { TaskAuthor } from '../../tasks/task-author.ts';
+import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
 import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
-import { authorIn, createdAnswer, type Exchange } from '../exchange.ts';
+import { authorIn, callerName, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { isDryRun, readBody } from '../wire/read-body.ts';
+import { refuseUnknownNames, taskDraftOf } from '../wire/task-document.ts';
 import { selectionOf } from '../wire/tile-selection.ts';
 import {
   AREA_FIELDS,
@@ -30,7 +35,7 @@ import {
 
 export const exportBody = z.strictObject({
   layer: name,
-  type: z.enum(['mbtiles', 'pmtiles', 'gpkg']).describe('The last takes every grid set'),
+  type: z.enum(ARCHIVE_TYPES).describe('The last takes every grid set'),
   gridSet: name.exactOptional().describe("The layer's first when absent"),
   format: name.exactOptional().describe("The layer's first when absent"),
   parameters: parameters.exactOptional().describe('Those left out have their defaults'),
@@ -58,31 +63,26 @@ export const exportAnswer = exportBody
     endedAt: time.nullable(),
   });
 
-export type ExportDocument = z.output<typeof exportAnswer>;
-
-/** Files that are made of cached tiles in the background. */
-export interface Exports {
-  list(): Promise<readonly ExportDocument[]>;
-  /** `read` answers bytes of its file, from the first to the last, or null when it is gone. */
-  find(id: string): Promise<{
-    readonly document: ExportDocument;
-    read(start: number, end: number): Promise<Readable | null>;
-  } | null>;
-  /** What was exported before is made anew. Throws `request-invalid` and the like. */
-  start(order: Order, author: TaskAuthor): Promise<ExportDocument>;
-  /** Stops it and removes its file. */
-  remove(id: string): Promise<void>;
+/** Files that exports have made. */
+export interface ExportFiles {
+  /** From the first byte to the last one named; null: it is gone. */
+  read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
+  /** Removes files that no export has any more. */
+  tidy(): Promise<void>;
 }
 
 interface ExportDeps {
-  readonly exports: Exports;
+  readonly tasks: Pick<TaskService, 'list' | 'create' | 'removeExport'>;
+  readonly exports: ExportFiles;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly massTruncation: Pick<MassTruncation, 'truncateSelection'>;
 }
+/** There are fewer. */
+const HIGHEST_LIMIT = 1000;
 type Order = Omit<z.output<typeof exportBody>, 'dryRun'>;
 
-/** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): readonly Route[] {
+/** `/api/v1/exports`: cached tiles as a file to be downloaded. A view of tasks; docs/decisions/0290 has their states. */
+export function exportRoutes({ tasks, exports, catalog, massTruncation }: ExportDeps): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
@@ -93,9 +93,14 @@ export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): 
     { method: 'GET', path: `${path}/{id}/file`, role, handler: download },
   ];
 
+  /** Oldest first. */
+  async function all(): Promise<readonly Task[]> {
+    return [...(await tasks.list({ exported: true, limit: HIGHEST_LIMIT }))].reverse();
+  }
+
   async function list({ caller }: Exchange): Promise<Answer> {
-    const seen = (await exports.list()).filter(({ layer }) => !caller || maySee(caller, layer));
-    return jsonAnswer({ exports: seen });
+    const seen = (await all()).filter(({ request }) => !caller || maySee(caller, request.layer));
+    return jsonAnswer({ exports: seen.map(exportDocument) });
   }
 
   async function start(exchange: Exchange): Promise<Answer> {
@@ -103,8 +108,13 @@ export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): 
     refuseForeignLayer(exchange.caller, order.layer);
     await refuseOthers(exchange, boundLayer(catalog, order.layer).layer);
     if (dryRun) return jsonAnswer(await count(order));
-    const started = await exports.start(order, authorIn(exchange));
-    exchange.change = { target: `layer:${order.layer}`, after: { export: started.id, type: order.type } };
+    const { layer, type, ...part } = order;
+    const { parameters: values = {}, area, areaCrs } = part;
+    const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
+    const draft = { layer, archive, ...taskDraftOf(part) };
+    refuseUnknownNames(catalog, draft);
+    const started = exportDocument(await tasks.create(draft, authorIn(exchange)));
+    exchange.change = { target: `layer:${layer}`, after: { export: started.id, type } };
     return createdAnswer(exchange, `${path}/${started.id}`, started);
   }
 
@@ -127,26 +137,29 @@ export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): 
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer((await own(exchange)).document);
+    return jsonAnswer(exportDocument(await own(exchange)));
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
-    const { id, layer } = (await own(exchange)).document;
-    await exports.remove(id);
-    exchange.change = { target: `layer:${layer}`, before: { export: id } };
+    const { id, request } = await own(exchange);
+    await tasks.removeExport(id, callerName(exchange));
+    await exports.tidy();
+    exchange.change = { target: `layer:${request.layer}`, before: { export: request.archive?.id } };
     return NOTHING;
   }
 
   async function download(exchange: Exchange): Promise<Answer> {
-    const { document, read } = await own(exchange);
+    const { file, ...task } = await own(exchange);
+    const document = exportDocument(task);
     if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);
     const size = document.bytes ?? 0;
     const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
-    const etag = `"${document.id}-${Date.parse(document.endedAt ?? '').toString(36)}"`;
+    const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
     // RFC 9110, 14.2: a range means something with GET only.
     const part = exchange.method === 'GET' ? askedPart(exchange.headers, etag, size) : null;
     const { start, end } = part ?? { start: 0, end: size - 1 };
-    const bytes = exchange.method === 'GET' ? await read(start, end) : null;
+    const read = () => exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
+    const bytes = exchange.method === 'GET' ? await read() : null;
     if (exchange.method === 'GET' && !bytes) throw unknown('The file is gone; start the export again.');
     return {
       status: part ? 206 : 200,
@@ -161,9 +174,9 @@ export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): 
   }
 
   async function own({ caller, params }: Exchange) {
-    const found = await exports.find(params.id ?? '');
+    const found = (await all()).find(({ request }) => request.archive?.id === params.id);
     if (!found) throw unknown('There is no such export.');
-    if (!caller || maySee(caller, found.document.layer)) return found;
+    if (!caller || maySee(caller, found.request.layer)) return found;
     throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
   }
 
@@ -172,6 +185,37 @@ export function exportRoutes({ exports, catalog, massTruncation }: ExportDeps): 
     const bound = catalog.layer(name);
     return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
   }
+}
+
+const STATES = {
+  pending: 'pending',
+  paused: 'pending',
+  running: 'running',
+  done: 'done',
+  aborted: 'failed',
+} as const;
+
+function exportDocument({ request, ...task }: Omit<Task, 'file'>) {
+  const { layer, gridSet, format, zoomStart, zoomStop, bounds: box } = request;
+  const { id = '', store: _, since: __, ...order } = request.archive ?? {};
+  return {
+    id,
+    layer,
+    gridSet,
+    format,
+    zoomStart,
+    zoomStop,
+    bounds: coordsOf(box),
+    ...order,
+    state: task.waitingFor ? 'pending' : STATES[task.state],
+    tiles: Number(task.tilesProcessed),
+    expected: task.tilesTotal === 0n ? null : Number(task.tilesTotal),
+    bytes: task.counters.bytes || null,
+    reason: task.reason,
+    createdBy: task.createdBy,
+    createdAt: isoTime(task.createdAt),
+    endedAt: isoTime(task.endedAt),
+  };
 }
 
 function unknown(message: string): TilewardenError {

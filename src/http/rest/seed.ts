@@ -3,7 +3,7 @@ import { invalid, shortened } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import { type Task, type TaskState, UNFINISHED } from '../../tasks/task.ts';
+import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
@@ -59,7 +59,7 @@ export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
   /** `kill_all` for every layer the caller may work on. */
   async function stopOfAll(exchange: Exchange): Promise<Answer> {
     const states = killAllStates(readForm(exchange));
-    const own = await ownUnfinished(tasks, exchange.caller, { states });
+    const own = await ownUnfinished(tasks, exchange.caller, { states, types: WORK_TYPES });
     return stoppedPage(exchange, await tasks.cancel(own, callerName(exchange)));
   }
 
@@ -76,7 +76,7 @@ export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
       return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
     }
     const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
-    const filter = { ...chosen, layers: [layer.name] };
+    const filter = { ...chosen, layers: [layer.name], types: WORK_TYPES };
     return stoppedPage(exchange, await tasks.cancel(filter, callerName(exchange)));
   }
 }

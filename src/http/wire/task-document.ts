@@ -3,7 +3,14 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type Task, type TaskWait } from '../../tasks/task.ts';
+import {
+  TASK_OUTCOMES,
+  TASK_STATES,
+  TASK_TYPES,
+  type Task,
+  type TaskWait,
+  WORK_TYPES,
+} from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 import {
@@ -26,7 +33,7 @@ const zoom = z.int().min(0);
 /** `POST /api/v1/tasks` */
 export const taskBody = z.strictObject({
   layer: name,
-  type: z.enum(TASK_TYPES).default('seed'),
+  type: z.enum(WORK_TYPES).default('seed'),
   gridSet: name.exactOptional().describe("The layer's first when absent"),
   format: name.exactOptional().describe("The layer's first when absent"),
   zoomStart: zoom.exactOptional().describe("The layer's first when absent"),
@@ -124,7 +131,9 @@ export const taskListAnswer = z.object({
 });
 
 export function taskDraftOf(
-  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer' | 'idempotencyKey'>,
+  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds'> & {
+    readonly bounds?: readonly number[];
+  },
 ): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, ...plain } = body;
   const area = areaOf(body);
@@ -147,8 +156,9 @@ export function refuseUnknownNames(
 }
 
 /** A task as our own interface and its events show it. */
-export function taskDocument({ id, eventId: _, request, ...task }: Task, now: number): object {
-  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...asked } = request;
+export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {
+  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...given } = request;
+  const { archive: _archive, ...asked } = given;
   return {
     id,
     layer,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
-import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
+import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type TaskType } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
 import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
 
@@ -54,7 +54,7 @@ type FilterFields<Time> = {
   readonly [Field in 'state' | 'outcome']?:
     | TaskFilter[`${Field}s`]
     | NonNullable<TaskFilter[`${Field}s`]>[number];
-} & { readonly layer?: string; readonly type?: TaskFilter['type'] } & {
+} & { readonly layer?: string; readonly type?: TaskType } & {
   readonly since?: Time;
   readonly until?: Time;
 };
@@ -65,7 +65,7 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
     ...(state !== undefined && { states: [state].flat() }),
     ...(outcome !== undefined && { outcomes: [outcome].flat() }),
     ...(layer !== undefined && { layers: [layer] }),
-    ...(type !== undefined && { type }),
+    ...(type !== undefined && { types: [type] }),
     ...(since !== undefined && { since: new Date(since).getTime() }),
     ...(until !== undefined && { until: new Date(until).getTime() }),
   };

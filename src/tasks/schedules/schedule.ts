@@ -1,11 +1,11 @@
-import { TASK_TYPES } from '../task.ts';
+import { WORK_TYPES } from '../task.ts';
 import type { TaskDraft } from '../task-draft.ts';
 
 /** What happens to a run that is not over when its hours are. */
 export const OVERRUNS = ['pause', 'stop', 'finish'] as const;
 type Overrun = (typeof OVERRUNS)[number];
 
-export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
+export const SCHEDULED_WORK = [...WORK_TYPES, 'invalidate'] as const;
 type ScheduledWork = (typeof SCHEDULED_WORK)[number];
 
 /** What an administrator writes down, checked. Plain data. */

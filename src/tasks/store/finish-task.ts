@@ -1,6 +1,7 @@
 import type { Statements } from '../../db/database.ts';
-import { stateAfter, type TaskErrorSample, type TaskOutcome } from '../task.ts';
-import { type TaskRow, updateTask } from './task-rows.ts';
+import { changeNumber } from '../../db/numbers.ts';
+import { stateAfter, statesBefore, type TaskErrorSample, type TaskOutcome } from '../task.ts';
+import { lockTasks, type TaskRow, updateTask } from './task-rows.ts';
 
 /**
  * Ends a running task when nothing of it is left: no piece to lease, none held or returned, no step to retry. It is
@@ -45,4 +46,29 @@ function failureOf(task: Counted): string | null {
   if (BigInt(task.failed) === 0n) return task.tiles_processed === task.tiles_total ? null : wrong;
   const last = (JSON.parse(task.error_samples) as TaskErrorSample[]).at(-1)?.message ?? 'unknown';
   return `${task.failed} of ${task.tiles_total} tiles failed; the last: ${last}`;
+}
+
+/** Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. */
+export async function endTask(
+  query: Statements,
+  id: number,
+  happening: 'killed' | 'failed',
+  reason: string,
+  now: number,
+): Promise<void> {
+  await lockTasks(query, [id]);
+  const outcome = happening === 'killed' ? 'stopped' : 'failed';
+  const changed = await query
+    .updateTable('tasks')
+    .set({ state: 'aborted', outcome, reason, ended_at: now, event_id: await changeNumber(query) })
+    .where('id', '=', id)
+    .where('state', 'in', statesBefore(happening))
+    .executeTakeFirst();
+  if (changed.numUpdatedRows === 0n) return;
+  await query.deleteFrom('task_leases').where('task_id', '=', id).execute();
+  await query
+    .updateTable('task_failures')
+    .set({ retry_at: null, token: null })
+    .where('task_id', '=', id)
+    .execute();
 }

@@ -6,9 +6,8 @@ import { freeLeases, type LeaseHolder } from './free-leases.ts';
 import type { Lease, LeaseWish, Report } from './lease.ts';
 import { reportProgress } from './report-progress.ts';
 import { takeLease } from './take-lease.ts';
-import { changeTasks, TASKS_CHANGED, TASKS_WAITING, updateTask } from './task-rows.ts';
+import { changeTasks, TASKS_CHANGED, updateTask, WORK } from './task-rows.ts';
 
-const WORK = [TASKS_CHANGED, TASKS_WAITING];
 /** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
 const MAX_LOOKS = 100;
 

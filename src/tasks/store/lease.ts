@@ -69,6 +69,16 @@ export interface HostAway {
   readonly since: number;
 }
 
+/** How far an export is; these figures replace those of earlier reports. */
+export interface ExportFigures {
+  readonly tiles: number;
+  readonly expected: number;
+  /** Of the whole file; null until there is one. */
+  readonly bytes: number | null;
+  /** Under which name it is kept; null until it is. */
+  readonly file: string | null;
+}
+
 /** What has been done under a lease since its last report. */
 export interface Report {
   readonly token: number;
@@ -92,6 +102,7 @@ export interface Report {
   readonly hostAway?: HostAway | null;
   /** What some or all of its threads have begun to wait for. */
   readonly wait?: TaskWait | null;
+  readonly figures?: ExportFigures | null;
 }
 
 /**

@@ -2,9 +2,9 @@ import type { Conditions, Statements } from '../../db/database.ts';
 import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample } from '../task.ts';
+import { endTask } from './finish-task.ts';
 import type { FailureReason, HostAway, StepFailure } from './lease.ts';
 import { failedStepOf, requestOf, type TaskRow } from './task-rows.ts';
-import { endTask } from './task-store.ts';
 
 export interface FailureContext {
   readonly now: number;

@@ -47,7 +47,7 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
     if (failure === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
     if (failure !== null) await failures.addAgain(id, failure);
   }
-  const { counts, workMs, wait } = report;
+  const { counts, workMs, wait, figures } = report;
   const event_id = await changeNumber(query);
   await query
     .updateTable('tasks')
@@ -62,6 +62,12 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
       upstream_requests: eb('upstream_requests', '+', counts.upstreamRequests),
       ...failures.changes(eb, counts.processed),
       ...(wait && { waiting: JSON.stringify({ ...wait, notedAt: context.now }) }),
+      ...(figures && {
+        tiles_processed: figures.tiles,
+        tiles_total: figures.expected,
+        bytes: figures.bytes ?? 0,
+        file: figures.file,
+      }),
     }))
     .where('id', '=', task.id)
     .execute();
@@ -79,16 +85,22 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
     .set({ done_steps: report.doneSteps, beat: report.beat + 1, ...(moved ? { crashes: 0 } : {}) })
     .where('token', '=', report.token)
     .execute();
-  if (report.intent === 'go-on') return turnOf(query, task, report, context.now);
+  if (report.intent === 'go-on') return turnOf(query, task, lease.owner, report, context.now);
   await returnPiece(query, task.id, lease.piece, report.token);
   if (isRetry(lease.piece)) await finishIfComplete(query, task.id, context.now);
   return 'go-on';
 }
 
 /** Whether a worker that has no thread free should make room: a small task waits, or one that has had less. */
-async function turnOf(query: Statements, task: TaskRow, report: Report, now: number): Promise<ReportAnswer> {
+async function turnOf(
+  query: Statements,
+  task: TaskRow,
+  owner: string | null,
+  report: Report,
+  now: number,
+): Promise<ReportAnswer> {
   if (!report.crowded) return 'go-on';
-  const others = nextInTurn(query, now, [task.id, ...(report.resting ?? [])]);
+  const others = nextInTurn(query, now, owner, [task.id, ...(report.resting ?? [])]);
   const other = await others.limit(1).executeTakeFirst();
   if (!other) return 'go-on';
   if (other.express !== task.express) return other.express > task.express ? 'hand-back' : 'go-on';

@@ -35,7 +35,7 @@ async function lockNext(query: Statements, wish: LeaseWish, now: number): Promis
 
 /** Leaves out the tasks of which the worker holds its share already. */
 function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: Statements, now: number) {
-  const next = nextInTurn(query, now, resting).limit(1);
+  const next = nextInTurn(query, now, owner, resting).limit(1);
   if (leftovers) return next;
   return next.where((eb) => {
     const own = eb
@@ -47,8 +47,17 @@ function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: State
   });
 }
 
-/** Tasks that have work which can be done now and threads left to do it, whose turn it is first. */
-export function nextInTurn(query: Statements, now: number, except: readonly number[] = []) {
+/**
+ * Tasks that have work which can be done now and threads left to do it, whose turn it is first. A node, whose name
+ * precedes the slash in its workers' names, performs one export at a time.
+ */
+export function nextInTurn(
+  query: Statements,
+  now: number,
+  owner: string | null,
+  except: readonly number[] = [],
+) {
+  const node = owner?.split('/', 1)[0] ?? '';
   return query
     .selectFrom('tasks')
     .leftJoin(
@@ -64,6 +73,15 @@ export function nextInTurn(query: Statements, now: number, except: readonly numb
     .select(['tasks.id', 'tasks.express', 'tasks.fair_time'])
     .where('tasks.state', 'in', ['pending', 'running'])
     .$if(except.length > 0, (some) => some.where('tasks.id', 'not in', [...except]))
+    .where((eb) => {
+      const held = eb
+        .selectFrom('task_leases')
+        .innerJoin('tasks as exported', 'exported.id', 'task_leases.task_id')
+        .select('task_leases.piece')
+        .where('exported.type', '=', 'export')
+        .where('task_leases.owner', 'like', `${node}%`);
+      return eb.or([eb('tasks.type', '!=', 'export'), eb.not(eb.exists(held))]);
+    })
     .where((eb) => eb.or([eb('held.busy', 'is', null), eb('held.busy', '<', eb.ref('tasks.thread_count'))]))
     .where((eb) =>
       eb.or([

@@ -14,8 +14,8 @@ const FILTERS: readonly TaskFilter[] = [
   {},
   { states: ['done'] },
   { outcomes: ['failed', 'partial'], since: 0 },
-  { layers: ['roads', 'rivers'], type: 'seed' },
-  { type: 'seed', upTo: 5, until: 9 },
+  { layers: ['roads', 'rivers'], types: ['seed'] },
+  { types: ['seed'], upTo: 5, until: 9 },
   { states: ['done', 'aborted'], layers: ['roads'] },
 ];
 

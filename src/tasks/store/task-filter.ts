@@ -11,14 +11,13 @@ export function filteredTasks(query: Statements, filter: TaskFilter) {
 /** `isScan`: only the index of states is used. */
 function narrowed(query: Statements, filter: TaskFilter, isScan: boolean) {
   let found = query.selectFrom('tasks');
-  const lists = [filter.ids, filter.states, filter.outcomes, filter.layers];
+  const lists = [filter.ids, filter.states, filter.outcomes, filter.layers, filter.types];
   // PostgreSQL has no empty list.
   if (lists.some((list) => list?.length === 0)) return found.where(({ lit }) => lit(false));
   if (filter.ids) found = found.where('id', 'in', [...filter.ids]);
   if (filter.upTo !== undefined) found = found.where('id', '<=', filter.upTo);
   if (filter.states) found = found.where('state', 'in', [...filter.states]);
-  const { outcomes, layers, type } = filter;
-  const texts = { outcome: outcomes, layer: layers, type: type === undefined ? undefined : [type] } as const;
+  const texts = { outcome: filter.outcomes, layer: filter.layers, type: filter.types } as const;
   for (const name of ['outcome', 'layer', 'type'] as const) {
     const values = texts[name];
     if (values)
@@ -26,6 +25,7 @@ function narrowed(query: Statements, filter: TaskFilter, isScan: boolean) {
         eb(isScan ? fn.coalesce(name, name) : ref(name), 'in', [...values]),
       );
   }
+  if (filter.exported) found = found.where('export_id', 'is not', null);
   if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
   if (filter.until !== undefined) found = found.where('created_at', '<', filter.until);
   return found;

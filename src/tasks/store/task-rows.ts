@@ -10,6 +10,7 @@ export type TaskRow = RowOf<'tasks'>;
 /** Channels of the database: tasks have changed; there may be work for those who wait for it. */
 export const TASKS_CHANGED = 'tasks-changed';
 export const TASKS_WAITING = 'tasks-waiting';
+export const WORK = [TASKS_CHANGED, TASKS_WAITING];
 
 export async function changeTasks<Result>(
   database: Database,
@@ -86,6 +87,7 @@ export function taskOf(row: TaskRow): Task {
       upstreamRequests: Number(row.upstream_requests),
     },
     errors: JSON.parse(row.error_samples) as readonly TaskErrorSample[],
+    file: row.file,
     createdBy: row.created_by,
     createdAt: row.created_at,
     startedAt: row.started_at,

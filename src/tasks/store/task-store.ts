@@ -13,17 +13,11 @@ import {
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-author.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
+import { exportUnderWay } from './export-tasks.ts';
+import { endTask } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
 import { countTasks, filteredTasks } from './task-filter.ts';
-import {
-  changeTasks,
-  failedStepOf,
-  lockTasks,
-  planOf,
-  TASKS_CHANGED,
-  TASKS_WAITING,
-  taskOf,
-} from './task-rows.ts';
+import { changeTasks, failedStepOf, lockTasks, planOf, TASKS_CHANGED, taskOf, WORK } from './task-rows.ts';
 
 export interface NewTask {
   readonly request: TaskRequest;
@@ -52,7 +46,6 @@ const LONGEST_LIST = 1000;
 /** New tasks come one after the other: they are counted, and a key stands for one. */
 const CREATION = 'task-creation';
 const CHANGE = [TASKS_CHANGED];
-const WORK = [TASKS_CHANGED, TASKS_WAITING];
 
 export type TaskStore = ReturnType<typeof createTaskStore>;
 
@@ -177,6 +170,7 @@ export function createTaskStore(database: Database) {
         const gone = await inside
           .deleteFrom('tasks')
           .where('state', 'in', FINISHED)
+          .where('export_id', 'is', null)
           .where((eb) => eb.or([eb('ended_at', '<', endedBefore), eb('id', '<=', surplus?.id ?? 0)]))
           .executeTakeFirst();
         return Number(gone.numDeletedRows);
@@ -191,7 +185,10 @@ async function createTask(
   maxUnfinished: number,
 ): Promise<Task> {
   const { request, plan, author, key } = task;
-  const earlier = key && (await byKey(query, author, key));
+  const { archive } = request;
+  const earlier =
+    (key && (await byKey(query, author, key))) ??
+    (archive && (await exportUnderWay(query, archive, author, now)));
   if (earlier) return earlier;
   await refuseUnlessRoom(query, author, 1, maxUnfinished);
   const row = await query
@@ -220,6 +217,8 @@ async function createTask(
       ended_at: null,
       idempotency_key: key?.text ?? null,
       key_digest: key?.digest ?? null,
+      export_id: request.archive?.id ?? null,
+      file: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -291,31 +290,6 @@ async function fairTimeNow(query: Statements): Promise<number> {
     .where('state', 'in', ['pending', 'running'])
     .executeTakeFirst();
   return row?.least ?? 0;
-}
-
-/** Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. */
-export async function endTask(
-  query: Statements,
-  id: number,
-  happening: 'killed' | 'failed',
-  reason: string,
-  now: number,
-): Promise<void> {
-  await lockTasks(query, [id]);
-  const outcome = happening === 'killed' ? 'stopped' : 'failed';
-  const changed = await query
-    .updateTable('tasks')
-    .set({ state: 'aborted', outcome, reason, ended_at: now, event_id: await changeNumber(query) })
-    .where('id', '=', id)
-    .where('state', 'in', statesBefore(happening))
-    .executeTakeFirst();
-  if (changed.numUpdatedRows === 0n) return;
-  await query.deleteFrom('task_leases').where('task_id', '=', id).execute();
-  await query
-    .updateTable('task_failures')
-    .set({ retry_at: null, token: null })
-    .where('task_id', '=', id)
-    .execute();
 }
 
 /** Its holder's token ends here; what it reported stays done. */

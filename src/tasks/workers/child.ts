@@ -4,13 +4,14 @@ import type { Channel } from '../../lib/channel.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { LeaseRunOptions } from '../lease-run.ts';
 import { createLeaseStore } from '../store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from '../store/task-rows.ts';
 import { createTaskStore } from '../store/task-store.ts';
 import { TaskRunner } from '../task-runner.ts';
 import { CANCEL, START, STOP, TILES_CHANGED, WORK, WORKER_CHANGED_TASKS } from './messages.ts';
 
-interface TaskWorkerOptions extends Surroundings {
+interface TaskWorkerOptions extends Surroundings, Pick<LeaseRunOptions, 'exporter'> {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
@@ -23,7 +24,7 @@ interface TaskWorkerOptions extends Surroundings {
  * every piece is handed back.
  */
 export function openTaskWorker(options: TaskWorkerOptions): { readonly stopped: Promise<void> } {
-  const { channel, database, clock, random, log, pipeline, catalog } = options;
+  const { channel, database, clock, random, log, pipeline, exporter, catalog } = options;
   const leases = createLeaseStore({ database, clock, random });
   const tasks = createTaskStore(database);
   let runner: TaskRunner | null = null;
@@ -35,6 +36,7 @@ export function openTaskWorker(options: TaskWorkerOptions): { readonly stopped: 
       workers,
       leases,
       pipeline,
+      exporter,
       tilesChanged: (change) => channel.ask(TILES_CHANGED, change),
       layer: (name) => catalog.layer(name),
       failTask: (id, reason) => tasks.fail(id, reason, clock.now()),

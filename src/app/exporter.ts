@@ -1,0 +1,193 @@
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Catalog } from '../catalog/catalog.ts';
+import { vectorLayersOf } from '../catalog/vector-layers.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Database } from '../db/database.ts';
+import type { Polygon } from '../domain/bounds.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { tileRangeOf } from '../domain/grid-subset.ts';
+import type { ArchiveContent } from '../export/archive-metadata.ts';
+import { type ExportArea, type ExportOptions, exportTiles, writerFor } from '../export/export-tiles.ts';
+import { createFolderFiles } from '../export/folder-files.ts';
+import type { ExportFiles } from '../http/api/exports.ts';
+import { isNoRoom } from '../lib/error-code.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
+import type { StoreFiles, TileStore } from '../storage/tile-store.ts';
+import { tilesSince } from '../storage/tiles-since.ts';
+import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
+import { createExportTasks } from '../tasks/store/export-tasks.ts';
+import type { TaskRequest } from '../tasks/task.ts';
+import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
+import { isShared } from './join-nodes.ts';
+
+interface ExporterOptions {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'stores'>;
+  readonly log: Logger;
+}
+
+/** Names that this node, or one of 0.2, has given. */
+const OWN_NAMES = /^(?:task-(\d+)|\d+)[-.]/;
+
+/** Exports of a node; docs/decisions/0290 has the names of their files. */
+export function createExporter({
+  settings,
+  database,
+  catalog,
+  log,
+}: ExporterOptions): Exporter & ExportFiles {
+  const folder = exportFolder(settings);
+  const own = createFolderFiles(folder);
+  const tasks = createExportTasks(database);
+  const filesOf = (store: string): StoreFiles => catalog.stores().get(store)?.files ?? own;
+
+  /** Names come first: a file is never younger than the row that has its name. */
+  async function removeUnused(): Promise<void> {
+    const shared = [...catalog.stores().values()].flatMap(({ files }) => files ?? []);
+    for (const files of [own, ...shared]) {
+      const found = (await files.names()).filter((name) => OWN_NAMES.test(name));
+      const used = await tasks.files();
+      const isUsed = (name: string) =>
+        used.names.has(name) || used.tasks.has(Number(OWN_NAMES.exec(name)?.[1]));
+      const unused = found.filter((name) => !isUsed(name));
+      if (unused.length > 0) await files.remove(unused);
+    }
+  }
+
+  const tidy = () =>
+    removeUnused().catch((err: unknown) => log.warn({ err }, 'could not remove files of former exports'));
+
+  async function removeStaging(taskId: number): Promise<void> {
+    const names = await own.names();
+    await own.remove(names.filter((name) => name.startsWith(`task-${taskId}.`)));
+  }
+
+  async function keep(work: ExportWork, { type, store }: { type: string; store: string }): Promise<void> {
+    const { lease, onProgress, signal } = work;
+    const target = join(folder, `task-${lease.taskId}.${type}`);
+    const figures = await wholeFile(target, work);
+    onProgress({ ...figures, file: null });
+    const file = `task-${lease.taskId}-${lease.token}.${type}`;
+    await filesOf(store).put(file, target, signal);
+    await rm(doneMark(target), { force: true });
+    onProgress({ ...figures, file });
+  }
+
+  return {
+    refuseUnfit: (type, request, tiles) =>
+      void writerFor(join(folder, `export.${type}`), partOf(tiles, request).content),
+
+    async perform(work) {
+      const { lease, signal } = work;
+      if (!lease.request.archive) throw new Error(`Task ${lease.taskId} names no archive.`);
+      await tidy();
+      try {
+        await keep(work, lease.request.archive);
+      } catch (error) {
+        if (!signal.aborted && !isStoreAway(error)) await removeStaging(lease.taskId);
+        throw isTilewardenError(error, 'store-full') ? withNode(error, settings) : error;
+      } finally {
+        await tidy();
+      }
+    },
+
+    read: (store, name, start, end) => filesOf(store).read(name, start, end),
+    tidy,
+  };
+}
+
+export function exportFolder({ data }: Pick<Settings, 'data'>): string {
+  return join(data, 'exports');
+}
+
+/** Has the figures of a file that is whole and not handed over yet. */
+function doneMark(target: string): string {
+  return `${target}.done`;
+}
+
+interface WholeFile {
+  readonly tiles: number;
+  readonly expected: number;
+  readonly bytes: number;
+}
+
+/** The one that an earlier attempt has finished, unless its tiles may have been truncated since. */
+async function wholeFile(
+  target: string,
+  { lease, tiles, signal, onProgress }: ExportWork,
+): Promise<WholeFile> {
+  const part = partOf(tiles, lease.request);
+  const { zoomStart, zoomStop, bounds } = lease.request;
+  const { levels } = tileRangeOf(tiles.subset, zoomStart, zoomStop, bounds);
+  const since = await tilesSince(part.store, part.set, levels);
+  const { size } = await stat(target).catch(() => ({ size: -1 }));
+  const done = await readFile(doneMark(target), 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
+  if (done?.since === since && done.figures.bytes === size) return done.figures;
+  await rm(target, { force: true });
+  const admit = () => refuseIfFull(part.store);
+  const written = await exportTo(target, tiles, {
+    ...part,
+    signal,
+    admit,
+    onProgress: (progress) => onProgress({ ...progress, bytes: null, file: null }),
+  });
+  const figures = { tiles: written.tiles, expected: written.tiles, bytes: written.bytes };
+  await writeFile(doneMark(target), JSON.stringify({ since, figures }));
+  return figures;
+}
+
+/** Throws `entry-changed` while the layer is being changed. */
+export function partOf(
+  { bound, subset, format, set, bypass }: ResolvedTileSet,
+  { zoomStart, zoomStop, bounds, area }: TaskRequest,
+) {
+  if (bypass)
+    throw new TilewardenError('entry-changed', `Layer ${set.layer} is being changed; repeat the request.`);
+  const content = { layer: bound.layer, subset, format, zoomStart, zoomStop, bounds };
+  return { store: bound.store, set, content, area: area && coveredBy(area, content) };
+}
+
+function coveredBy(
+  polygons: readonly Polygon[],
+  { subset, zoomStart, zoomStop }: ArchiveContent,
+): ExportArea {
+  const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, i) =>
+    zoomGeometryOf(subset.gridSet, zoomStart + i),
+  );
+  const cover = createAreaCover(polygons, zooms);
+  return { polygons, touched: (z, rect) => coveredRects(cover, z, rect) };
+}
+
+export async function exportTo(
+  target: string,
+  { bound, format }: ResolvedTileSet,
+  options: Omit<ExportOptions, 'target' | 'vectorLayers'>,
+) {
+  try {
+    const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, options.signal) : [];
+    return await exportTiles({ ...options, target, vectorLayers });
+  } catch (cause) {
+    if (!isNoRoom(cause)) throw cause;
+    const full = `The disk of ${dirname(target)} is full: there is not enough space for the file.`;
+    throw new TilewardenError('store-full', full, { cause });
+  }
+}
+
+async function refuseIfFull(store: Pick<TileStore, 'room'>): Promise<void> {
+  const room = await store.room?.();
+  if (room?.storing !== false) return;
+  const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
+  throw new TilewardenError('store-full', full);
+}
+
+function withNode(error: TilewardenError, settings: Settings): TilewardenError {
+  if (!isShared(settings)) return error;
+  const message = `Node ${settings.node ?? hostname()}: ${error.message}`;
+  return new TilewardenError('store-full', message, { cause: error });
+}
