@@ -12,8 +12,8 @@ export type ErrorCode =
   /** The layer has as many combinations of parameter values as may be stored. */
   | 'too-many-parameter-sets'
   | 'request-invalid'
-  /** As many tasks as may wait are waiting. */
   | 'too-many-exports'
+  /** As many tasks as may wait are waiting. */
   | 'too-many-tasks'
   /** The idempotency key belongs to another request. */
   | 'key-reused'
