@@ -12,8 +12,6 @@ const PRUNE_EVERY = 1000;
 const RESERVED_BYTES = 1024 * 1024;
 const OWNER_AND_GROUP = 0o640;
 
-export type AuditTable = ReturnType<typeof createAuditTable>;
-
 /** The lines of the audit log. `reserve` is a file beside the database; null: the database is on another machine. */
 export function createAuditTable(database: Database, clock: Clock, reserve: string | null) {
   let written = 0;
