@@ -1,16 +1,23 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createHeldClock, type HeldClock, temporaryFolder } from '../../test/fixtures/accounts.ts';
-import { silentLogger } from '../lib/logger.ts';
-import { type AuditLog, type AuditLogOptions, openAuditLog } from './audit-log.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  createHeldClock,
+  openTestAccounts,
+  refuseAuditEntries,
+  temporaryFolder,
+} from '../../test/fixtures/accounts.ts';
+import type { Database } from '../db/database.ts';
+import { createAuditTable } from './audit-table.ts';
 
-function open(changes: Partial<AuditLogOptions> = {}): { log: AuditLog; path: string; clock: HeldClock } {
+async function open() {
   const clock = createHeldClock();
-  const path = changes.path ?? join(temporaryFolder(), 'audit.log');
-  const log = openAuditLog({ path, clock, log: silentLogger, ...changes });
-  onTestFinished(() => log.close());
-  return { log, path, clock };
+  const { audit: log, database, folder } = await openTestAccounts(clock);
+  const lines = async () => {
+    const rows = await database.query.selectFrom('audit_entries').select('line').orderBy('id').execute();
+    return rows.map(({ line }): { readonly id: string } => JSON.parse(line));
+  };
+  return { log, clock, lines, database, file: join(folder, 'audit.log') };
 }
 
 function change(id: string, more = {}) {
@@ -24,68 +31,63 @@ function change(id: string, more = {}) {
   } as const;
 }
 
-function linesOf(path: string): readonly { id: string }[] {
-  return readFileSync(path, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+/** As version 0.2 wrote it. */
+function oldLine(id: string): string {
+  const entry = { ...change(id), time: '2026-01-01T00:00:00.000Z', target: null, before: null, after: null };
+  return `${JSON.stringify(entry)}\n`;
 }
 
 describe('the audit log', () => {
-  it('the audit log has each entry on a line of its own, closed to strangers, once it is recorded', async () => {
-    const { log, path } = open();
+  it('the audit log has each entry in a row of its own once it is recorded', async () => {
+    const { log, lines } = await open();
     await log.record(change('1', { before: { quota: 1n }, after: 'two\nlines' }));
     await Promise.all([log.record(change('2')), log.record(change('3'))]);
-    expect(linesOf(path)).toMatchObject([{ id: '1', before: { quota: 1 } }, { id: '2' }, { id: '3' }]);
-    expect(statSync(path).mode & 0o007).toBe(0);
+    expect(await lines()).toMatchObject([{ id: '1', before: { quota: 1 } }, { id: '2' }, { id: '3' }]);
   });
 
-  it('begins a new file when one is full, and keeps so many', async () => {
-    const { log, path } = open({ maxBytes: 500, keep: 2 });
-    for (let i = 1; i <= 12; i++) await log.record(change(String(i)));
-    expect(existsSync(`${path}.2`)).toBe(true);
-    expect(existsSync(`${path}.3`)).toBe(false);
-    const ids = (await log.read({ limit: 100 })).map(({ id }) => id);
-    expect(ids[0]).toBe('12');
-    expect(ids).toEqual(ids.toSorted((a, b) => Number(b) - Number(a)));
-  });
-
-  it('goes on in a new file when somebody has moved it away', async () => {
-    const { log, path } = open();
-    await log.record(change('1'));
-    renameSync(path, `${path}.moved`);
-    await log.record(change('2'));
-    expect(linesOf(path)).toMatchObject([{ id: '2' }]);
-  });
-
-  it('refuses what it cannot write, and takes up again when it can', async () => {
-    const { log, path } = open();
-    mkdirSync(path);
+  it('the audit log refuses what it cannot write, and takes up again when it can', async () => {
+    const { log, lines, database } = await open();
+    const allow = await refuseAuditEntries(database);
     await expect(log.record(change('1'))).rejects.toMatchObject({ code: 'audit-unwritable' });
-    rmSync(path, { recursive: true });
+    await allow();
     await log.record(change('2'));
-    expect(linesOf(path)).toMatchObject([{ id: '2' }]);
+    expect(await lines()).toMatchObject([{ id: '2' }]);
   });
 
-  it('the audit log is read past a line that a crash has torn', async () => {
-    const { log, path } = open();
-    appendFileSync(path, '{"time":"2026-01-01T00:00:00.000Z","action":"POST /rest');
-    await log.record(change('1'));
-    expect(await log.read({ limit: 10 })).toMatchObject([{ id: '1' }]);
+  it('the audit log shows what version 0.2 wrote into files after its own entries, past torn lines', async () => {
+    const { log, file } = await open();
+    const after = 'é'.repeat(200_000);
+    writeFileSync(`${file}.1`, oldLine('1') + oldLine('2'));
+    writeFileSync(file, oldLine('3').replace('"after":null', `"after":${JSON.stringify(after)}`));
+    appendFileSync(file, '{"time":"2026-01-01T00:00:00.000Z","action":"POST /rest');
+    await log.record(change('4'));
+    const entries = await log.read({ limit: 10 });
+    expect(entries.map(({ id }) => id)).toEqual(['4', '3', '2', '1']);
+    expect(entries[1]).toMatchObject({ after, summary: null });
+    expect((await log.read({ limit: 10, id: '2' })).map(({ id }) => id)).toEqual(['2']);
   });
 
-  it('the audit log is read from its end on, however long its lines are', async () => {
-    const { log } = open();
-    const ids = Array.from({ length: 20 }, (_, i) => String(i));
-    const after = 'é'.repeat(30_000);
-    for (const id of ids) await log.record(change(id, { after }));
-    const entries = await log.read({ limit: 100 });
-    expect(entries.map(({ id }) => id)).toEqual(ids.toReversed());
-    expect(entries.every((entry) => entry.after === after)).toBe(true);
+  it('the audit log is written on a full disk in the room that it has kept for that', async () => {
+    const reserve = join(temporaryFolder(), 'reserve');
+    const inserted: unknown[] = [];
+    const database = {
+      async transaction() {
+        if (existsSync(reserve)) throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
+        inserted.push('entry');
+        return [{ id: 1 }];
+      },
+    };
+    const table = createAuditTable(database as unknown as Database, createHeldClock(), reserve);
+    await table.prepare();
+    expect(existsSync(reserve)).toBe(true);
+    await table.append(['{}']);
+    expect(inserted).toEqual(['entry']);
+    await table.append(['{}']);
+    expect(existsSync(reserve)).toBe(true);
   });
 
   it('shows a change once, and one that never ended as unknown', async () => {
-    const { log } = open();
+    const { log } = await open();
     await log.record({ ...change('1'), phase: 'begun', outcome: null });
     await log.record({ ...change('2'), phase: 'begun', outcome: null });
     await log.record(change('1'));
@@ -97,7 +99,7 @@ describe('the audit log', () => {
   });
 
   it('finds entries by who, what, when and how it ended', async () => {
-    const { log, clock } = open();
+    const { log, clock } = await open();
     await log.record(change('1', { actor: 'bob', target: 'layer:world' }));
     clock.advance(60_000);
     await log.record(change('2', { outcome: 'refused' }));
@@ -115,12 +117,12 @@ describe('the audit log', () => {
   });
 
   it('the audit log is not flooded by strangers, but says how many it left out', async () => {
-    const { log, path, clock } = open();
+    const { log, lines, clock } = await open();
     for (let i = 0; i < 1000; i++) log.note(change(String(i), { action: 'login' }));
     clock.advance(60_000);
     log.note(change('last', { action: 'login' }));
     await log.record(change('done'));
-    expect(linesOf(path)).toHaveLength(122);
-    expect(linesOf(path)[120]).toMatchObject({ id: 'last', after: { leftOutBefore: 880 } });
+    expect(await lines()).toHaveLength(122);
+    expect((await lines())[120]).toMatchObject({ id: 'last', after: { leftOutBefore: 880 } });
   });
 });

@@ -1,17 +1,15 @@
+import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { writeJson } from '../lib/write-json.ts';
-import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
+import { oldAuditLines } from './old-audit-files.ts';
 
 export interface AuditLogOptions extends Surroundings {
-  readonly path: string;
-  /** A database that several nodes share: their log is there, and not in a file. */
-  readonly shared?: Database | null;
-  readonly maxBytes?: number;
-  readonly keep?: number;
+  readonly database: Database;
+  readonly dataFolder: string;
 }
 
 interface Pending {
@@ -20,23 +18,16 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-const MAX_BYTES = 16 * 1024 * 1024;
-const KEEP = 8;
 const MAX_LINE = 64 * 1024;
 const NOTES_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 
 export type AuditLog = ReturnType<typeof openAuditLog>;
 
-export function openAuditLog({
-  path,
-  shared = null,
-  clock,
-  log,
-  maxBytes = MAX_BYTES,
-  keep = KEEP,
-}: AuditLogOptions) {
-  const lines = shared ? createAuditTable(shared, clock) : new AuditFile({ path, maxBytes, keep });
+export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptions) {
+  const isOwn = database.dialect === 'sqlite';
+  const path = join(dataFolder, 'audit.log');
+  const lines = createAuditTable(database, clock, isOwn ? `${path}.reserve` : null);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   let waiting: Pending[] = [];
   let writing: Promise<void> | null = lines.prepare().then(writeAll);
@@ -52,6 +43,11 @@ export function openAuditLog({
       );
     }
     writing = null;
+  }
+
+  async function* latestFirst(): AsyncGenerator<string> {
+    yield* lines.latestFirst();
+    if (isOwn) yield* oldAuditLines(path);
   }
 
   function put(entry: AuditEntry): Promise<void> {
@@ -103,13 +99,12 @@ export function openAuditLog({
     /** Newest first, with all that was recorded or noted before the call. */
     async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
       await writing;
-      return await latestFitting(lines.latestFirst(), filter);
+      return await latestFitting(latestFirst(), filter);
     },
 
     /** Writes what is waiting. */
     async close(): Promise<void> {
       await writing;
-      await lines.close();
     },
   };
 }

@@ -1,27 +1,39 @@
+import { rm, writeFile } from 'node:fs/promises';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
-
-/** Where the entries of the audit log are, each a line that ends with a newline. */
-export interface AuditLines {
-  /** Takes ahead what is needed to write when there is no room. */
-  prepare(): Promise<void>;
-  /** Resolves when the lines are durable. One caller at a time. */
-  append(lines: readonly string[]): Promise<void>;
-  latestFirst(): AsyncIterable<string>;
-  close(): Promise<void>;
-}
+import { isNoRoom } from '../lib/error-code.ts';
 
 /** Rows read at a time, from the newest on. */
 const SLICE = 500;
-/** Rows that are kept, about as much as the files of a server; and how often too many are removed. */
+/** Rows that are kept, and how often too many are removed. */
 const KEEP = 200_000;
 const PRUNE_EVERY = 1000;
+/** Enough for some dozens of changes. */
+const RESERVED_BYTES = 1024 * 1024;
+const OWNER_AND_GROUP = 0o640;
 
-/** The audit log of all nodes that share a database. */
-export function createAuditTable(database: Database, clock: Clock): AuditLines {
+/** The lines of the audit log. `reserve` is a file beside the database; null: the database is on another machine. */
+export function createAuditTable(database: Database, clock: Clock, reserve: string | null) {
   let written = 0;
+  let latest = 0;
+  let reserved = reserve === null;
 
-  async function prune(latest: number): Promise<void> {
+  async function insert(lines: readonly string[]): Promise<void> {
+    const at = clock.now();
+    const rows = await database.transaction(null, (query) =>
+      query
+        .insertInto('audit_entries')
+        .values(lines.map((line) => ({ at, line })))
+        .returning('id')
+        .execute(),
+    );
+    written += lines.length;
+    latest = rows.at(-1)?.id ?? latest;
+  }
+
+  async function prune(): Promise<void> {
+    if (written < PRUNE_EVERY) return;
+    written = 0;
     await database.transaction('audit', (query) =>
       query
         .deleteFrom('audit_entries')
@@ -30,25 +42,43 @@ export function createAuditTable(database: Database, clock: Clock): AuditLines {
     );
   }
 
-  return {
-    async prepare() {},
+  /** Takes room ahead, if there is some: a layer can be truncated although the disk is full. */
+  async function prepare(): Promise<void> {
+    if (reserve === null || reserved) return;
+    const room = Buffer.alloc(RESERVED_BYTES, '\n');
+    reserved = await writeFile(reserve, room, { mode: OWNER_AND_GROUP }).then(
+      () => true,
+      () => false,
+    );
+  }
 
-    async append(lines) {
-      const at = clock.now();
-      const rows = await database.transaction(null, (query) =>
-        query
-          .insertInto('audit_entries')
-          .values(lines.map((line) => ({ at, line })))
-          .returning('id')
-          .execute(),
-      );
-      written += lines.length;
-      if (written < PRUNE_EVERY) return;
-      written = 0;
-      await prune(rows.at(-1)?.id ?? 0);
+  /** False when there is none. */
+  async function giveUpReserve(): Promise<boolean> {
+    if (reserve === null) return false;
+    reserved = false;
+    return rm(reserve).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  return {
+    prepare,
+
+    /** Resolves when the lines are durable. One caller at a time. */
+    async append(lines: readonly string[]): Promise<void> {
+      try {
+        await insert(lines);
+        await prepare();
+      } catch (error) {
+        if (!isNoRoom(error) || !(await giveUpReserve())) throw error;
+        await insert(lines);
+      }
+      // The lines are there; too many are removed another time.
+      await prune().catch(() => {});
     },
 
-    async *latestFirst() {
+    async *latestFirst(): AsyncGenerator<string> {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const rows = await database.query
           .selectFrom('audit_entries')
@@ -63,7 +93,5 @@ export function createAuditTable(database: Database, clock: Clock): AuditLines {
         before = last.id;
       }
     },
-
-    async close() {},
   };
 }

@@ -33,7 +33,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);
   const shared = database.dialect === 'postgres' ? database : null;
-  const audit = openAuditLog({ path: join(dataFolder, 'audit.log'), shared, clock, log });
+  const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);
   const failures = shared && openSharedFailures({ database, instance: randomUUID(), throttle, clock, log });
   const authenticator = new Authenticator({

@@ -241,7 +241,7 @@ export interface Schema {
   audit_entries: {
     id: Generated<number>;
     at: Time;
-    /** JSON, as in the audit file. */
+    /** JSON, with a newline at its end. */
     line: string;
   };
   /** Wrong passwords, for the throttles of all nodes. */

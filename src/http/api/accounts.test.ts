@@ -1,9 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
-import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
+import { basic, GOOD_PASSWORD, refuseAuditEntries } from '../../../test/fixtures/accounts.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 
 const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
@@ -318,22 +316,21 @@ describe('the trace of a change', () => {
   it('is on the disk before the answer is sent', async () => {
     const { send, accounts } = await openAccountApp();
     const answer = await send('POST', '/api/v1/users', MARY);
-    const lines = readFileSync(join(accounts.folder, 'audit.log'), 'utf8').trimEnd().split('\n');
-    const phases = lines
-      .map((line) => JSON.parse(line))
+    const rows = await accounts.database.query.selectFrom('audit_entries').select('line').execute();
+    const phases = rows
+      .map(({ line }) => JSON.parse(line))
       .filter(({ id }) => id === answer.headers['x-request-id']);
     expect(phases).toMatchObject([{ phase: 'begun' }, { phase: 'ended', outcome: 'done' }]);
   });
 
   it('is a condition of the change: without it nothing is done, and tiles go on', async () => {
     const { send, get, accounts } = await openAccountApp();
-    const file = join(accounts.folder, 'audit.log');
-    mkdirSync(file);
+    const allow = await refuseAuditEntries(accounts.database);
     const refused = await send('POST', '/api/v1/users', MARY);
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
     expect((await get('/api/v1/users/mary')).status).toBe(404);
     expect((await get('/tiles/world/0/0/0.png', {})).status).toBe(200);
-    rmSync(file, { recursive: true });
+    await allow();
     expect((await send('POST', '/api/v1/users', MARY)).status).toBe(201);
   });
 

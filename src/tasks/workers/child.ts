@@ -48,7 +48,7 @@ export function openTaskWorker(options: TaskWorkerOptions): { readonly stopped: 
   channel.handle(CANCEL, ({ taskId }) => runner?.cancel(taskId));
 
   const stopListening = [database.listen(TASKS_WAITING, () => runner?.wake())];
-  // PostgreSQL tells every process by itself: what the server is told here it would tell us again, without end.
+  // PostgreSQL notifies every process by itself: the server would send this message back to us, without end.
   if (database.dialect === 'sqlite') {
     stopListening.push(database.listen(TASKS_CHANGED, () => channel.tell(WORKER_CHANGED_TASKS, null)));
   }
