@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { childrenOf, isAlive } from '../fixtures/processes.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
@@ -54,20 +54,7 @@ function truncate({ url, authorization }: RunningServer, layer: string) {
 
 /** The processes that answer, by their ids. */
 function processesOf({ pid }: RunningServer): readonly number[] {
-  const table = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return table
-    .split('\n')
-    .filter((line) => line.includes(' http-process'))
-    .map((line) => Number.parseInt(line, 10));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  return childrenOf(pid, ' http-process');
 }
 
 const CALLERS = 12;

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { isAlive } from '../fixtures/processes.ts';
 import { LAYER, openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 const TILES = 341;
@@ -18,15 +18,6 @@ async function seedHalf(server: TaskServer, wms: Awaited<ReturnType<typeof openW
     (asked) => asked > METATILES / 2,
   );
   return id;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    // A zombie has ended; whoever adopted it has not looked yet.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 async function expectComplete(server: TaskServer, id: number): Promise<ShownTask> {
