@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { createAreaCover } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
@@ -50,7 +51,7 @@ describe('a plan', () => {
         expect(inPieces).toBe(total);
         expect(inSteps).toBe(total);
       }),
-      { numRuns: 50 },
+      { numRuns: inLength(20, 1000) },
     );
   });
 
@@ -86,7 +87,7 @@ describe('a plan', () => {
         if (!piece) throw new Error('no piece');
         expect([...stepsOf(plan, piece, from)]).toEqual([...stepsOf(plan, piece, 0)].slice(from));
       }),
-      { numRuns: 50 },
+      { numRuns: inLength(20, 1000) },
     );
   });
 
