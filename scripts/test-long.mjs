@@ -23,7 +23,7 @@ const PARTS = [
   ['test/security/slow-connections.test.ts', 1, 'four thousand slow connections'],
   ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
   ['test/scenarios/limits.test.ts', 5, 'limits, hanging upstreams and their return with whole servers'],
-  ['src/tasks/task-model.test.ts', 3, 'two thousand random histories of tasks'],
+  ['src/tasks/', 4, 'two thousand random histories of tasks, a thousand random plans'],
   ['src/raster/', 2, 'thousands of random pictures, whole and damaged'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
   ['src/storage/', 4, 'random histories of every store, and of processes that write to the same bundles'],

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { eventually } from './fixtures/eventually.ts';
+import { isAlive } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
 
 const scripts = new URL('../scripts/', import.meta.url);
@@ -73,15 +74,6 @@ describe('the closing lines of a test run', () => {
     expect(await closing(true)).toEqual({ code: 1, lines: [...LEFT_OUT, '7 passed, 3 failed'] });
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function untilGone({ folder, pids }: Run): Promise<unknown> {
   return eventually(

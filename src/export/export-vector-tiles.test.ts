@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fileSource, vectorTile } from '../../test/fixtures/archives.ts';
 import { exportedPart } from '../../test/fixtures/exported-part.ts';
 import { format, layerNamed } from '../../test/fixtures/http-app.ts';
+import { needs } from '../../test/fixtures/needs.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { exportTiles } from './export-tiles.ts';
@@ -73,7 +74,7 @@ describe('an export of vector tiles', () => {
     expect(tiles.map((tile) => gunzipSync(tile).length)).toContain(ROADS.length);
   });
 
-  it('to MBTiles is read by GDAL with its layers, attributes and features', async () => {
+  it('to MBTiles is read by GDAL with its layers, attributes and features', needs('gdal'), async () => {
     const target = await exportTo('a.mbtiles');
     const said = execFileSync('ogrinfo', ['-ro', '-al', target], { encoding: 'utf8' });
     expect(said).toMatch(/Layer name: roads/);

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -245,12 +244,12 @@ describe('the ledger', () => {
       for (let x = 0; x < 12; x++) await house.put(house.set('a'), 9, x * 3, y, 30_000 + x * 7000);
     await house.store.deleteRange(house.set('a'), 9, { ...EVERYTHING, minY: 8 });
     const ledger = openLedger();
+    const layers = join(house.folder, 'store', 'layers');
+    // stat(2): blocks of 512 bytes.
     const size = () =>
-      Number(
-        execFileSync('du', ['-s', '-B1', `${house.folder}/store/layers`])
-          .toString()
-          .split('\t')[0],
-      );
+      readdirSync(layers, { recursive: true, encoding: 'utf8' })
+        .map((path) => statSync(join(layers, path)).blocks * 512)
+        .reduce((sum, bytes) => sum + bytes);
     await expect
       .poll(async () => {
         await ledger.refresh();

@@ -58,22 +58,22 @@ function overlaps(ring: readonly (readonly [number, number])[], x: number, y: nu
 }
 
 describe('an area', () => {
-  it('covers the tiles it shares area with, and not those it only touches at an edge', () => {
+  it('an area covers the tiles it shares area with, and not those it only touches at an edge', () => {
     expect(covered([square(1, 1, 2)], 8)).toEqual(['1,1', '2,1', '1,2', '2,2']);
     expect(covered([square(1.5, 1.5, 0.25)], 8)).toEqual(['1,1']);
   });
 
-  it('leaves holes out', () => {
+  it('an area leaves holes out', () => {
     const ring = (square(0, 0, 5)[0] ?? []) as Polygon[number];
     const hole = (square(1, 1, 3)[0] ?? []) as Polygon[number];
     expect(covered([[ring, hole]], 8)).toHaveLength(25 - 9);
   });
 
-  it('may have parts that lie apart', () => {
+  it('an area may have parts that lie apart', () => {
     expect(covered([square(0, 0, 1), square(6, 6, 1)], 8)).toEqual(['0,0', '6,6']);
   });
 
-  it('is what geometry says for any triangle', () => {
+  it('an area is what geometry says for any triangle', () => {
     const number = fc.double({ min: 0.01, max: 11.99, noNaN: true });
     const point = fc.tuple(
       number,
@@ -97,7 +97,7 @@ describe('an area', () => {
     );
   });
 
-  it('is counted at zoom 30 without going through its tiles, never too small and at most a 4096th too generous', () => {
+  it('an area is counted at zoom 30 without going through its tiles, never too small and at most a 4096th too generous', () => {
     const rows = 2 ** 30;
     const size = 8 / rows;
     const cover = createAreaCover([square(1, 1, 5)], [unit(rows, 30, size)]);
@@ -130,7 +130,7 @@ describe('an area', () => {
     }
   });
 
-  it('counts the same in pieces as whole', () => {
+  it('an area counts the same in pieces as whole', () => {
     const ring = [
       [3, -100],
       [900, -350],

@@ -12,7 +12,7 @@ import { createInvalidation } from './invalidation.ts';
 const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
 describe('truncating a layer', () => {
-  it('clears every grid set, format and combination of parameters, and nothing of other layers', async () => {
+  it('truncating a layer clears every grid set, format and combination of parameters, and nothing of other layers', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { set } = house.road.tiles;
     const gone = [
@@ -30,7 +30,7 @@ describe('truncating a layer', () => {
     await expect(truncation.truncateLayer('nowhere')).rejects.toMatchObject({ code: 'layer-unknown' });
   });
 
-  it('lets go of tiles in memory, and keeps out what was being fetched', async () => {
+  it('truncating a layer lets go of tiles in memory, and keeps out what was being fetched', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { road } = house;
     await road.read(2, 0, 0);
@@ -57,7 +57,7 @@ describe('truncating a layer', () => {
   });
 
   it.each(['an area', 'a format', 'an invalidation of an area'] as const)(
-    'reaches tiles that only memory holds, because the store is full: %s',
+    'truncating a layer reaches tiles that only memory holds, because the store is full: %s',
     async (what) => {
       const { house, store, truncation } = await openTruncationHouse();
       const { road } = house;
@@ -84,7 +84,7 @@ describe('truncating a layer', () => {
     },
   );
 
-  it('lets a running seed go on and fill the emptied cache', async () => {
+  it('truncating a layer lets a running seed go on and fill the emptied cache', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { road, service, ended } = house;
     let requests = 0;
@@ -181,7 +181,7 @@ it('clears one combination of parameters over all grid sets and formats', async 
 });
 
 describe('truncating orphans', () => {
-  it('clears what the layer could not produce any more, and keeps the rest', async () => {
+  it('truncating orphans clears what the layer could not produce any more, and keeps the rest', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { set } = house.road.tiles;
     const kept = [set, { ...set, parametersId: dark }];
@@ -200,7 +200,7 @@ describe('truncating orphans', () => {
     expect(await store.get(set, { z: 1, x: 0, y: 0 })).not.toBeNull();
   });
 
-  it('leaves combinations alone that cannot be listed and were not noted', async () => {
+  it('truncating orphans leaves combinations alone that cannot be listed and were not noted', async () => {
     const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
     const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
     await fill(store, { ...house.road.tiles.set, parametersId: 'e'.repeat(40) });
@@ -208,7 +208,7 @@ describe('truncating orphans', () => {
     expect(await setsOf(store, 'roads')).toHaveLength(1);
   });
 
-  it('judges combinations that were noted by the filters of today', async () => {
+  it('truncating orphans judges combinations that were noted by the filters of today', async () => {
     const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ > [0-9]+' });
     const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
     const { set } = house.road.tiles;

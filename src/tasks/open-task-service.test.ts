@@ -30,7 +30,7 @@ const sourceDown = () => {
 };
 
 describe('a seed', () => {
-  it('fills the cache with the right tiles and ends with processed = total', async () => {
+  it('a seed fills the cache with the right tiles and ends with processed = total', async () => {
     const { service, road, ended } = await open();
     const task = await service.create(
       { layer: 'roads', zoomStart: 0, zoomStop: 4, threadCount: 3 },
@@ -56,7 +56,7 @@ describe('a seed', () => {
     }
   });
 
-  it('leaves what is present alone, and counts it', async () => {
+  it('a seed leaves what is present alone, and counts it', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     const before = road.source.requests.length;
@@ -65,7 +65,7 @@ describe('a seed', () => {
     expect(road.source.requests.length - before).toBe(4);
   });
 
-  it('has no more metatiles in flight than threadCount says', async () => {
+  it('a seed has no more metatiles in flight than threadCount says', async () => {
     const { service, road, ended } = await open({ tasks: { maxThreads: 8 } });
     const gate = createGate();
     let [inFlight, most] = [0, 0];
@@ -82,7 +82,7 @@ describe('a seed', () => {
     expect(most).toBe(3);
   });
 
-  it('keeps the sum over all tasks under the limit, and the last ones wait as pending', async () => {
+  it('a seed keeps the sum over all tasks under the limit, and the last ones wait as pending', async () => {
     const { service, road, ended } = await open({ tasks: { maxThreads: 4 } });
     const gate = createGate();
     let [inFlight, most] = [0, 0];
@@ -113,7 +113,7 @@ describe('a seed', () => {
 });
 
 describe('a reseed', () => {
-  it('replaces what is there, and no reader sees the older tile after its end', async () => {
+  it('a reseed replaces what is there, and no reader sees the older tile after its end', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
@@ -127,7 +127,7 @@ describe('a reseed', () => {
 });
 
 describe('failures', () => {
-  it('are tried again off the hot path, and a task that recovers ends without them', async () => {
+  it('failures are tried again off the hot path, and a task that recovers ends without them', async () => {
     const { service, road, ended } = await open();
     road.source.answer = (request, number) => (number < 2 ? sourceDown() : road.source.draw(request));
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryWaitTime: 10 };
@@ -137,7 +137,7 @@ describe('failures', () => {
     expect(done.errors[0]).toMatchObject({ z: 0, message: 'The map server cannot be reached.' });
   });
 
-  it('that stay are counted, told and remembered; the task goes through the rest and ends as aborted', async () => {
+  it('failures that stay are counted, reported and remembered; the task goes through the rest and ends as aborted', async () => {
     const { service, road, ended } = await open();
     const broken = (x: number) => x < 0;
     road.source.answer = (request) =>
@@ -161,7 +161,7 @@ describe('failures', () => {
     expect(await service.retryFailed(retry?.id ?? 0, author('me'))).toBeNull();
   });
 
-  it('of every tile never look like success, and every request that left is counted', async () => {
+  it('failures of every tile never look like success, and every request that left is counted', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
@@ -176,7 +176,7 @@ describe('failures', () => {
     expect(road.source.requests).toHaveLength(2 * 7);
   });
 
-  it('that reach the limit abort the task, with the reason', async () => {
+  it('failures that reach the limit abort the task, with the reason', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = {
@@ -216,7 +216,7 @@ describe('stopping', () => {
     expect(road.source.requests.length).toBe(2);
   });
 
-  it('hits only the layer and the states that were named', async () => {
+  it('stopping tasks hits only the layer and the states that were named', async () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
     road.source.answer = () => createGate().opened as Promise<never>;
     const first = await service.create({ layer: 'roads' }, author('me'));
@@ -255,7 +255,7 @@ describe('pausing', () => {
 });
 
 describe('a restart', () => {
-  it('takes every task up again with its progress, under the same ids', async () => {
+  it('a restart takes every task up again with its progress, under the same ids', async () => {
     const opened = await open();
     const { road, ended } = opened;
     const gate = createGate();
@@ -334,7 +334,7 @@ describe('what is asked of the service', () => {
     await expect(other).rejects.toMatchObject({ code: 'key-reused' });
   });
 
-  it('refuses a task when too many are waiting', async () => {
+  it('the task service refuses a task when too many are waiting', async () => {
     const { service, road } = await open({ tasks: { maxUnfinished: 1 } });
     road.source.answer = (request) => abortOf(request.signal);
     await service.create({ layer: 'roads' }, author('me'));
@@ -343,7 +343,7 @@ describe('what is asked of the service', () => {
     });
   });
 
-  it('estimates tiles, metatiles, bytes and time from what is known', async () => {
+  it('the task service estimates tiles, metatiles, bytes and time from what is known', async () => {
     const { service, ended } = await open();
     const draft = { layer: 'roads', zoomStop: 3 };
     expect(await service.estimate(draft)).toEqual({
@@ -375,7 +375,7 @@ describe('what is asked of the service', () => {
     expect(await service.estimate({ ...part, zoomStart: 4 })).toMatchObject({ tiles: 0n, cachedBytes: 0n });
   });
 
-  it('tells the pace of what runs', async () => {
+  it('the task service reports the pace of running tasks', async () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
     const big = await service.create({ layer: 'roads' }, author('me'));
     await until(() => road.source.requests.length > 50);

@@ -131,7 +131,7 @@ describe('bounds', () => {
     );
   });
 
-  it('must be four finite numbers in order', async () => {
+  it('bounds must be four finite numbers in order', async () => {
     for (const coords of [
       [],
       [1, 2, 3],
@@ -144,7 +144,7 @@ describe('bounds', () => {
     await expect(plan({ coords: [5, 0, 4, 1] })).rejects.toThrow(/minX <= maxX/);
   });
 
-  it('that are a point mean the tile around it', async () => {
+  it('bounds that are a point mean the tile around it', async () => {
     expect((await plan({ coords: [1000, 1000, 1000, 1000], zoomStart: 3, zoomStop: 5 })).tilesTotal).toBe(3n);
   });
 });
@@ -157,7 +157,7 @@ describe('zooms', () => {
     });
   });
 
-  it('that make no sense are refused', async () => {
+  it('zooms that make no sense are refused', async () => {
     await expect(plan({ zoomStart: 5, zoomStop: 4 })).rejects.toThrow(/zoomStart 5.*zoomStop 4/);
     await expect(plan({ zoomStart: -1 })).rejects.toThrow(/zoomStart/);
     await expect(plan({ zoomStop: 1.5 })).rejects.toThrow(/zoomStop/);
@@ -210,7 +210,7 @@ describe('an area', () => {
     ],
   ] as const;
 
-  it('in EPSG:4326 is carried over to web mercator and narrows the bounds', async () => {
+  it('an area in EPSG:4326 is carried over to web mercator and narrows the bounds', async () => {
     const { request, tilesTotal } = await plan({ zoomStop: 8, area: { polygons: europe, crs: 'EPSG:4326' } });
     expect(request.bounds.minX).toBeCloseTo(-1113194.9, 0);
     const { minX, minY, maxX, maxY } = request.bounds;

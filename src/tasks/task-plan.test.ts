@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { createAreaCover } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
@@ -31,7 +32,7 @@ function* piecesOf(plan: TaskPlan) {
 }
 
 describe('a plan', () => {
-  it('has every tile in exactly one piece and one step', () => {
+  it('a plan has every tile in exactly one piece and one step', () => {
     fc.assert(
       fc.property(planArbitrary, (plan) => {
         let inPieces = 0;
@@ -50,11 +51,11 @@ describe('a plan', () => {
         expect(inPieces).toBe(total);
         expect(inSteps).toBe(total);
       }),
-      { numRuns: 50 },
+      { numRuns: inLength(20, 1000) },
     );
   });
 
-  it('ends with single metatiles, so that no thread is left alone with several', () => {
+  it('a plan ends with single metatiles, so that no thread is left alone with several', () => {
     const levels = [4, 5].map((z) => ({ z, rect: { minX: 0, minY: 0, maxX: 2 ** z - 1, maxY: 2 ** z - 1 } }));
     const plan = cutSeedPlan(levels, { columns: 4, rows: 4 }, 2, null);
     const steps = [...piecesOf(plan)].map((piece) => stepCount(plan, piece));
@@ -79,18 +80,18 @@ describe('a plan', () => {
     }
   });
 
-  it('can be taken up at any step', () => {
+  it('a plan can be taken up at any step', () => {
     fc.assert(
       fc.property(planArbitrary, fc.nat(50), (plan, from) => {
         const piece = pieceAt(plan, 0);
         if (!piece) throw new Error('no piece');
         expect([...stepsOf(plan, piece, from)]).toEqual([...stepsOf(plan, piece, 0)].slice(from));
       }),
-      { numRuns: 50 },
+      { numRuns: inLength(20, 1000) },
     );
   });
 
-  it('goes from low zooms to high ones', () => {
+  it('a plan goes from low zooms to high ones', () => {
     const levels = [0, 1, 2, 3].map((z) => ({
       z,
       rect: { minX: 0, minY: 0, maxX: 2 ** z - 1, maxY: 2 ** z - 1 },
@@ -101,13 +102,13 @@ describe('a plan', () => {
     expect(zooms).toEqual([...zooms].sort((a, b) => a - b));
   });
 
-  it('gives each thread of a small task several pieces, and a large task few large ones', () => {
+  it('a plan gives each thread of a small task several pieces, and a large task few large ones', () => {
     const level = (z: number) => ({ z, rect: { minX: 0, minY: 0, maxX: 2 ** z - 1, maxY: 2 ** z - 1 } });
     expect(pieceCount(cutSeedPlan([level(6)], { columns: 4, rows: 4 }, 2, null))).toBeGreaterThanOrEqual(16);
     expect(pieceCount(cutSeedPlan([level(20)], { columns: 4, rows: 4 }, 2, null))).toBe(2 ** 26);
   });
 
-  it('finds the next piece of an area across an emptiness of a billion pieces at once', () => {
+  it('a plan finds the next piece of an area across an emptiness of a billion pieces in one step', () => {
     const size = 2 ** 26;
     const geometry = { z: 26, left: 0, top: 0, tileSpanX: 1, tileSpanY: 1, rows: size };
     const square = (x: number, y: number) =>

@@ -14,7 +14,7 @@ describe('truncating a selection', () => {
     return { ...opened, set, jpeg };
   }
 
-  it('refuses a grid set or format that there never was, and takes one that is no longer declared', async () => {
+  it('truncating a selection refuses a grid set or format that there never was, and takes one that is no longer declared', async () => {
     const { store, truncation, house } = await openTruncationHouse();
     const { set } = house.road.tiles;
     await fill(store, set);
@@ -39,7 +39,7 @@ describe('truncating a selection', () => {
     expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, set.parametersId]]);
   });
 
-  it('counts exactly what it would remove, and with a dry run removes nothing', async () => {
+  it('truncating a selection counts exactly what it would remove, and with a dry run removes nothing', async () => {
     const { store, truncation, set, jpeg } = await filled();
     expect(await truncation.truncateSelection('roads', {}, true)).toEqual(
       expect.arrayContaining([
@@ -53,7 +53,7 @@ describe('truncating a selection', () => {
     expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, null]]);
   });
 
-  it('narrows by zoom and by age', async () => {
+  it('truncating a selection narrows by zoom and by age', async () => {
     const { store, truncation, set } = await filled();
     const selection = { formats: ['image/png'], zoomStart: 6, zoomStop: 6, olderThan: 1016 };
     for (const dryRun of [true, false]) {
@@ -68,7 +68,7 @@ describe('truncating a selection', () => {
     expect(await store.generation('roads')).toBe(1);
   });
 
-  it('looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
+  it('truncating a selection looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
     const { house, store, truncation, set } = await filled();
     const listed = (): never => {
       throw new Error('the whole tile set was listed');
@@ -87,7 +87,7 @@ describe('truncating a selection', () => {
     await expect(within).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
-  it('narrows by bounds', async () => {
+  it('truncating a selection narrows by bounds', async () => {
     const { house, truncation, set } = await filled();
     const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
     const bounds = { minX, minY, maxX: minX + (maxX - minX) / 4 - 1, maxY };
@@ -98,7 +98,7 @@ describe('truncating a selection', () => {
     expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
   });
 
-  it('takes the dense tiles of a grid set along, and those alone when it names them', async () => {
+  it('truncating a selection takes the dense tiles of a grid set along, and those alone when it names them', async () => {
     const { house, store, truncation } = await openTruncationHouse(layerWithDenseTiles());
     const { set, subset } = house.road.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
@@ -116,7 +116,7 @@ describe('truncating a selection', () => {
     expect(await setsOf(store, 'roads')).toEqual([]);
   });
 
-  it('takes dense tiles of yesterday along too, but finds no place for them', async () => {
+  it('truncating a selection takes dense tiles of yesterday along too, but finds no place for them', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { set, subset } = house.road.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
@@ -128,7 +128,7 @@ describe('truncating a selection', () => {
     ]);
   });
 
-  it('narrows by a polygon, to the tiles it touches', async () => {
+  it('truncating a selection narrows by a polygon, to the tiles it touches', async () => {
     const { house, store, truncation, set } = await filled();
     const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
     const tile = (maxX - minX) / 64;

@@ -30,7 +30,7 @@ async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskHous
 }
 
 describe('a task whose host is left alone', () => {
-  it('says whom it waits for, and holds no thread that others could use', async () => {
+  it('a task whose host is left alone says whom it waits for, and holds no thread that others could use', async () => {
     const moment = Date.now() + 3_600_000;
     const { service, ended } = await open(moment);
     const resting = await service.create({ layer: 'roads', zoomStart: 3, zoomStop: 4 }, author('me'));
@@ -49,7 +49,7 @@ describe('a task whose host is left alone', () => {
     expect(still?.counters.failed).toBe(0);
   });
 
-  it('goes on when the wait is over, and has lost and failed nothing', async () => {
+  it('a task whose host is left alone goes on when the wait is over, and has lost and failed nothing', async () => {
     const { service, ended } = await open(Date.now() + 700, { maxThreads: 3 });
     const { id } = await service.create({ layer: 'roads', zoomStop: 4, threadCount: 3 }, author('me'));
     const done = await ended(id);
@@ -58,7 +58,7 @@ describe('a task whose host is left alone', () => {
     expect(done.errors).toEqual([]);
   });
 
-  it('is taken up again after a longer wait, from where it was', async () => {
+  it('a task whose host is left alone is taken up again after a longer wait, from where it was', async () => {
     const { service, ended } = await open(Date.now() + 6500, { maxThreads: 2 });
     const { id } = await service.create({ layer: 'roads', zoomStop: 3, threadCount: 2 }, author('me'));
     const done = await ended(id);

@@ -129,7 +129,7 @@ const GEOWEBCACHE = '{ layout: geowebcache, folder: old }';
 const STATES = { layer: 'topp:states', gridSet: 'EPSG:900913', extension: 'png' };
 
 describe("a folder of GeoWebCache's", () => {
-  it('serves on: every tile is a hit with its own bytes, and the map server is not asked', async () => {
+  it("a folder of GeoWebCache's serves on: every tile is a hit with its own bytes, and the map server is not asked", async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = [...(await level(0)), ...(await level(1)), ...(await level(2))];
     writeGeoWebCache(house.old, STATES, tiles);
@@ -139,7 +139,7 @@ describe("a folder of GeoWebCache's", () => {
     expect(house.wms.requests).toEqual([]);
   });
 
-  it('has tiles of other styles under the id of their parameters', async () => {
+  it("a folder of GeoWebCache's has tiles of other styles under the id of their parameters", async () => {
     const house = await openHouse(GEOWEBCACHE);
     const dark = await pictureOf(1, 0, 1);
     const { createHash } = await import('node:crypto');
@@ -149,7 +149,7 @@ describe("a folder of GeoWebCache's", () => {
     expect((await house.tile(1, 0, 1)).cache).toBe('MISS');
   });
 
-  it('is copied by a seed without a question to the map server, and counts as usage only then', async () => {
+  it("a folder of GeoWebCache's is copied by a seed without a question to the map server, and counts as usage only then", async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = await level(3);
     writeGeoWebCache(house.old, STATES, tiles);
@@ -166,7 +166,7 @@ describe("a folder of GeoWebCache's", () => {
     await eventually('the copies are counted', usage, (bytes) => bytes > 0);
   });
 
-  it('stays hidden where it was truncated, also after a restart, and nowhere else', async () => {
+  it("a folder of GeoWebCache's stays hidden where it was truncated, also after a restart, and nowhere else", async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = await level(2);
     writeGeoWebCache(house.old, STATES, tiles);
@@ -192,7 +192,7 @@ describe("a folder of GeoWebCache's", () => {
     expect([await shown(2, 3, 2), await shown(2, 2, 1)]).toEqual(['new', 'new']);
   });
 
-  it('does not come back in the place of a reseed', async () => {
+  it("a folder of GeoWebCache's does not come back in the place of a reseed", async () => {
     const house = await openHouse(GEOWEBCACHE);
     writeGeoWebCache(house.old, STATES, await level(1));
     await house.seed({ type: 'reseed', zoomStart: 1, zoomStop: 1 });
@@ -257,7 +257,7 @@ describe('a layer declared over HTTP', () => {
     gridSets: ['EPSG:900913'],
   };
 
-  it('adopts only below the folders that the configuration file allows', async () => {
+  it('a layer declared over HTTP adopts only below the folders that the configuration file allows', async () => {
     const house = await openHouse(GEOWEBCACHE, 'adoptFolders: [old]');
     const post = (folder: string) =>
       house.call('POST', 'api/v1/layers', { ...document, adopt: { layout: 'geowebcache', folder } });
@@ -275,7 +275,7 @@ describe('a layer declared over HTTP', () => {
     expect(Buffer.from(await served.arrayBuffer())).toEqual(tile.bytes);
   });
 
-  it('adopts nothing where the file allows no folder', async () => {
+  it('a layer declared over HTTP adopts nothing where the file allows no folder', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const adopt = { layout: 'mbtiles', file: join(house.old, 'a.mbtiles') };
     const answer = await house.call('POST', 'api/v1/layers', { ...document, adopt });
@@ -287,7 +287,7 @@ describe('a layer declared over HTTP', () => {
 });
 
 describe('the start of a server', () => {
-  it('does not look at an adopted folder, and a tile is opened by its name, without a listing', async () => {
+  it('the start of a server does not look at an adopted folder, and a tile is opened by its name, without a listing', async () => {
     const folder = temporaryFolder();
     const old = join(folder, 'old');
     writeGeoWebCache(old, { ...STATES, layer: 'old' }, await level(2));

@@ -116,20 +116,23 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
       `${house.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
     );
 
-  it('finds every grid set in the capabilities', async () => {
+  it('GDAL finds every grid set in the capabilities', async () => {
     const listed = await run('gdalinfo', [`WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities`]);
     for (const { gridSet } of GRID_CASES) expect(listed).toContain(`tilematrixset=${gridSet}`);
   });
 
-  it.each(GRID_CASES)('reads $gridSet by WMTS as the tiles are, and as MapServer draws it', async (grid) => {
-    const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
-    const read = await readByGdal(dataset, grid);
-    expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
-    expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
-    expect(coloursIn(read)).toBeGreaterThan(2);
-  });
+  it.each(GRID_CASES)(
+    'GDAL reads $gridSet by WMTS as the tiles are, and as MapServer draws it',
+    async (grid) => {
+      const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+      const read = await readByGdal(dataset, grid);
+      expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
+      expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
+      expect(coloursIn(read)).toBeGreaterThan(2);
+    },
+  );
 
-  it('reads a layer and a grid set that were created over REST', async () => {
+  it('GDAL reads a layer and a grid set that were created over REST', async () => {
     const put = async (path: string, body: string) => {
       const headers = { 'content-type': 'text/xml', authorization: house.authorization };
       return (await fetch(`${house.app.url}rest/${path}.xml`, { method: 'PUT', headers, body })).status;
@@ -163,12 +166,12 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     expect(coloursIn(read)).toBeGreaterThan(2);
   });
 
-  it('takes the deepest level that a layer offers for its full size', async () => {
+  it('GDAL takes the deepest level that a layer offers for its full size', async () => {
     const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
   });
 
-  it('finds what TMS can describe in its service document', async () => {
+  it('GDAL finds what TMS can describe in its service document', async () => {
     const listed = await run('gdalinfo', [`${house.app.url}service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
@@ -176,7 +179,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   });
 
   it.each(GRID_CASES.filter(({ gridSet }) => gridSet !== 'PL1992'))(
-    'reads $gridSet by TMS as the tiles are',
+    'GDAL reads $gridSet by TMS as the tiles are',
     async (grid) => {
       const read = await readByGdal(`${house.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);

@@ -53,7 +53,7 @@ async function serveDocument(text: string): Promise<string> {
 }
 
 describe('tilewarden import URL', () => {
-  it('writes YAML that a server starts with, from a WMTS and a WMS', async () => {
+  it('tilewarden import URL writes YAML that a server starts with, from a WMTS and a WMS', async () => {
     const other = await openServer();
     const folder = temporaryFolder();
     for (const service of ['wmts', 'wms?version=1.1.1', 'wms?version=1.3.0']) {
@@ -66,7 +66,7 @@ describe('tilewarden import URL', () => {
     expect((await run(`${other}/service/wms`, '--output', join(folder, 'wmts.yaml'))).code).toBe(2);
   });
 
-  it('declares layers in a running server, once', async () => {
+  it('tilewarden import URL declares layers in a running server, once', async () => {
     const [other, server] = [await openServer(), await openServer(ALLOWING)];
     const first = await run(`${other}/service/wms`, '--layer', 'world', '--apply', '--server', server);
     expect([first.code, first.out, first.err]).toEqual([0, '', expect.stringContaining('Applied 1 of 1')]);
@@ -79,7 +79,7 @@ describe('tilewarden import URL', () => {
     expect((await run(`${other}/service/wms`, '--apply', '--replace', '--server', server)).code).toBe(0);
   });
 
-  it('says what is wrong with an address', async () => {
+  it('tilewarden import URL says what is wrong with an address', async () => {
     const page = await serveDocument('<html/>');
     expect(await run(page)).toMatchObject({ code: 1, err: expect.stringContaining('answers with html') });
     const nobody = await run('http://127.0.0.1:9/wms');
@@ -96,7 +96,7 @@ describe('POST /api/v1/import', () => {
       body: JSON.stringify(body),
     });
 
-  it('answers declarations and a report, and declares nothing', async () => {
+  it('POST /api/v1/import answers declarations and a report, and declares nothing', async () => {
     const [other, server] = [await openServer(), await openServer(ALLOWING)];
     const answer = await post(server, { url: `${other}/service/wmts`, layers: ['world'] });
     expect(answer.status).toBe(200);
@@ -122,7 +122,7 @@ describe('POST /api/v1/import', () => {
     }
   });
 
-  it('shows tiles of a layer that is not declared, and keeps none', async () => {
+  it('POST /api/v1/import shows tiles of a layer that is not declared, and keeps none', async () => {
     const [other, server] = [await openServer(), await openServer(ALLOWING)];
     const document = {
       name: 'seen',
@@ -146,7 +146,7 @@ describe('POST /api/v1/import', () => {
 });
 
 describe('tilewarden import FOLDER', () => {
-  it("takes GeoWebCache's layers, quota and users over into a running server", async () => {
+  it("tilewarden import FOLDER takes GeoWebCache's layers, quota and users over into a running server", async () => {
     const gwc = temporaryFolder();
     writeFileSync(
       join(gwc, 'geowebcache.xml'),
@@ -171,7 +171,7 @@ describe('tilewarden import FOLDER', () => {
     });
   });
 
-  it('writes five thousand layers as YAML that can be loaded', async () => {
+  it('tilewarden import FOLDER writes five thousand layers as YAML that can be loaded', async () => {
     const folder = temporaryFolder();
     const one = (
       n: number,
@@ -192,7 +192,7 @@ describe('tilewarden import FOLDER', () => {
     expect(settings.layers).toHaveLength(5000);
   });
 
-  it('says which file is missing or broken', async () => {
+  it('tilewarden import FOLDER says which file is missing or broken', async () => {
     const folder = temporaryFolder();
     expect(await run(folder)).toMatchObject({
       code: 1,

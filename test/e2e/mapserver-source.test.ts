@@ -100,7 +100,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     },
   );
 
-  it('draws the same in both versions and in a metatile with a gutter', async () => {
+  it('a WMS layer on MapServer draws the same in both versions and in a metatile with a gutter', async () => {
     const plain = await fetchMetatile('1.1.1', 'EPSG:4326', 1, 0);
     const newer = await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0);
     const framed = samplesOf(await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0, 16));
@@ -138,17 +138,20 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
   it.each([
     ['GET', 4000],
     ['POST', 200],
-  ])('shows the day and the height that parameters name, by %s', async (_, maxUrlLength) => {
-    const days = { layers: 'days', maxUrlLength };
-    const redAt = async (...parameters: [string, string][]) => {
-      const { pixels } = await fetchWorld(days, parameters);
-      // Columns in the midst of the three squares, at 30 degrees north.
-      return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
-    };
-    expect(await redAt()).toEqual([true, false, false]);
-    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '0'])).toEqual([false, true, false]);
-    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '500'])).toEqual([false, false, true]);
-  });
+  ])(
+    'a WMS layer on MapServer shows the day and the height that parameters name, by %s',
+    async (_, maxUrlLength) => {
+      const days = { layers: 'days', maxUrlLength };
+      const redAt = async (...parameters: [string, string][]) => {
+        const { pixels } = await fetchWorld(days, parameters);
+        // Columns in the midst of the three squares, at 30 degrees north.
+        return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
+      };
+      expect(await redAt()).toEqual([true, false, false]);
+      expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '0'])).toEqual([false, true, false]);
+      expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '500'])).toEqual([false, false, true]);
+    },
+  );
 });
 
 function differentShare(a: RasterImage, b: RasterImage): number {

@@ -209,10 +209,13 @@ ${entries
     await moved.wms.close();
   });
 
-  it.each(Object.keys(caches))('shows every place where it is after the move: %s', async (name) => {
-    const { grid, extension } = caches[name] ?? { grid: MERCATOR };
-    expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);
-  });
+  it.each(Object.keys(caches))(
+    'a cache that MapProxy has seeded shows every place where it is after the move: %s',
+    async (name) => {
+      const { grid, extension } = caches[name] ?? { grid: MERCATOR };
+      expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);
+    },
+  );
 });
 
 describe('a cache that MapCache has seeded', needs('mapcache'), () => {
@@ -287,8 +290,11 @@ describe('a cache that MapCache has seeded', needs('mapcache'), () => {
     await moved.wms.close();
   });
 
-  it.each(Object.keys(tilesets))('shows every place where it is after the move: %s', async (name) => {
-    const { grid, extension } = tilesets[name] ?? { grid: MERCATOR };
-    expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);
-  });
+  it.each(Object.keys(tilesets))(
+    'a cache that MapCache has seeded shows every place where it is after the move: %s',
+    async (name) => {
+      const { grid, extension } = tilesets[name] ?? { grid: MERCATOR };
+      expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);
+    },
+  );
 });

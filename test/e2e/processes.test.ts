@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { childrenOf, isAlive } from '../fixtures/processes.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
@@ -54,20 +54,7 @@ function truncate({ url, authorization }: RunningServer, layer: string) {
 
 /** The processes that answer, by their ids. */
 function processesOf({ pid }: RunningServer): readonly number[] {
-  const table = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return table
-    .split('\n')
-    .filter((line) => line.includes(' http-process'))
-    .map((line) => Number.parseInt(line, 10));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  return childrenOf(pid, ' http-process');
 }
 
 const CALLERS = 12;
@@ -127,12 +114,12 @@ describe('a server with several processes', () => {
   });
   afterAll(() => server.stop());
 
-  it('says once that it is ready, when all of them listen', () => {
+  it('a server with several processes says once that it is ready, when all of them listen', () => {
     expect(server.stdout().match(/is ready at/g)).toHaveLength(1);
     expect(processesOf(server)).toHaveLength(PROCESSES);
   });
 
-  it('asks the source once, however many callers want tiles of one metatile', async () => {
+  it('a server with several processes asks the source once, however many callers want tiles of one metatile', async () => {
     wms.reset();
     wms.answer = 'hang';
     const asked = Array.from({ length: 30 }, (_, i) => ask(server.url, `/tiles/map/4/${i % 4}/${i % 3}.png`));
@@ -144,7 +131,7 @@ describe('a server with several processes', () => {
     expect(wms.requests).toHaveLength(1);
   });
 
-  it('shows nothing that was truncated, whichever process is asked', async () => {
+  it('a server with several processes shows nothing that was truncated, whichever process is asked', async () => {
     const path = '/tiles/map/5/1/1.png';
     for (let round = 0; round < 3; round++) {
       await ask(server.url, path);
@@ -155,7 +142,7 @@ describe('a server with several processes', () => {
     }
   });
 
-  it('knows a layer in every process, and in a worker, as soon as it is declared, and none after it was removed', async () => {
+  it('a server with several processes knows a layer in every process, and in a worker, as soon as it is declared, and none after it was removed', async () => {
     const document = {
       source: { type: 'layer', layer: 'map' },
       gridSets: [{ name: 'EPSG:900913', zoomStop: 3 }],
@@ -180,7 +167,7 @@ describe('a server with several processes', () => {
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
   });
 
-  it('ends a process that does not react before it acknowledges a truncation', async () => {
+  it('a server with several processes ends a process that does not react before it acknowledges a truncation', async () => {
     const path = '/tiles/map/5/9/9.png';
     for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
     const [stuck = 0] = processesOf(server);
@@ -191,7 +178,7 @@ describe('a server with several processes', () => {
     await eventually('another takes its place', () => processesOf(server).length === PROCESSES);
   });
 
-  it('answers whoever connects while one of its processes hangs', async () => {
+  it('a server with several processes answers every connection while one of its processes hangs', async () => {
     const path = '/tiles/map/3/1/1.png';
     await ask(server.url, path);
     const [stuck = 0] = processesOf(server);
@@ -201,7 +188,7 @@ describe('a server with several processes', () => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('writes documents about layers in whichever process is asked', async () => {
+  it('a server with several processes writes documents about layers in whichever process receives the request', async () => {
     const addresses = [
       '/service/wmts?REQUEST=GetCapabilities',
       '/service/wmts/rest/WMTSCapabilities.xml',
@@ -225,7 +212,7 @@ describe('a server with several processes', () => {
     expect(told.status).toBe(501);
   });
 
-  it('has the documentation in whichever process receives the request, under every prefix', async () => {
+  it('a server with several processes has the documentation in whichever process receives the request, under every prefix', async () => {
     for (const path of [
       '/docs/',
       '/docs/tasks.html',
@@ -238,7 +225,7 @@ describe('a server with several processes', () => {
     expect((await ask(server.url, '/docs')).text).toMatch(/^location: docs\/\r$/im);
   });
 
-  it('counts every request once', async () => {
+  it('a server with several processes counts every request once', async () => {
     const count = async () => {
       const text = await (await admin(server, '/metrics')).text();
       const series = [...text.matchAll(/^tilewarden_tile_requests_total\{layer="map",.*\} (\d+)$/gm)];
@@ -256,7 +243,7 @@ describe('a server with several processes', () => {
     expect(answered).toBeGreaterThanOrEqual(50);
   });
 
-  it('tells every listener of a task, and keeps each process from showing what it replaced', async () => {
+  it('a server with several processes tells every listener of a task, and keeps each process from showing what it replaced', async () => {
     const listening = new AbortController();
     const streams = await Promise.all(
       Array.from({ length: PROCESSES }, () => admin(server, '/api/v1/events', { signal: listening.signal })),
@@ -282,7 +269,7 @@ describe('a server with several processes', () => {
     }
   });
 
-  it('throttles wrong passwords over all processes together', async () => {
+  it('a server with several processes throttles wrong passwords over all processes together', async () => {
     const guess = (_: unknown, i: number) => askWho(server.url, basicOf(`guess ${i}`), '127.0.0.77');
     const statuses: (number | null)[] = [];
     await eventually(
@@ -298,7 +285,7 @@ describe('a server with several processes', () => {
     expect((await askWho(server.url, basicOf('guess'), '127.0.0.78')).status).toBe(401);
   });
 
-  it('passes bodies, refusals and addresses on', async () => {
+  it('a server with several processes passes bodies, refusals and addresses on', async () => {
     const large = await admin(server, '/rest/seed/map.json', { method: 'POST', body: ' '.repeat(3_000_000) });
     expect(large.status).toBe(413);
     expect((await fetch(`${server.url}/rest/seed.json`)).status).toBe(401);
@@ -316,7 +303,7 @@ describe('a server with several processes', () => {
     ['kept', true],
     ['new', false],
   ])(
-    'replaces a process that is killed under load of %s connections, and the callers of the others do not notice',
+    'a server with several processes replaces a process that is killed under load of %s connections, and the callers of the others do not notice',
     async (_, keepAlive) => {
       await ask(server.url, '/tiles/map/3/1/1.png');
       const load = openLoad(`${server.url}/tiles/map/3/1/1.png`, keepAlive);
@@ -365,7 +352,7 @@ describe('a server with several processes whose configuration is edited', () => 
     return [...new Set((await Promise.all(asked)).map(({ status }) => status))];
   };
 
-  it('takes it up in every process at /rest/reload, unless it has errors', async () => {
+  it('a server with several processes whose configuration is edited takes it up in every process at /rest/reload, unless it has errors', async () => {
     const reload = () =>
       admin(server, '/rest/reload', {
         method: 'POST',
@@ -382,7 +369,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(await statuses('map')).toEqual([404]);
   });
 
-  it('takes it up at SIGHUP without losing a request', async () => {
+  it('a server with several processes whose configuration is edited takes it up at SIGHUP without losing a request', async () => {
     await ask(server.url, '/tiles/third/3/1/1.png');
     const before = processesOf(server);
     const tiles = openLoad(`${server.url}/tiles/third/3/1/1.png`);
@@ -403,7 +390,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(all).toEqual([[404], [200], [200]]);
   });
 
-  it('keeps what it has at SIGHUP when the new one cannot be used', async () => {
+  it('a server with several processes whose configuration is edited keeps what it has at SIGHUP when the new one cannot be used', async () => {
     const before = processesOf(server);
     writeFileSync(config, 'layers: 7\n');
     process.kill(server.pid, 'SIGHUP');
@@ -414,7 +401,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(processesOf(server)).toEqual(before);
   });
 
-  it('leaves no process behind when the primary is killed, and the port is free', async () => {
+  it('a server with several processes whose configuration is edited leaves no process behind when the primary is killed, and the port is free', async () => {
     const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
     await answerMore(load, 20);
     const pids = processesOf(server);

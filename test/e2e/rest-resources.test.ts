@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe('/rest/layers', () => {
-  it('lists names with links, as XML and as JSON, under every prefix', async () => {
+  it('/rest/layers lists names with links, as XML and as JSON, under every prefix', async () => {
     const { root, all } = await xml('/geowebcache/rest/layers.xml');
     expect(root.name).toBe('layers');
     expect(all('layer/name').map(({ text }) => text)).toEqual(['img states', 'world']);
@@ -89,7 +89,7 @@ describe('/rest/layers', () => {
   });
 
   it.each(['/rest/layers/img%20states.xml', '/rest/layers/img+states.xml', '/rest/layers/img%20states'])(
-    'shows a layer at %s',
+    '/rest/layers shows a layer at %s',
     async (path) => {
       const { root, at } = await xml(path);
       expect(root.name).toBe('wmsLayer');
@@ -102,7 +102,7 @@ describe('/rest/layers', () => {
     },
   );
 
-  it('chooses the form by ending, by parameter and by Accept', async () => {
+  it('/rest/layers chooses the form by ending, by parameter and by Accept', async () => {
     for (const path of ['img%20states.json', 'img%20states?format=json']) {
       const { type, text } = await call('GET', `/rest/layers/${path}`);
       expect([type, JSON.parse(text).wmsLayer.name]).toEqual(['application/json', 'img states']);
@@ -111,7 +111,7 @@ describe('/rest/layers', () => {
     expect(await asked.json()).toHaveProperty('wmsLayer');
   });
 
-  it('creates, changes, serves, lists and deletes', async () => {
+  it('/rest/layers creates, changes, serves, lists and deletes', async () => {
     const at = '/geowebcache/rest/layers/testLayer.xml';
     expect(await call('PUT', at, wmsLayer('testLayer'))).toMatchObject({ status: 200, text: 'layer saved' });
     expect((await xml(at)).at('wmsUrl/string')).toBe('http://example.com/wms1?');
@@ -130,7 +130,7 @@ describe('/rest/layers', () => {
   });
 
   it.each(['a.b.c', 'topp:dotted.name', 'with space', 'slash/inside', '100%'])(
-    'takes a layer named %s',
+    '/rest/layers takes a layer named %s',
     async (name) => {
       const at = `/rest/layers/${encodeURIComponent(name)}.xml`;
       expect((await call('PUT', at, wmsLayer(name))).status).toBe(200);
@@ -140,7 +140,7 @@ describe('/rest/layers', () => {
     },
   );
 
-  it('gives back what it has no place for, and warns of it', async () => {
+  it('/rest/layers gives back what it has no place for, and warns of it', async () => {
     const more =
       '<unheardOf kind="x"><inner>1</inner></unheardOf><requestFilters><wmsRasterFilter><name>mask</name></wmsRasterFilter></requestFilters>';
     const saved = await call('PUT', '/rest/layers/strange.xml', wmsLayer('strange', more));
@@ -173,7 +173,7 @@ describe('/rest/layers', () => {
     await call('DELETE', '/rest/layers/closed.xml');
   });
 
-  it('leaves what GeoWebCache has no word for as it was', async () => {
+  it('/rest/layers leaves what GeoWebCache has no word for as it was', async () => {
     const document = {
       name: 'ours',
       attribution: 'us',
@@ -190,7 +190,7 @@ describe('/rest/layers', () => {
     await call('DELETE', '/rest/layers/ours.xml');
   });
 
-  it('forgets a transient layer when the server stops', async () => {
+  it('/rest/layers forgets a transient layer when the server stops', async () => {
     await call('PUT', '/rest/layers/brief.xml', wmsLayer('brief', '<transientLayer>true</transientLayer>'));
     expect((await xml('/rest/layers/brief.xml')).at('transientLayer')).toBe('true');
     await app.close();
@@ -241,7 +241,7 @@ describe('/rest/layers', () => {
     expect((await call('GET', '/rest/layers.json')).text).toBe(before.text);
   });
 
-  it('reads bodies by their content type, and by the ending where there is none worth the name', async () => {
+  it('/rest/layers reads bodies by their content type, and by the ending where there is none worth the name', async () => {
     const json = '{"wmsLayer":{"name":"x","wmsUrl":["http://example.com/wms"]}}';
     expect((await call('PUT', '/rest/layers/x.xml', json, 'application/json')).status).toBe(200);
     const form = 'application/x-www-form-urlencoded';
@@ -262,7 +262,7 @@ describe('/rest/gridsets', () => {
     <scaleNames><string>a</string><string>b</string></scaleNames>
     <tileHeight>211</tileHeight><tileWidth>211</tileWidth><yCoordinateFirst>false</yCoordinateFirst>${more}</gridSet>`;
 
-  it('lists them, and shows one of the file as Java prints its numbers', async () => {
+  it('/rest/gridsets lists them, and shows one of the file as Java prints its numbers', async () => {
     const { all } = await xml('/rest/gridsets.xml');
     const names = all('gridSet/name').map(({ text }) => text);
     expect(names).toEqual(
@@ -290,7 +290,7 @@ describe('/rest/gridsets', () => {
     ]);
   });
 
-  it('creates, changes and deletes', async () => {
+  it('/rest/gridsets creates, changes and deletes', async () => {
     const at = '/geowebcache/rest/gridsets/testGridset.xml';
     expect(await call('GET', at)).toMatchObject({
       status: 404,
@@ -327,7 +327,7 @@ describe('/rest/gridsets', () => {
     });
   });
 
-  it('keeps what comes with the program, and what the file declares', async () => {
+  it('/rest/gridsets keeps what comes with the program, and what the file declares', async () => {
     const renamed = (name: string) => gridSet(4326).replace('testGridset', name);
     expect((await call('PUT', '/rest/gridsets/EPSG:4326.xml', renamed('EPSG:4326'))).status).toBe(409);
     expect((await call('DELETE', '/rest/gridsets/EPSG:2163')).status).toBe(409);
@@ -340,7 +340,7 @@ describe('/rest/gridsets', () => {
 });
 
 describe('/rest/blobstores', () => {
-  it('shows our stores in the form that scripts know', async () => {
+  it('/rest/blobstores shows our stores in the form that scripts know', async () => {
     const { all } = await xml('/geowebcache/rest/blobstores.xml');
     expect(all('blobStore/name').map(({ text }) => text)).toEqual(['default']);
     expect(all('blobStore/link')[0]?.attributes.get('href')).toBe(
@@ -359,7 +359,7 @@ describe('/rest/blobstores', () => {
     expect(json.FileBlobStore).toMatchObject({ '@default': 'true', id: 'default', enabled: true });
   });
 
-  it('says where stores are declared when one is to be made or removed', async () => {
+  it('/rest/blobstores says where stores are declared when one is to be made or removed', async () => {
     const body = '<FileBlobStore><id>more</id></FileBlobStore>';
     for (const [method, path] of [
       ['PUT', 'more'],
@@ -385,7 +385,7 @@ describe('/rest/global', () => {
     <serviceContact><individualName>Jane Doe</individualName></serviceContact></serviceProvider>
     <fees>NONE</fees><accessConstraints>NONE</accessConstraints></serviceInformation>`;
 
-  it('keeps what the service says of itself, and capabilities say it', async () => {
+  it('/rest/global keeps what the service says of itself, and capabilities say it', async () => {
     const put = await call(
       'PUT',
       '/geowebcache/rest/global',
@@ -413,7 +413,7 @@ describe('/rest/global', () => {
     expect(json.serviceInformation.keywords).toEqual(['WMS', 'WMTS']);
   });
 
-  it('changes only what it is sent, takes its own answer back, and lasts', async () => {
+  it('/rest/global changes only what it is sent, takes its own answer back, and lasts', async () => {
     await call('PUT', '/rest/global.xml', '<global><lockProvider>nioLock</lockProvider></global>');
     const { text } = await call('GET', '/rest/global.xml');
     expect((await call('PUT', '/rest/global', text)).status).toBe(200);
@@ -427,7 +427,7 @@ describe('/rest/global', () => {
     ]);
   });
 
-  it('refuses what cannot be changed', async () => {
+  it('/rest/global refuses what cannot be changed', async () => {
     const answer = await call('PUT', '/rest/global', '<global><location>foobar</location></global>');
     expect([answer.status, answer.text]).toEqual([
       400,
@@ -491,7 +491,7 @@ describe('/rest/reload', () => {
   const reload = () => call('POST', '/geowebcache/rest/reload', 'reload_configuration=1', form);
   const write = (text: string) => writeFile(join(data, 'tilewarden.yaml'), text);
 
-  it('takes up what has changed in the file, and leaves the rest alone', async () => {
+  it('/rest/reload takes up what has changed in the file, and leaves the rest alone', async () => {
     await call('PUT', '/rest/layers/img2.xml', wmsLayer('img2'));
     await write(
       FILE.replace('name: img states', 'name: img2, title: From the file').replace(
@@ -516,7 +516,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).toContain('No layer changed.');
   });
 
-  it('changes nothing by a file with errors, and says what they are', async () => {
+  it('/rest/reload changes nothing by a file with errors, and says what they are', async () => {
     await write(FILE.replace('type: world', 'type: wrold'));
     const refused = await reload();
     expect(refused.status).toBe(400);
@@ -525,7 +525,7 @@ describe('/rest/reload', () => {
     await write(FILE);
   });
 
-  it('keeps a grid set that a layer declared over HTTP stands on', async () => {
+  it('/rest/reload keeps a grid set that a layer declared over HTTP stands on', async () => {
     const subset = '<gridSubsets><gridSubset><gridSetName>EPSG:2163</gridSetName></gridSubset></gridSubsets>';
     await call('PUT', '/rest/layers/on.xml', wmsLayer('on', subset));
     await write(FILE.replace(/gridSets:[\s\S]*?\nlayers:/, 'layers:'));
@@ -543,7 +543,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).not.toContain('restart');
   });
 
-  it('refuses a layer that needs such a setting, and goes on as before', async () => {
+  it('/rest/reload refuses a layer that needs such a setting, and goes on as before', async () => {
     const layer = '  - { name: more, source: { type: world }, gridSets: [EPSG:4326], store: fast }\n';
     const stores = 'stores: { default: { type: bundle }, fast: { type: bundle } }\n';
     await write(`${stores}${FILE.replace('layers:\n', `layers:\n${layer}`)}`);
@@ -556,7 +556,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).toContain('No layer changed.');
   });
 
-  it('wants the form that GeoWebCache’s page sends, by POST only', async () => {
+  it('/rest/reload wants the form that GeoWebCache’s page sends, by POST only', async () => {
     expect((await call('POST', '/rest/reload', 'a=b', form)).status).toBe(400);
     for (const method of ['GET', 'PUT', 'DELETE'])
       expect((await call(method, '/rest/reload')).status).toBe(405);

@@ -31,7 +31,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
   });
 
   it.each(['fail', 'refuse', 'hang'] as const)(
-    'goes on from memory and from the source while S3 is away (%s), and stores again when it is back',
+    'a server whose tiles lie in S3 goes on from memory and from the source while S3 is away (%s), and stores again when it is back',
     async (mode) => {
       await startAnew(server);
       proxy.mode = mode;
@@ -83,7 +83,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     await fourth.stop();
   });
 
-  it('takes over the tiles of bundles while it serves, and gives them back', async () => {
+  it('a server whose tiles lie in S3 takes over the tiles of bundles while it serves, and gives them back', async () => {
     const stores = JSON.stringify({ local: { type: 'bundle' }, default: cluster.store });
     const roads = roadsConfig(cluster.wms);
     const config = (store: string) =>
@@ -110,7 +110,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     expect(unknown.code).not.toBe(0);
   });
 
-  it('says at the start that the bucket is missing', async () => {
+  it('a server whose tiles lie in S3 says at the start that the bucket is missing', async () => {
     const store = { ...cluster.store, bucket: 'no-such-bucket' };
     const config = writeConfig(`stores: ${JSON.stringify({ default: store })}`);
     const args = ['--config', config, '--database', cluster.database];

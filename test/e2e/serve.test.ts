@@ -24,12 +24,12 @@ describe('a server without a configuration', () => {
   });
   afterAll(() => server.stop());
 
-  it('goes on when the folder that it was started in is removed', async () => {
+  it('a server without a configuration goes on when the folder that it was started in is removed', async () => {
     rmSync(startedIn, { recursive: true });
     expect((await get(`${server.url}/tiles/world/0/0/0.png`)).status).toBe(200);
   });
 
-  it('makes a tile of the world, and has it the second time', async () => {
+  it('a server without a configuration makes a tile of the world, and has it the second time', async () => {
     const first = await get(server.url + TILE);
     expect(first.status).toBe(200);
     expect(first.headers.get('content-type')).toBe('image/png');
@@ -40,7 +40,7 @@ describe('a server without a configuration', () => {
     expect(second.body.equals(first.body)).toBe(true);
   });
 
-  it('offers the documented grid sets, formats and styles', async () => {
+  it('a server without a configuration offers the documented grid sets, formats and styles', async () => {
     const { url } = server;
     const offered = ['EPSG:4326/2/3/1.png', '2/1/1.jpeg', '2/1/1.webp', '2/1/1.png?STYLES=dark'];
     for (const tile of offered)
@@ -53,12 +53,12 @@ describe('a server without a configuration', () => {
     expect((await get(`${url}/tiles/world/13/0/0.png`)).status).toBe(404);
   });
 
-  it('answers the probes', async () => {
+  it('a server without a configuration answers the probes', async () => {
     expect((await get(`${server.url}/healthz`)).status).toBe(200);
     expect((await get(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('keeps others from its data folder, and goes on unharmed', async () => {
+  it('a server without a configuration keeps others from its data folder, and goes on unharmed', async () => {
     const second = await runTilewarden(['serve', '--port', '0', '--data', server.data]);
     expect(second.code).toBe(1);
     expect(second.stdout).toBe('');
@@ -68,7 +68,7 @@ describe('a server without a configuration', () => {
 });
 
 describe('starting and stopping', () => {
-  it('prints exactly one line when it is ready, finishes an answer under way, ends with 0, and starts again after that and after a kill', async () => {
+  it('a server prints exactly one line when it is ready, finishes an answer under way, ends with 0, and starts again after that and after a kill', async () => {
     const tile = `/tiles/${LAYER}/0/0/0.png`;
     const wms = await openWms();
     const config = roadsConfig(wms);
@@ -96,7 +96,7 @@ describe('starting and stopping', () => {
     await third.stop();
   });
 
-  it('says so when the port is taken', async () => {
+  it('a server says so when the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);
     const address = other.address();
@@ -109,7 +109,7 @@ describe('starting and stopping', () => {
     );
   });
 
-  it('refuses to listen without accounts where other machines could reach it', async () => {
+  it('a server refuses to listen without accounts where other machines could reach it', async () => {
     const end = await runTilewarden([
       'serve',
       '--no-auth',
@@ -124,7 +124,7 @@ describe('starting and stopping', () => {
     expect(end.stderr).toContain('loopback');
   });
 
-  it('starts although an upstream is dead', async () => {
+  it('a server starts although an upstream is dead', async () => {
     const config = `
 upstreams: { '127.0.0.1:9': { allowPrivate: true } }
 layers:
@@ -139,7 +139,7 @@ layers:
 });
 
 describe('the command line', () => {
-  it('lists everything that is wrong with a configuration and does not start', async () => {
+  it('the command line lists everything that is wrong with a configuration and does not start', async () => {
     const config = writeConfig('server: { prot: 1 }\nlayers:\n  - { name: a, source: { type: wmx } }\n');
     for (const command of ['serve', 'check-config']) {
       const end = await runTilewarden([command, '--config', config]);
@@ -150,7 +150,7 @@ describe('the command line', () => {
     }
   });
 
-  it('prints the settings in effect with secrets masked', async () => {
+  it('the command line prints the settings in effect with secrets masked', async () => {
     const config = writeConfig(`
 layers:
   - name: a
@@ -163,7 +163,7 @@ layers:
     expect(end.stdout).not.toContain('hush-hush');
   });
 
-  it('suggests what was meant and ends with 2', async () => {
+  it('the command line suggests what was meant and ends with 2', async () => {
     const command = await runTilewarden(['sevre']);
     expect(command).toMatchObject({ code: 2, stdout: '' });
     expect(command.stderr).toContain('Did you mean serve?');
@@ -172,7 +172,7 @@ layers:
     expect(flag.stderr).toContain('Did you mean --port?');
   });
 
-  it('helps and says its version', async () => {
+  it('the command line helps and says its version', async () => {
     const help = await runTilewarden(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('check-config');

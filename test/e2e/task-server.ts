@@ -8,13 +8,13 @@
  *     await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' });
  *   });
  */
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
+import { childrenOf } from '../fixtures/processes.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
 
@@ -228,9 +228,4 @@ export function pictureOf({ z, x, y }: TileAt, gridSetName: string, version: num
   const bounds = { minX, minY: maxY - size, maxX: minX + size, maxY };
   const parameters = new Map([['LAYERS', 'roads']]);
   return expectedImage({ srs: gridSet.srs, bounds, width: 256, height: 256, parameters, version }).pixels;
-}
-
-function childrenOf(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return text === '' ? [] : text.split(' ').map(Number);
 }

@@ -54,7 +54,7 @@ const jsonLines = (text: string) =>
 const shared = shareTaskServer();
 
 describe('seeding from the command line', () => {
-  it('fills the cache, tells how it went and ends with 0', async () => {
+  it('seeding from the command line fills the cache, tells how it went and ends with 0', async () => {
     const { wms, server } = shared;
     const dry = await command(server, 'seed', LAYER, '--zoom-stop', '3', '--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: '' });
@@ -129,7 +129,7 @@ describe('seeding from the command line', () => {
     expect((await command(server, 'tasks')).stdout).toContain('No active tasks.');
   });
 
-  it('ends with 1 when the task is aborted, and can be paused, resumed and stopped by another command', async () => {
+  it('seeding from the command line ends with 1 when the task is aborted, and can be paused, resumed and stopped by another command', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const begun = await command(server, 'seed', LAYER, '--zoom-start', '6', '--no-wait', '--json');
@@ -160,7 +160,7 @@ describe('seeding from the command line', () => {
     });
   });
 
-  it('leaves the task running at Ctrl-C and says how to stop it', async () => {
+  it('seeding from the command line leaves the task running at Ctrl-C and says how to stop it', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const seed = launch(server, 'seed', LAYER);
@@ -266,13 +266,13 @@ describe('a server without accounts and configuration', () => {
 });
 
 describe('what goes wrong is said in words', () => {
-  it('about a server that is not there', async () => {
+  it('a clear message is printed about a server that is not there', async () => {
     const end = await runTilewarden(['seed', 'roads', '--server', 'http://127.0.0.1:9', '--token', 'x']);
     expect(end).toMatchObject({ code: 1, stdout: '' });
     expect(end.stderr).toContain('The server at http://127.0.0.1:9 cannot be reached');
   });
 
-  it('about credentials, layers and flags', async () => {
+  it('a clear message is printed about credentials, layers and flags', async () => {
     const { server } = shared;
     const as = (env: Record<string, string>, ...args: string[]) =>
       runTilewarden([...args, '--server', server.url], { env });

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { isAlive } from '../fixtures/processes.ts';
 import { LAYER, openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 const TILES = 341;
@@ -18,15 +18,6 @@ async function seedHalf(server: TaskServer, wms: Awaited<ReturnType<typeof openW
     (asked) => asked > METATILES / 2,
   );
   return id;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    // A zombie has ended; whoever adopted it has not looked yet.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 async function expectComplete(server: TaskServer, id: number): Promise<ShownTask> {
@@ -60,7 +51,7 @@ describe('a task survives', () => {
     wms.reset();
   });
 
-  it('as a seed, kill -9 of a worker process', async () => {
+  it('a task survives as a seed, kill -9 of a worker process', async () => {
     const id = await seedHalf(server, wms);
     const before = server.workers();
     for (const pid of before) process.kill(pid, 'SIGKILL');
@@ -71,7 +62,7 @@ describe('a task survives', () => {
     await expectComplete(server, id);
   });
 
-  it('as a seed, kill -9 of the server', async () => {
+  it('a task survives as a seed, kill -9 of the server', async () => {
     const id = await seedHalf(server, wms);
     const orphans = server.workers();
     expect(orphans.length).toBeGreaterThan(0);
@@ -84,7 +75,7 @@ describe('a task survives', () => {
     await expectComplete(server, id);
   });
 
-  it('as a seed, SIGTERM of the server, which hands its pieces back and loses nothing', async () => {
+  it('a task survives as a seed, SIGTERM of the server, which hands its pieces back and loses nothing', async () => {
     const id = await seedHalf(server, wms);
     expect((await server.stop()).code).toBe(0);
     await startAgain();
@@ -94,7 +85,7 @@ describe('a task survives', () => {
     expect(wms.requests.length).toBeLessThan(METATILES + 20);
   });
 
-  it('as a truncation, kill -9 of the server, and nothing of what it was to remove is left', async () => {
+  it('a task survives as a truncation, kill -9 of the server, and nothing of what it was to remove is left', async () => {
     await server.over(await server.start({ zoomStop: 4, threadCount: 4 }));
     const id = await server.start({ type: 'truncate', zoomStart: 2, zoomStop: 4 });
     await server.kill();

@@ -106,7 +106,7 @@ describe('seeding over the REST interface', () => {
     expect(wms.requests.length).toBe(asked);
   });
 
-  it('works below the prefixes that GeoWebCache’s clients know', async () => {
+  it('seeding over the REST interface works below the prefixes that GeoWebCache’s clients know', async () => {
     const { server } = shared;
     let column = 0;
     for (const prefix of ['/geowebcache', '/geoserver/gwc']) {

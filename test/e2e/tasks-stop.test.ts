@@ -9,7 +9,7 @@ const shared = shareTaskServer({
 });
 
 describe('stopping', () => {
-  it('answers at once although the upstream hangs, and nothing of the task is written afterwards', async () => {
+  it('stopping tasks answers immediately although the upstream hangs, and nothing of the task is written afterwards', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const id = await server.start({ zoomStart: 3, zoomStop: 8, threadCount: 4 });
@@ -42,7 +42,7 @@ describe('stopping', () => {
     expect(await server.expectTiles(places, { cache: 'MISS' })).toBe(3);
   });
 
-  it('knows pending from running tasks, one layer from all, and a single one by its number', async () => {
+  it('stopping tasks knows pending from running tasks, one layer from all, and a single one by its number', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const first = await server.start({ zoomStart: 8, zoomStop: 9, threadCount: 64 });

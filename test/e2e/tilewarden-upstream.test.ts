@@ -122,20 +122,20 @@ describe('a Tilewarden on top of a Tilewarden', () => {
     expect((await pixelsOf(upper, `tiles/${name}/EPSG:4326/3/8/1.png`)).equals(expected)).toBe(true);
   });
 
-  it('finds the grid of the OGC in that of GeoWebCache', async () => {
+  it('a Tilewarden on top of a Tilewarden finds the grid of the OGC in that of GeoWebCache', async () => {
     const expected = await pixelsOf(lower, 'tiles/world/EPSG:900913/4/8/5.png');
     const shown = await pixelsOf(upper, 'tiles/by-wmts-paths/WebMercatorQuad/4/8/5.png');
     expect(shown.equals(expected)).toBe(true);
   });
 
-  it('draws a national grid from web mercator', async () => {
+  it('a Tilewarden on top of a Tilewarden draws a national grid from web mercator', async () => {
     const pixels = await pixelsOf(upper, 'tiles/by-layer/utm32/1/0/1.png');
     const colours = new Set(Array.from({ length: SIZE }, (_, i) => pixels.readUInt32LE(4 * i)));
     expect(colours.size).toBeGreaterThan(3);
     expect([...colours].every((colour) => colour >>> 24 === 255)).toBe(true);
   });
 
-  it('passes vector tiles through, with the headers that belong to them', async () => {
+  it('a Tilewarden on top of a Tilewarden passes vector tiles through, with the headers that belong to them', async () => {
     const packed = await get(lower, 'tiles/roads/0/0/0.pbf', { 'accept-encoding': 'gzip' });
     expect(packed.headers).toMatchObject({
       'content-type': 'application/vnd.mapbox-vector-tile',

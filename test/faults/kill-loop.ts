@@ -170,7 +170,7 @@ function randomRequest(random: () => number): SeedRequest {
 }
 
 async function killOneWorker(server: ServerUnderTest, random: () => number): Promise<void> {
-  const pids = await server.workerPids();
+  const pids = server.workerPids();
   const pid = pids[Math.floor(random() * pids.length)];
   if (pid) process.kill(pid, 'SIGKILL');
   await systemClock.sleep(random() * LONGEST_LIFE);

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { childrenOf } from '../fixtures/processes.ts';
 
 /** A task as the native interface shows it. */
 export interface ShownTask {
@@ -68,10 +68,8 @@ export class ServerUnderTest {
     return tasks;
   }
 
-  async workerPids(): Promise<readonly number[]> {
-    const { pid } = this.#process;
-    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-    return children.trim().split(' ').filter(Boolean).map(Number);
+  workerPids(): readonly number[] {
+    return childrenOf(this.#process.pid ?? -1);
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {

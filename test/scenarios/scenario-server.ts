@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dump as stringify } from 'js-yaml';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { residentMemory } from '../fixtures/processes.ts';
 
 export interface ScenarioServerOptions {
   /** What `upstreams` says about the host. */
@@ -83,7 +84,7 @@ export async function openScenarioServer(options: ScenarioServerOptions = {}): P
   return {
     wms,
     url,
-    memory: () => residentMegabytes(server),
+    memory: () => Math.round(residentMemory(server.pid ?? -1) / 2 ** 20),
     tile: (z, x, y) => readTile(`${url}tiles/map/${z}/${x}/${y}.png`),
     async seed(zoomStop, threadCount = 8) {
       const task: ShownTask = await json('api/v1/tasks', {
@@ -125,11 +126,6 @@ async function readyUrl(server: ChildProcess): Promise<string> {
     await Promise.race([once(server.stdout, 'data', { signal }), once(server, 'exit', { signal })]);
   }
   return READY.exec(text)?.[1] ?? '';
-}
-
-function residentMegabytes({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024);
 }
 
 function settingsFor(wms: MockWms, { limits = {}, workers = 0, timeoutSeconds = 15 }: ScenarioServerOptions) {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { residentMemory } from '../fixtures/processes.ts';
 
 /** One tile: whatever a hostile request starts is over at once. */
 export const SMALL_LAYER = 'small';
@@ -14,19 +15,16 @@ export async function startGuardedServer({ env, ...options }: ServerOptions = {}
   });
 }
 
-/** Resident memory of a process, in bytes. */
-export function residentMemory(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kibibytes) * 1024;
-}
+const HAS_PEAKS = process.platform === 'linux';
 
 /** Forgets the highest so far; proc(5), clear_refs. */
 export function resetPeakMemory(pid: number): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  if (HAS_PEAKS) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** The highest resident memory since the last reset, in bytes. */
+/** The highest resident memory since the last reset, in bytes; where the system does not keep it, what there is now. */
 export function peakMemory(pid: number): number {
+  if (!HAS_PEAKS) return residentMemory(pid);
   const kibibytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kibibytes) * 1024;
 }

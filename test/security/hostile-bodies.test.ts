@@ -7,14 +7,9 @@ import type { Route } from '../../src/http/route.ts';
 import { type RunningServer, temporaryFolder } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { isLong } from '../fixtures/length.ts';
+import { residentMemory } from '../fixtures/processes.ts';
 import { addressOf, everyRoute } from './every-route.ts';
-import {
-  peakMemory,
-  resetPeakMemory,
-  residentMemory,
-  SMALL_LAYER,
-  startGuardedServer,
-} from './guarded-server.ts';
+import { peakMemory, resetPeakMemory, SMALL_LAYER, startGuardedServer } from './guarded-server.ts';
 import { hostileBodies } from './hostile-bodies.ts';
 import { rawRequest } from './raw-request.ts';
 

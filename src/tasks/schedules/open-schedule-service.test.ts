@@ -67,7 +67,7 @@ function hang(house: TaskHouse): void {
 }
 
 describe('a schedule', () => {
-  it('starts its task when it is due, once, and shows when it comes next', async () => {
+  it('a schedule starts its task when it is due, once, and shows when it comes next', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     const schedule = await added(schedules);
     const midnight = clock.now();
@@ -92,7 +92,7 @@ describe('a schedule', () => {
     expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
   });
 
-  it('starts its task though a caller has used the key of its run', async () => {
+  it('a schedule starts its task though a caller has used the key of its run', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     const schedule = await added(schedules);
     const dueAt = clock.now() + 22 * HOUR;
@@ -105,7 +105,7 @@ describe('a schedule', () => {
     expect(run?.taskId).not.toBe(id);
   });
 
-  it('is looked at only when it is due or its run is under way, however many others there are', async () => {
+  it('a schedule is looked at only when it is due or its run is under way, however many others there are', async () => {
     const { house, clock, store, schedules } = await openDesk();
     hang(house);
     for (let n = 0; n < 30; n++) await added(schedules, { name: `yearly ${n}`, cron: '0 0 1 6 *' });
@@ -128,7 +128,7 @@ describe('a schedule', () => {
     expect(asked).toEqual([due.id, due.id]);
   });
 
-  it('catches up once after a downtime of many days', async () => {
+  it('a schedule catches up once after a downtime of many days', async () => {
     const { clock, runner, schedules } = await openDesk();
     const schedule = await added(schedules);
     clock.advance(9 * DAY + HOUR);
@@ -140,7 +140,7 @@ describe('a schedule', () => {
     expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 21 * HOUR);
   });
 
-  it('makes one task of a run that was cut off before it was recorded', async () => {
+  it('a schedule makes one task of a run that was cut off before it was recorded', async () => {
     const { house, clock, runner, store, schedules } = await openDesk();
     const schedule = await added(schedules);
     clock.advance(22 * HOUR);
@@ -157,7 +157,7 @@ describe('a schedule', () => {
     expect(await schedules.runs(schedule.id, 10)).toHaveLength(1);
   });
 
-  it('is skipped while the run before is not over, and says so', async () => {
+  it('a schedule is skipped while the run before is not over, and says so', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules);
@@ -171,7 +171,7 @@ describe('a schedule', () => {
     expect(await schedules.runNow(schedule)).toBeNull();
   });
 
-  it('holds its task when its hours are over and goes on when they come back', async () => {
+  it('a schedule holds its task when its hours are over and goes on when they come back', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules, { hours: '22:00-06:00' });
@@ -189,7 +189,7 @@ describe('a schedule', () => {
     expect((await house.service.get(taskId))?.state).not.toBe('paused');
   });
 
-  it('stops its task when its hours are over, if that is what it says', async () => {
+  it('a schedule stops its task when its hours are over, if that is what it says', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
@@ -205,7 +205,7 @@ describe('a schedule', () => {
     });
   });
 
-  it('lets its task go on after its hours, if that is what it says', async () => {
+  it('a schedule lets its task go on after its hours, if that is what it says', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });
@@ -218,7 +218,7 @@ describe('a schedule', () => {
     expect((await house.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
   });
 
-  it('marks tiles as stale, if that is its work', async () => {
+  it('a schedule marks tiles as stale, if that is its work', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     const seeded = await house.service.create(
       { layer: 'roads', zoomStart: 0, zoomStop: 2 },
@@ -233,7 +233,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('waits for its hours when it is due outside of them', async () => {
+  it('a schedule waits for its hours when it is due outside of them', async () => {
     const { clock, runner, schedules } = await openDesk();
     const schedule = await added(schedules, { cron: '0 12 * * *', hours: '22:00-06:00' });
     const midnight = clock.now();
@@ -246,7 +246,7 @@ describe('a schedule', () => {
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ dueAt: midnight + 12 * HOUR }]);
   });
 
-  it('records that its task could not be made, and why', async () => {
+  it('a schedule records that its task could not be made, and why', async () => {
     const { clock, runner, schedules, store } = await openDesk();
     const schedule = await added(schedules);
     await store.replace(schedule.id, {
@@ -265,13 +265,13 @@ describe('a schedule', () => {
     [{ cron: 'whenever' }, 'cron'],
     [{ draft: { zoomStart: 3, zoomStop: 1 } }, 'zoomStart'],
     [{ layer: 'nowhere' }, 'no layer nowhere'],
-  ])('is refused with %j, and nothing is kept', async (wrong, message) => {
+  ])('a schedule is refused with %j, and nothing is kept', async (wrong, message) => {
     const { schedules } = await openDesk();
     await expect(schedules.create({ ...NIGHTLY, ...wrong }, 'tester')).rejects.toThrow(message);
     expect(await schedules.list(null)).toEqual([]);
   });
 
-  it('has a name of its own in its layer', async () => {
+  it('a schedule has a name of its own in its layer', async () => {
     const { schedules } = await openDesk();
     await added(schedules);
     expect(await schedules.create(NIGHTLY, 'tester')).toBeNull();
@@ -279,7 +279,7 @@ describe('a schedule', () => {
 });
 
 describe('schedules of the configuration file', () => {
-  it('are there after the start, keep what was due, and go when they are taken out', async () => {
+  it('schedules of the configuration file are there after the start, keep what was due, and go when they are taken out', async () => {
     const { clock, open, schedules } = await openDesk([NIGHTLY]);
     const [first] = await schedules.list('roads');
     expect(first).toMatchObject({ name: 'nightly', origin: 'configuration' });
@@ -295,7 +295,7 @@ describe('schedules of the configuration file', () => {
     expect(await after.list(null)).toMatchObject([{ name: 'own' }]);
   });
 
-  it('are due again when they are switched on again', async () => {
+  it('schedules of the configuration file are due again when they are switched on again', async () => {
     const { clock, open } = await openDesk([{ ...NIGHTLY, enabled: false }]);
     clock.advance(DAY);
     const [again] = await (await open([NIGHTLY])).list('roads');
