@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { createBlankAreas } from '../catalog/blank-areas.ts';
-import { openCatalog } from '../catalog/catalog.ts';
+import { type BoundLayer, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import { layerBelow } from '../catalog/incarnations.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
@@ -30,7 +31,7 @@ import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { openArchiveSource } from '../sources/archive/archive-source.ts';
 import { openLayerSource } from '../sources/layer/layer-source.ts';
-import type { LayerReader, TileSource } from '../sources/tile-source.ts';
+import type { LayerReader, ReadableLayer, TileSource } from '../sources/tile-source.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
@@ -96,9 +97,9 @@ export async function openRoad<Desk extends UpstreamDesk>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  let readLayer: LayerReader = () => null;
-  const opener = (source: SourceSettings) =>
-    openSource(source, upstreams, surroundings, (name) => readLayer(name));
+  let readLayer: (bound: BoundLayer) => ReadableLayer | null = () => null;
+  const opener = (source: SourceSettings, _layer: string, below: BoundLayer | null) =>
+    openSource(source, upstreams, surroundings, () => below && readLayer(below));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -155,12 +156,14 @@ export async function openRoad<Desk extends UpstreamDesk>(
       claims: surroundings.claims?.(database),
     }),
   );
-  readLayer = createLayerReader(catalog, pipeline);
+  readLayer = createLayerReader(pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   /** What the processes of a node count, and add up. */
   const tallies = { counters, activity, blankSuspects };
-  const outside = { upstreams, openSource: opener, privateAdvice };
+  const openPreview = (source: SourceSettings) =>
+    opener(source, '', catalog.layer(layerBelow(source)?.layer ?? ''));
+  const outside = { upstreams, openSource: openPreview, privateAdvice };
   return {
     database,
     parameters,

@@ -34,7 +34,7 @@ async function openNode() {
     fetch: () => Promise.reject(new Error()),
     close: async () => {},
   });
-  const catalog = openCatalog<string>({
+  const catalog = openCatalog<unknown>({
     layers: [],
     gridSets,
     stores,
@@ -44,7 +44,7 @@ async function openNode() {
   });
   const entries = createCatalogEntries(database, systemClock);
   const reader = {
-    layer: (document: unknown) => declaration(document as { name: string; source: string }),
+    layer: (document: unknown) => declaration(document as { name: string; source: unknown }),
     gridSet: (): never => {
       throw new Error('no grid set is declared here');
     },
@@ -74,17 +74,17 @@ async function openNode() {
       clear: async (layer: string, { task }: Leftovers) => void cleared.push(`${layer} up to ${task}`),
     }),
     /** The tile set as this node reads and writes it. */
-    set() {
-      const set = tileSetIn(boundLayer(catalog, 'roads'), NAMES);
+    set(layer = 'roads') {
+      const set = tileSetIn(boundLayer(catalog, layer), { ...NAMES, layer });
       if (!set) throw new Error('nothing is kept');
       return set;
     },
   };
 }
 
-function declaration({ name, source }: { name: string; source: string }): LayerDeclaration<string> {
+function declaration({ name, source }: { name: string; source: unknown }): LayerDeclaration<unknown> {
   return {
-    ...({ name, source, document: { name, source } } as LayerDeclaration<string>),
+    ...({ name, source, document: { name, source } } as LayerDeclaration<unknown>),
     formats: ['image/png'],
     gridSets: ['EPSG:900913'],
     metatile: [4, 4],
@@ -151,5 +151,59 @@ describe('a layer that is deleted through a node', () => {
     // What the stopped node was storing is unreachable.
     await store.putMany(late, 3, [tile(1, 1, 'red')], 0);
     expect((await store.get(b.set(), { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('blue');
+  });
+});
+
+describe('a layer that is drawn from another one', () => {
+  const above = { name: 'above', source: { type: 'layer', layer: 'roads' } };
+  const top = { name: 'top', source: { type: 'layer', layer: 'above' } };
+  const place = { z: 3, x: 1, y: 1 };
+
+  async function threeLayers() {
+    const [a, b] = [await openNode(), await openNode()];
+    for (const layer of [red, above, top]) await a.editor.put('layer', layer, change);
+    for (const name of ['above', 'top']) await store.putMany(a.set(name), 3, [tile(1, 1, name)], 0);
+    await b.refresh();
+    return { a, b };
+  }
+
+  it.each(['above', 'top'])('shows no tile of %s that was drawn from a former source below', async (name) => {
+    const { a, b } = await threeLayers();
+    expect(await store.get(b.set(name), place)).not.toBeNull();
+    const { tileSets } = await a.editor.put('layer', blue, { ...change, dryRun: true });
+    expect(tileSets.map(({ set, fate, tiles }) => [set.layer, fate, tiles])).toEqual([
+      ['above', 'stale', 1],
+      ['top', 'stale', 1],
+    ]);
+    await a.editor.put('layer', blue, change);
+    await b.refresh();
+    expect(await store.get(a.set(name), place)).toBeNull();
+    expect(b.set(name)).toEqual(a.set(name));
+    await a.editor.put('layer', red, change);
+    expect(await store.get(a.set(name), place)).not.toBeNull();
+  });
+
+  it('keeps its tiles where those below are kept, and loses them where those are dropped', async () => {
+    const { a } = await threeLayers();
+    const before = a.set('top');
+    await a.editor.put('layer', blue, { ...change, tiles: 'keep' });
+    expect(a.set('top')).toEqual(before);
+    await a.editor.put('layer', { ...blue, source: 'green' }, { ...change, tiles: 'drop' });
+    expect(await collect(store.tileSets('above'))).toEqual([]);
+    expect(await collect(store.tileSets('top'))).toEqual([]);
+  });
+
+  it('keeps nothing while the layer below is removed, and starts again with the next one of that name', async () => {
+    const { a } = await threeLayers();
+    await a.editor.remove('layer', 'roads', change);
+    expect(() => a.set('top')).toThrow('nothing is kept');
+    await a.editor.put('layer', red, change);
+    expect(await store.get(a.set('top'), place)).toBeNull();
+  });
+
+  it('keeps nothing in a circle', async () => {
+    const { a } = await threeLayers();
+    await a.editor.put('layer', { name: 'roads', source: { type: 'layer', layer: 'top' } }, change);
+    expect(() => a.set('top')).toThrow('nothing is kept');
   });
 });

@@ -15,18 +15,9 @@ import type {
 } from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
-import {
-  declaredIn,
-  facetsOf,
-  geometryOf,
-  incarnationIn,
-  isReachable,
-  REMOVED,
-  type TileChoice,
-  type TileFacets,
-  type TileRecord,
-} from './incarnations.ts';
+import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarnations.ts';
 import type { ParameterBook, ParameterValues } from './parameter-book.ts';
+import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
 
 type Origin = 'program' | 'file' | 'database';
@@ -45,6 +36,8 @@ interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
   readonly kind: EntryKind;
   /** The layers whose tiles it may make wrong, and what these depend on afterwards; null: the layer is removed. */
   readonly layers: ReadonlyMap<string, TileFacets | null>;
+  /** Those that are drawn from them, also by way of others. */
+  readonly above: readonly string[];
   /** Of a tile set as it is cached: whether the layer would still offer it. */
   readonly offers: (set: TileSetKey, store: unknown) => boolean;
 }
@@ -149,7 +142,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     await declared.refresh();
     await options.announce();
     await clearUp(entry);
-    for (const layer of plan.layers.keys()) await collect(layer);
+    for (const layer of [...plan.layers.keys(), ...plan.above]) await collect(layer);
     return { ...done, version: document === null ? null : entry.version };
   }
 
@@ -182,40 +175,21 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   async function effects(
-    { layers, offers }: PlannedChange,
+    { layers, above, offers }: PlannedChange,
     choice: TileChoice | null,
   ): Promise<readonly Affected[]> {
     const found: Affected[] = [];
-    for (const [layer, facets] of layers) {
-      const judge = fates(catalog.record(layer), facets, choice);
+    const judge = judgeOf(catalog, layers, choice);
+    for (const layer of [...layers.keys(), ...above]) {
       for (const store of catalog.stores().values()) {
         for await (const set of store.tileSets(layer)) {
           const judged = judge(set);
-          const fate = judged === 'kept' && !offers(set, store) ? 'orphaned' : judged;
+          const fate = judged === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : judged;
           if (fate) found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountIn(store, set)) });
         }
       }
     }
     return found;
-  }
-
-  /** Of a tile set that can be reached now; null: of one that cannot. */
-  function fates(record: TileRecord | null, facets: TileFacets | null, choice: TileChoice | null) {
-    const next =
-      facets === null
-        ? REMOVED
-        : declaredIn(record, { facets, choice, at: 0, fresh: UNKNOWN, first: record ? 0 : UNKNOWN });
-    return (set: TileSetKey): Fate | null => {
-      const { incarnation = '', layer } = set;
-      const bound = catalog.layer(layer);
-      const now = bound?.incarnation?.(set) ?? incarnation;
-      if (now !== incarnation) return null;
-      if (facets === null) return 'truncated';
-      const after = incarnationIn(next, facets, set);
-      // Its grid set is not the layer's any more: nothing asks for it.
-      if (after === null || after === incarnation) return 'kept';
-      return isReachable(next, set) ? 'stale' : 'truncated';
-    };
   }
 
   async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
@@ -232,11 +206,13 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const values = await parameters.values();
     const its = catalog.stores().get(store);
     const offers = (set: TileSetKey, of: unknown) => of === its && isOffered(set, after, values);
-    const layers = new Map([[name, facetsOf(declaration, catalog.gridSets)]]);
-    return { kind: 'layer', name, document, layers, offers };
+    const facets = facetsOf(declaration, catalog.gridSets);
+    const layers = new Map([[name, facets]]);
+    const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
+    return { kind: 'layer', name, document, layers, above, offers };
   }
 
-  function planGridSet(document: unknown): PlannedChange {
+  async function planGridSet(document: unknown): Promise<PlannedChange> {
     const gridSet = reader.gridSet(document);
     const { name } = gridSet;
     const former = catalog.gridSets.find(name);
@@ -244,7 +220,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const layers = new Map(
       changes ? usersOf(name).map((layer) => [layer.name, facetsWith(layer, gridSet)]) : [],
     );
-    return { kind: 'grid-set', name, document, layers, offers: () => true };
+    const above = changes ? await layersAbove(catalog, [...layers.keys()]) : [];
+    return { kind: 'grid-set', name, document, layers, above, offers: () => true };
   }
 
   function usersOf(gridSet: string): readonly Layer[] {
@@ -260,11 +237,12 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return { ...facets, gridSets: new Map([...facets.gridSets, [changed.name, geometryOf(changed)]]) };
   }
 
-  function planRemoval(kind: EntryKind, name: string): PlannedChange {
+  async function planRemoval(kind: EntryKind, name: string): Promise<PlannedChange> {
     const removal = { kind, name, document: null, offers: () => false };
-    if (kind === 'layer') return { ...removal, layers: new Map([[name, null]]) };
+    if (kind === 'layer')
+      return { ...removal, layers: new Map([[name, null]]), above: await layersAbove(catalog, [name]) };
     const users = usersOf(name);
-    if (users.length === 0) return { ...removal, layers: new Map() };
+    if (users.length === 0) return { ...removal, layers: new Map(), above: [] };
     const names = users.slice(0, 5).map((layer) => layer.name);
     throw new TilewardenError(
       'entry-conflict',
@@ -290,7 +268,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(given));
       const former = await living(kind, nameIn(given));
-      const plan = kind === 'layer' ? await planLayer(given, former) : planGridSet(given);
+      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
       return await carryThrough(plan, former, change);
     },
 
@@ -306,7 +284,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const former = await living(kind, name);
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
-      return await carryThrough(planRemoval(kind, name), former, change);
+      return await carryThrough(await planRemoval(kind, name), former, change);
     },
 
     /** Forgets what was not to outlive the last run, if no other server runs, and does what a crash left undone. */
@@ -321,8 +299,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   };
 }
 
-/** Stands for the number that the change will be given. */
-const UNKNOWN = Number.MAX_SAFE_INTEGER;
 const EVERYTHING: Leftovers = { task: Number.MAX_SAFE_INTEGER, schedule: Number.MAX_SAFE_INTEGER };
 
 /** What happens when the caller says nothing. */
@@ -354,9 +330,6 @@ function nameIn(document: unknown): string {
   const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
   return typeof name === 'string' ? name : '';
 }
-
-/** What becomes of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
-export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
 /** By parameters id. */
 type KnownValues = ReadonlyMap<string, ParameterValues>;

@@ -1,15 +1,24 @@
 import { setMaxListeners } from 'node:events';
 import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
+import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { type TileSetKey, withIncarnation } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createLayer } from './create-layer.ts';
-import { facetsOf, incarnationIn, type TileRecord } from './incarnations.ts';
+import {
+  facetsOf,
+  incarnationIn,
+  joinedIncarnation,
+  layerBelow,
+  plainName,
+  type TileRecord,
+} from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Layers, grid sets and stores as they are declared now. */
@@ -28,7 +37,7 @@ interface CatalogOptions<Source> {
   readonly gridSets: GridSetBook;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
-  readonly openSource: (source: Source, layer: string) => TileSource;
+  readonly openSource: (source: Source, layer: string, below: BoundLayer | null) => TileSource;
   /** For layers that adopt something; without it nothing is adopted. Touches no disk either. */
   readonly openOldCache?: (declaration: LayerDeclaration<Source>) => OldCache;
   readonly clock: Pick<Clock, 'sleep'>;
@@ -44,6 +53,9 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     options.layers.map((declaration) => [declaration.name, () => declaration]),
   );
   const bound = new Map<string, BoundLayer>();
+  /** Bound layers that are drawn from a layer, by its name. */
+  const above = new Map<string, Set<string>>();
+  const binding = new Set<string>();
   const sources = new Map<BoundLayer, TileSource>();
   const oldCaches = new Map<BoundLayer, OldCache>();
   const records = new Map<string, TileRecord>();
@@ -59,21 +71,43 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     if (known) return known;
     const declaration = declared.get(name)?.();
     if (!declaration) return null;
-    const made = bind(declaration);
-    bound.set(name, made);
-    return made;
+    binding.add(name);
+    try {
+      const made = bind(declaration);
+      bound.set(name, made);
+      return made;
+    } finally {
+      binding.delete(name);
+    }
   }
 
+  /** The layer that it is drawn from stays the same for as long as this one does: when one is bound again, so is the other. */
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
     const record = records.get(declaration.name) ?? null;
     const facets = facetsOf(declaration, gridSets);
+    const from = layerBelow(declaration.source);
+    // A file and a database may declare a circle between them.
+    const lower = from && !binding.has(from.layer) ? layer(from.layer) : null;
+    if (from) getOrMake(above, from.layer, () => new Set<string>()).add(declaration.name);
+    const book = gridSets;
+    const drawnFrom = (gridSet: string): TileSetNames | null => {
+      const target = book.find(plainName(gridSet));
+      const subset = lower && target && subsetToDrawFrom(lower.layer.gridSubsets, from?.gridSet, target);
+      return lower && subset && { layer: lower.layer.name, gridSet: subset.gridSet.name, parametersId: null };
+    };
+    const below = (gridSet: string): string | null => {
+      if (!from) return '';
+      const set = drawnFrom(gridSet);
+      return set && lower?.incarnation ? lower.incarnation(set) : null;
+    };
     const made: BoundLayer = {
-      incarnation: (set) => incarnationIn(record, facets, set),
+      incarnation: (set) => joinedIncarnation(incarnationIn(record, facets, set), below(set.gridSet)),
+      drawnFrom,
       layer: createLayer(declaration, gridSets),
       store: storeOf(declaration, stores),
       stores,
       declared: declaration,
-      source: () => sources.get(made) ?? opened(made, declaration),
+      source: () => sources.get(made) ?? opened(made, declaration, lower),
       ...(openOldCache &&
         declaration.adopt.length > 0 && {
           oldCache: () => oldCaches.get(made) ?? adopted(made, openOldCache(declaration)),
@@ -82,8 +116,12 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     return made;
   }
 
-  function opened(made: BoundLayer, declaration: LayerDeclaration<Source>): TileSource {
-    const source = openSource(declaration.source, declaration.name);
+  function opened(
+    made: BoundLayer,
+    declaration: LayerDeclaration<Source>,
+    lower: BoundLayer | null,
+  ): TileSource {
+    const source = openSource(declaration.source, declaration.name, lower);
     sources.set(made, source);
     log.debug({ layer: declaration.name }, 'source opened');
     return source;
@@ -105,6 +143,9 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     version++;
     const former = bound.get(name);
     bound.delete(name);
+    const uppers = above.get(name) ?? [];
+    above.delete(name);
+    for (const upper of uppers) unbind(upper);
     if (!former || !(sources.has(former) || oldCaches.has(former))) return;
     const closed = retire(former).finally(() => retiring.delete(closed));
     retiring.add(closed);
@@ -172,6 +213,8 @@ function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Tile
   );
 }
 
+type TileSetNames = Pick<TileSetKey, 'layer' | 'gridSet' | 'parametersId'>;
+
 /** A layer joined to its live source and store. */
 export interface BoundLayer {
   readonly layer: Layer;
@@ -179,6 +222,8 @@ export interface BoundLayer {
   readonly stores?: ReadonlyMap<string, TileStore>;
   /** Of the declaration that this layer was bound by; null: its tiles are not kept. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
+  /** The tile set of another layer that tiles in this grid set are drawn from; null: none. */
+  readonly drawnFrom?: (gridSet: string) => TileSetNames | null;
   /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */

@@ -17,6 +17,9 @@
  *   the file, whatever it is   a new digest with a new number           unreachable, and kept for seven days
  *   declared as before         that digest comes first again            reachable again, if they were kept
  *   removed                    no digests                               unreachable
+ *
+ * The tiles of a layer that is drawn from another layer are as old as the tiles below: behind its own numbers its
+ * incarnation has the one of the tile set that it is drawn from.
  */
 import { createHash } from 'node:crypto';
 import type { GridSet } from '../domain/grid-set.ts';
@@ -160,15 +163,36 @@ export function incarnationIn(
   return nameOf(source.incarnation, grid.incarnation, set.parametersId === null ? defaults.incarnation : 0);
 }
 
-/** Whether tiles of this set can be reached by a declaration that the record still has. */
+/** Separates the numbers of a layer from those of the layer that it is drawn from. */
+const BELOW = '.';
+
+/** Of a layer and of the one below; null: one of them keeps no tiles. */
+export function joinedIncarnation(own: string | null, below: string | null): string | null {
+  if (own === null || below === null) return null;
+  return below === '' ? own : `${own}${BELOW}${below}`;
+}
+
+export function splitIncarnation(incarnation = ''): { readonly own: string; readonly below: string } {
+  const [own = '', ...below] = incarnation.split(BELOW);
+  return { own, below: below.join(BELOW) };
+}
+
+/** The layer that a source of type `layer` draws from, and the grid set there, if it is named; null: another source. */
+export function layerBelow(source: unknown): { readonly layer: string; readonly gridSet?: string } | null {
+  if (!isRecord(source) || source.type !== 'layer' || typeof source.layer !== 'string') return null;
+  const { layer, gridSet } = source;
+  return typeof gridSet === 'string' ? { layer, gridSet } : { layer };
+}
+
+/** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not looked at. */
 export function isReachable(record: TileRecord, set: TileSetKey): boolean {
   const numbers = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
   const sources = numbers(record.source);
   const grids = numbers(record.gridSets[plainName(set.gridSet)]);
   const defaults = set.parametersId === null ? numbers(record.defaults) : [0];
-  const { incarnation = '' } = set;
+  const { own } = splitIncarnation(set.incarnation);
   return sources.some((source) =>
-    grids.some((grid) => defaults.some((other) => nameOf(source, grid, other) === incarnation)),
+    grids.some((grid) => defaults.some((other) => nameOf(source, grid, other) === own)),
   );
 }
 
@@ -180,7 +204,7 @@ function nameOf(source: number, grid: number, defaults: number): string {
 }
 
 /** Tiles for dense screens lie in the same places. */
-function plainName(gridSet: string): string {
+export function plainName(gridSet: string): string {
   return gridSet.endsWith(RETINA_SUFFIX) ? gridSet.slice(0, -RETINA_SUFFIX.length) : gridSet;
 }
 

@@ -1,6 +1,8 @@
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { inTurns } from '../lib/in-turns.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, EntryTransaction } from './catalog-entries.ts';
@@ -12,6 +14,7 @@ import {
   isReachable,
   REMEMBERED,
   REMOVED,
+  splitIncarnation,
   type TileChoice,
   type TileFacets,
   type TileRecord,
@@ -109,13 +112,29 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
 
   /** Tiles that no declaration reaches go. Whichever node does it, and however late, it removes nothing else. */
   async function collect(layer: string): Promise<void> {
-    const entry = await entries.get('tiles', layer);
-    if (!entry) return;
+    const records = new Map<string, Promise<CatalogEntry | null>>();
+    const recordOf = (name: string) => getOrMake(records, name, () => entries.get('tiles', name));
+    if (!(await recordOf(layer))) return;
     for (const store of catalog.stores().values()) {
       for await (const set of store.tileSets(layer)) {
-        if (!isReachable(entry.document as TileRecord, set)) await store.dropTileSet(set);
+        if (!(await isReached(set, recordOf))) await store.dropTileSet(set);
       }
     }
+  }
+
+  /** Tiles of this node's own declaration of the layer are also compared with the layer that it is drawn from. */
+  async function isReached(
+    set: TileSetKey,
+    recordOf: (layer: string) => Promise<CatalogEntry | null>,
+  ): Promise<boolean> {
+    const entry = await recordOf(set.layer);
+    if (!entry) return true;
+    if (!isReachable(entry.document as TileRecord, set)) return false;
+    const bound = catalog.layer(set.layer);
+    const lower = bound?.drawnFrom?.(set.gridSet);
+    const { own, below } = splitIncarnation(set.incarnation);
+    if (!lower || splitIncarnation(bound?.incarnation?.(set) ?? '').own !== own) return true;
+    return await isReached({ ...set, ...lower, incarnation: below }, recordOf);
   }
 
   return {

@@ -2,6 +2,7 @@ import { getOrMake } from '../lib/get-or-make.ts';
 import { type Bounds, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
+import { sameSrs } from './srs.ts';
 import type { TileIndex } from './tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
@@ -117,4 +118,16 @@ function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect 
   if (!coverage || !bounds) return coverage;
   const wanted = tilesOfBounds(subset.gridSet, z, bounds);
   return wanted && intersectRects(wanted, coverage);
+}
+
+/** Of a layer that another one is drawn from: the subset named `wanted`; without a name one in the same CRS, else the first. */
+export function subsetToDrawFrom(
+  subsets: readonly GridSubset[],
+  wanted: string | undefined,
+  target: Pick<GridSet, 'srs'>,
+): GridSubset | null {
+  if (wanted !== undefined) {
+    return subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(wanted)) ?? null;
+  }
+  return subsets.find(({ gridSet }) => sameSrs(gridSet.srs, target.srs)) ?? subsets[0] ?? null;
 }

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
-import { hideKeys, hideSecrets } from './hide-secrets.ts';
+import { hideCredentials, hideKeys, hideSecrets } from './hide-secrets.ts';
 
 it.each([
   ['postgres://ada:pw@db/tiles', 'postgres://ada:***@db/tiles'],
   ['postgres://db/tiles?user=ada&password=pw', 'postgres://db/tiles?user=ada&password=***'],
   ['http://t.test/{z}/{x}/{y}.png?api_key=k#x', 'http://t.test/{z}/{x}/{y}.png?api_key=***'],
   ['No map at GET /wms?LAYERS=a&AuthKey=k HTTP', 'No map at GET /wms?LAYERS=a&AuthKey=*** HTTP'],
+  ['no access with Authorization: Basic dTpwdw==, sorry', 'no access with Authorization: Basic ***, sorry'],
+  ['denied (bearer abc.def-123)', 'denied (bearer ***)'],
   ['{"token":"abc","layer":"a"}', '{"token":"***","layer":"a"}'],
   [
     '<ServiceException>The key is wrong.</ServiceException>',
@@ -13,6 +15,17 @@ it.each([
   ],
 ])('hides what is secret in %s', (text, shown) => {
   expect(hideSecrets(text)).toBe(shown);
+});
+
+it.each([
+  [
+    'cannot open /maps/wms?app_code=k1&LAYERS=b as asked',
+    'cannot open /maps/wms?app_code=***&LAYERS=b as asked',
+  ],
+  ['GET wms?ticket=k1 and image/png', 'GET wms?ticket=*** and image/png'],
+  ['see http://t.test/wms?gkt=k1, or Basic dTpwdw==', 'see http://t.test/wms?gkt=*** or Basic ***'],
+])('hides the credentials of an address in what a server answered: %s', (text, shown) => {
+  expect(hideCredentials(text)).toBe(shown);
 });
 
 it.each([

@@ -2,6 +2,8 @@ const NAMES = 'key|token|secret|pass|pwd|auth|sig|credential|session';
 const SECRET_NAME = new RegExp(NAMES, 'i');
 /** `?api_key=…`, also percent-encoded, and `"token":"…"`. */
 const NAMED = new RegExp(`([\\w.-]*(?:${NAMES})[\\w.-]*(?:=|%3D|"\\s*:\\s*"))[^&\\s"'<>;]+`, 'gi');
+/** RFC 9110, 11.4, as a server may repeat it. */
+const AUTHORIZATION = /\b(basic|bearer)\s+[\w+/=.~-]{6,}/gi;
 const CREDENTIALS = /(:\/\/[^/?#@:\s]*):[^/?#@\s]*@/g;
 
 /** Whether a parameter of that name is likely to hold a secret. */
@@ -11,10 +13,19 @@ export function isSecretName(name: string): boolean {
 
 /** A text, such as an address or what a server answered, as it may be shown: no password, no key in a query. */
 export function hideSecrets(text: string, mask = '***'): string {
-  return text.replace(CREDENTIALS, `$1:${mask}@`).replace(NAMED, `$1${mask}`);
+  return text
+    .replace(AUTHORIZATION, `$1 ${mask}`)
+    .replace(CREDENTIALS, `$1:${mask}@`)
+    .replace(NAMED, `$1${mask}`);
 }
 
-const ADDRESS = /https?:\/\/[^\s"'<>]+/gi;
+/** What a map server answered, as everybody may see it: it may repeat the request. */
+export function hideCredentials(text: string): string {
+  return String(hideKeys(hideSecrets(text)));
+}
+
+/** Also without a host, if it has a query. */
+const ADDRESS = /https?:\/\/[^\s"'<>]+|[^\s"'<>?]*\?[^\s"'<>]*=[^\s"'<>]*/gi;
 /** Query values that say what is asked for, never who asks. */
 const PLAIN_NAMES = new Set(
   'map service version request layers layer styles style query_layers format info_format infoformat srs crs bbox width height transparent bgcolor exceptions tiled tilematrixset tilematrix tilerow tilecol x y z i j time elevation'.split(
@@ -55,7 +66,7 @@ function hideOptions(options: unknown, mask: string): unknown {
 
 function hideKeysIn(address: string, mask: string): string {
   const [, host = '', path = '', query = null] =
-    /^(https?:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
+    /^(https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const isOpaque = (segment: string) => segment.split('.').some((part) => OPAQUE.test(part));
   const segments = path.split('/').map((segment) => (isOpaque(segment) ? mask : segment));
   const start = host.replace(/\/\/[^/]*@/, '//') + segments.join('/');

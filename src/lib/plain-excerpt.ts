@@ -1,4 +1,4 @@
-import { hideKeys, hideSecrets } from './hide-secrets.ts';
+import { hideCredentials } from './hide-secrets.ts';
 
 const MAX_CHARACTERS = 300;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
@@ -13,7 +13,7 @@ export function plainExcerpt(markup: string): string | null {
     .replace(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '')
     .replace(/[\s\p{C}\uFFFD]+/gu, ' ')
     .trim();
-  const shown = String(hideKeys(hideSecrets(text)));
+  const shown = hideCredentials(text);
   if (shown === '') return null;
   return shown.length > MAX_CHARACTERS ? `${shown.slice(0, MAX_CHARACTERS - 1)}…` : shown;
 }

@@ -1,23 +1,21 @@
-import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { metatileOf } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
-import type { LayerReader, ReadableLayer } from '../sources/tile-source.ts';
+import type { ReadableLayer } from '../sources/tile-source.ts';
 import { metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 /** Lets a source look at the tiles of another layer, on the road that all tiles take. */
 export function createLayerReader(
-  catalog: Pick<Catalog, 'layer'>,
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
-): LayerReader {
-  return (name) => {
-    const bound = catalog.layer(name);
-    const format = bound && bestFormat(bound);
-    return bound && format ? readableLayer(bound, format, pipeline) : null;
+): (bound: BoundLayer) => ReadableLayer | null {
+  return (bound) => {
+    const format = bestFormat(bound);
+    return format && readableLayer(bound, format, pipeline);
   };
 }
 

@@ -1,5 +1,5 @@
 import { plainImageType } from '../domain/format.ts';
-import { hideSecrets } from '../lib/hide-secrets.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
 import { plainExcerpt } from '../lib/plain-excerpt.ts';
 import { type ImageMediaType, recogniseImage, refuseImage } from './check-structure.ts';
 import type { DecodeLimits } from './decode-image.ts';
@@ -37,7 +37,7 @@ function refusalOfText(bytes: Buffer): Error {
     .replace(/^\uFEFF/, '')
     .trimStart();
   const begun = bytes.toString('utf8', 0, EXCERPT_LENGTH * 4);
-  const detail = new Error(hideSecrets(begun).slice(0, EXCERPT_LENGTH));
+  const detail = new Error(hideCredentials(begun).slice(0, EXCERPT_LENGTH));
   return refuseImage(kindOfText(start), detail, plainExcerpt(begun));
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { EntryChanged, Fate } from '../../catalog/catalog-editor.ts';
+import type { EntryChanged } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import { TILE_CHOICES } from '../../catalog/incarnations.ts';
+import type { Fate } from '../../catalog/tile-fates.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import { isRecord } from '../../lib/value-path.ts';

@@ -58,6 +58,7 @@ export function demoRoutes(): readonly Route[] {
     });
   };
   return [
+    { method: 'GET', path: '/demo/', role: 'public', handler: to(() => 'demo') },
     {
       method: 'GET',
       path: '/demo/{layer}',

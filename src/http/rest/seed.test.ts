@@ -386,6 +386,7 @@ describe('the form of GeoWebCache’s seed page', () => {
 });
 
 it.each([
+  ['/geowebcache/demo/', '/geowebcache/demo'],
   ['/geowebcache/demo/topp:states?gridSet=EPSG:4326&format=image/png', '/geowebcache/layers/topp%3Astates'],
 ])('the page %s of GeoWebCache leads to %s', async (path, place) => {
   const answer = await createSeedApp().request('GET', path);

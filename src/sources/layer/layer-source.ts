@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import { type GridSet, levelOf } from '../../domain/grid-set.ts';
-import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import { sameSrs } from '../../domain/srs.ts';
+import { levelOf } from '../../domain/grid-set.ts';
+import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
 import { inLanes } from '../../lib/in-turns.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -49,18 +48,6 @@ export function openLayerSource(
   };
 }
 
-/** The subset to draw from: as declared, else one in the same CRS, else the first. */
-function chooseSubset(
-  subsets: readonly GridSubset[],
-  { gridSet: wanted }: Pick<LayerSourceOptions, 'gridSet'>,
-  target: GridSet,
-): GridSubset | null {
-  if (wanted !== undefined) {
-    return subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(wanted)) ?? null;
-  }
-  return subsets.find(({ gridSet }) => sameSrs(gridSet.srs, target.srs)) ?? subsets[0] ?? null;
-}
-
 async function drawFrom(
   options: LayerSourceOptions,
   layer: ReadableLayer,
@@ -78,7 +65,7 @@ async function planPicture(
   layer: ReadableLayer,
   request: SourceRequest,
 ): Promise<Plan | null> {
-  const subset = chooseSubset(layer.subsets, options, request.gridSet);
+  const subset = subsetToDrawFrom(layer.subsets, options.gridSet, request.gridSet);
   if (!subset) throw unfit(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
   const mapping = createPlaceMapping(request.gridSet, subset.gridSet);
   if (!mapping)

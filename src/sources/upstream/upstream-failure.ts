@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { errorCode, hasCode } from '../../lib/error-code.ts';
-import { hideSecrets } from '../../lib/hide-secrets.ts';
+import { hideCredentials } from '../../lib/hide-secrets.ts';
 import { plainExcerpt } from '../../lib/plain-excerpt.ts';
 import { AddressRefused } from './address-guard.ts';
 
@@ -42,7 +42,7 @@ export function failureOfStatus(
   body: string,
   retryAfterSeconds: number | null,
 ): TilewardenError {
-  const cause = new Error(`${host} answered ${status}: ${hideSecrets(body).slice(0, EXCERPT_LENGTH)}`);
+  const cause = new Error(`${host} answered ${status}: ${hideCredentials(body).slice(0, EXCERPT_LENGTH)}`);
   const known = { cause, reason: 'status', upstream: { status, text: plainExcerpt(body) } };
   const patience = { ...known, retryAfterSeconds };
   if (status === 429) {

@@ -1,0 +1,85 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
+import { inTurns } from '../lib/in-turns.ts';
+import type { ChangeableCatalog } from './catalog.ts';
+import {
+  declaredIn,
+  incarnationIn,
+  isReachable,
+  layerBelow,
+  REMOVED,
+  splitIncarnation,
+  type TileChoice,
+  type TileFacets,
+  type TileRecord,
+} from './incarnations.ts';
+
+/** What becomes of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
+export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
+
+type JudgedCatalog = Pick<ChangeableCatalog<unknown>, 'layer' | 'record' | 'layerNames' | 'declaration'>;
+
+/** Stands for the number that the change will be given. */
+const UNKNOWN = Number.MAX_SAFE_INTEGER;
+
+/** The fate of a tile set that can be reached now; null: of one that cannot. Tiles that are drawn from others share theirs. */
+export function judgeOf(
+  catalog: JudgedCatalog,
+  layers: ReadonlyMap<string, TileFacets | null>,
+  choice: TileChoice | null,
+) {
+  const judges = new Map(
+    Array.from(layers, ([layer, facets]) => [layer, ownFates(catalog, layer, facets, choice)]),
+  );
+  const judge = (set: TileSetKey): Fate | null => {
+    const bound = catalog.layer(set.layer);
+    if (bound?.incarnation && bound.incarnation(set) !== (set.incarnation ?? '')) return null;
+    const own = judges.get(set.layer)?.(set) ?? 'kept';
+    const lower = bound?.drawnFrom?.(set.gridSet);
+    if (own !== 'kept' || !lower) return own;
+    return judge({ ...set, ...lower, incarnation: splitIncarnation(set.incarnation).below });
+  };
+  return judge;
+}
+
+function ownFates(
+  catalog: JudgedCatalog,
+  name: string,
+  facets: TileFacets | null,
+  choice: TileChoice | null,
+) {
+  const record = catalog.record(name);
+  const next =
+    facets === null
+      ? REMOVED
+      : declaredIn(record, { facets, choice, at: 0, fresh: UNKNOWN, first: record ? 0 : UNKNOWN });
+  return (set: TileSetKey): Fate => {
+    if (facets === null) return 'truncated';
+    const after = incarnationIn(next, facets, set);
+    // Its grid set is not the layer's any more: nothing asks for it.
+    if (after === null || after === splitIncarnation(set.incarnation).own) return 'kept';
+    return isReachable(next, set) ? 'stale' : 'truncated';
+  };
+}
+
+/** Whether the declaration is the one that was recorded last. */
+export function isRecorded(record: TileRecord | null, facets: TileFacets): boolean {
+  return (
+    record !== null &&
+    declaredIn(record, { facets, choice: null, at: 0, fresh: UNKNOWN, first: UNKNOWN }) === record
+  );
+}
+
+/** The layers that are drawn from these, also by way of others. */
+export async function layersAbove(
+  catalog: JudgedCatalog,
+  layers: readonly string[],
+): Promise<readonly string[]> {
+  function* sources(): Generator<readonly [upper: string, lower: string | null]> {
+    for (const upper of catalog.layerNames())
+      yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer ?? null];
+  }
+  const drawn = (await inTurns(sources())).filter(([, lower]) => lower !== null);
+  const found = new Set(layers);
+  for (const lower of found) for (const [upper, from] of drawn) if (from === lower) found.add(upper);
+  return [...found].filter((name) => !layers.includes(name));
+}
