@@ -29,7 +29,7 @@ export function exportLayer(
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });
-    const part = partOf(planned.tiles, planned.request);
+    const part = partOf(planned.tiles, planned.request, planned.cover);
     return exportTo(target, planned.tiles, { ...part, signal, onProgress });
   });
 }

@@ -5,11 +5,10 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { vectorLayersOf } from '../catalog/vector-layers.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
-import type { Polygon } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
-import type { ArchiveContent } from '../export/archive-metadata.ts';
-import { type ExportArea, type ExportOptions, exportTiles, writerFor } from '../export/export-tiles.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import { type ExportOptions, exportTiles, writerFor } from '../export/export-tiles.ts';
 import { createFolderFiles } from '../export/folder-files.ts';
 import type { ExportFiles } from '../http/api/exports.ts';
 import { isNoRoom } from '../lib/error-code.ts';
@@ -17,14 +16,16 @@ import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import type { StoreFiles, TileStore } from '../storage/tile-store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
-import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
+import { type AreaCover, coveredRects } from '../tasks/area-cover.ts';
 import { createExportTasks } from '../tasks/store/export-tasks.ts';
 import type { TaskRequest } from '../tasks/task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
 import { isShared } from './join-nodes.ts';
 
+type NodeSettings = Pick<Settings, 'data' | 'node' | 'stores' | 'database'>;
+
 interface ExporterOptions {
-  readonly settings: Settings;
+  readonly settings: NodeSettings;
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'stores'>;
   readonly log: Logger;
@@ -79,7 +80,7 @@ export function createExporter({
 
   return {
     refuseUnfit: (type, request, tiles) =>
-      void writerFor(join(folder, `export.${type}`), partOf(tiles, request).content),
+      void writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content),
 
     async perform(work) {
       const { lease, signal } = work;
@@ -118,9 +119,9 @@ interface WholeFile {
 /** The one that an earlier attempt has finished, unless its tiles may have been truncated since. */
 async function wholeFile(
   target: string,
-  { lease, tiles, signal, onProgress }: ExportWork,
+  { lease, tiles, cover, signal, onProgress }: ExportWork,
 ): Promise<WholeFile> {
-  const part = partOf(tiles, lease.request);
+  const part = partOf(tiles, lease.request, cover);
   const { zoomStart, zoomStop, bounds } = lease.request;
   const { levels } = tileRangeOf(tiles.subset, zoomStart, zoomStop, bounds);
   const since = await tilesSince(part.store, part.set, levels);
@@ -146,22 +147,14 @@ async function wholeFile(
 export function partOf(
   { bound, subset, format, set, bypass }: ResolvedTileSet,
   { zoomStart, zoomStop, bounds, area }: TaskRequest,
+  cover: AreaCover | null,
 ) {
   if (bypass)
     throw new TilewardenError('entry-changed', `Layer ${set.layer} is being changed; repeat the request.`);
   const content = { layer: bound.layer, subset, format, zoomStart, zoomStop, bounds };
-  return { store: bound.store, set, content, area: area && coveredBy(area, content) };
-}
-
-function coveredBy(
-  polygons: readonly Polygon[],
-  { subset, zoomStart, zoomStop }: ArchiveContent,
-): ExportArea {
-  const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, i) =>
-    zoomGeometryOf(subset.gridSet, zoomStart + i),
-  );
-  const cover = createAreaCover(polygons, zooms);
-  return { polygons, touched: (z, rect) => coveredRects(cover, z, rect) };
+  const covered = area &&
+    cover && { polygons: area, touched: (z: number, rect: TileRect) => coveredRects(cover, z, rect) };
+  return { store: bound.store, set, content, area: covered };
 }
 
 export async function exportTo(
@@ -186,7 +179,7 @@ async function refuseIfFull(store: Pick<TileStore, 'room'>): Promise<void> {
   throw new TilewardenError('store-full', full);
 }
 
-function withNode(error: TilewardenError, settings: Settings): TilewardenError {
+function withNode(error: TilewardenError, settings: NodeSettings): TilewardenError {
   if (!isShared(settings)) return error;
   const message = `Node ${settings.node ?? hostname()}: ${error.message}`;
   return new TilewardenError('store-full', message, { cause: error });

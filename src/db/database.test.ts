@@ -10,6 +10,7 @@ import { throughProxy } from '../../test/fixtures/tcp-proxy.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { createTaskStore } from '../tasks/store/task-store.ts';
 import type { Database } from './database.ts';
 import { migrationsFor } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
@@ -110,6 +111,66 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       { account: 'schedule', idempotency_key: 'schedule-1-7', key_digest: null },
       { account: 'user:mary', idempotency_key: 'deploy', key_digest: null },
     ]);
+  });
+
+  it('takes over finished exports of 0.2 with their files, and says of others that they have to be started again', async () => {
+    const location = await places[dialect]();
+    const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0008');
+    const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
+    const document = JSON.stringify({
+      layer: 'world',
+      type: 'mbtiles',
+      gridSet: 'EPSG:900913',
+      format: 'image/png',
+      parameters: {},
+      zoomStart: 0,
+      zoomStop: 3,
+      bounds: [0, 0, 1, 1],
+      createdBy: 'mary',
+      createdAt: '2026-01-01T00:00:00.000Z',
+    });
+    const progress = {
+      tiles: 85,
+      expected: 85,
+      bytes: 4096,
+      reason: null,
+      endedAt: '2026-01-01T00:00:07.000Z',
+    };
+    for (const [run, state] of ['done', 'running'].entries()) {
+      const values = sql.join([
+        `${state}-id`,
+        run,
+        'default',
+        document,
+        JSON.stringify({ ...progress, state }),
+        40 + run,
+        null,
+      ]);
+      await old.transaction(null, (query) => sql`insert into exports values (${values})`.execute(query));
+    }
+    await old.close();
+    const database = await openDatabase({ location, ...quiet });
+    const [done, other] = await createTaskStore(database)
+      .list({ exported: true, limit: 9 })
+      .then((all) => [...all].reverse());
+    await database.close();
+    expect(done).toMatchObject({
+      state: 'done',
+      file: '40.mbtiles',
+      tilesProcessed: 85n,
+      counters: { bytes: 4096 },
+      createdBy: 'mary',
+      endedAt: Date.UTC(2026, 0, 1, 0, 0, 7),
+      request: {
+        bounds: { minX: 0, minY: 0, maxX: 1, maxY: 1 },
+        archive: { id: 'done-id', type: 'mbtiles', store: 'default' },
+      },
+    });
+    expect(other).toMatchObject({
+      state: 'aborted',
+      file: null,
+      reason: expect.stringContaining('start it again'),
+    });
   });
 
   it('leaves nothing behind of a migration that fails half-way', () =>

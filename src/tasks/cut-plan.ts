@@ -66,13 +66,14 @@ export function cutTruncatePlan(
   return { levels: cut, stepColumns, stepRows, geometry };
 }
 
-/** One piece of one step: the file is written in one place. */
-export function cutExportPlan(levels: readonly TileRangeLevel[]): TaskPlan {
-  const cut = levels.slice(0, 1).map(({ z, rect }): PlanLevel => {
-    return { z, rect, blockColumns: rect.maxX + 1, blockRows: rect.maxY + 1 };
-  });
-  const [{ blockColumns = 1, blockRows = 1 } = {}] = cut;
-  return { levels: cut, stepColumns: blockColumns, stepRows: blockRows, geometry: null };
+/** One piece of one step, which stands for all zooms: the file is written in one place. */
+export function cutExportPlan(
+  [first]: readonly TileRangeLevel[],
+  geometry: readonly ZoomGeometry[] | null,
+): TaskPlan {
+  const [stepColumns, stepRows] = first ? [first.rect.maxX + 1, first.rect.maxY + 1] : [1, 1];
+  const levels = first ? [{ ...first, blockColumns: stepColumns, blockRows: stepRows }] : [];
+  return { levels, stepColumns, stepRows, geometry };
 }
 
 /** Of a plan only these pages, in their order. Each is rounded to whole steps and becomes a piece of its own. */

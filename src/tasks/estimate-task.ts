@@ -3,7 +3,7 @@ import { countTiles } from '../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { rectsOf } from './mass-truncation-selection.ts';
 import { setsToEmpty } from './perform-step.ts';
-import type { PlannedTask } from './plan-task.ts';
+import { makesTiles, type PlannedTask } from './plan-task.ts';
 import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
@@ -21,7 +21,7 @@ export async function estimateTask(planned: PlannedTask, earlier: readonly Task[
   );
   const disk = (await tiles.bound.store.room?.()) ?? null;
   const figures = { disk, cachedTiles: BigInt(cached.tiles), cachedBytes: BigInt(cached.bytes) };
-  if (truncates) {
+  if (!makesTiles(request.type)) {
     const seconds = secondsFor(figures.cachedTiles, earlier, ({ counters }) => counters.removed);
     return {
       ...figures,
@@ -41,13 +41,13 @@ export async function estimateTask(planned: PlannedTask, earlier: readonly Task[
 
 /** By the store's indexes: it costs as much as is stored, however large the request is. */
 async function countCached(
-  { tiles, plan, cover }: PlannedTask,
+  { request, tiles, plan, levels, cover }: PlannedTask,
   sets: readonly TileSetKey[],
 ): Promise<StoreChange> {
   const { store } = tiles.bound;
   let counted = NO_CHANGE;
   for (const set of sets) {
-    for (const { z, rect } of plan.levels) {
+    for (const { z, rect } of request.type === 'export' ? levels : plan.levels) {
       for await (const part of rectsOf(store, set, { z, rect, cover })) {
         counted = sumOfChanges([counted, await store.count(set, z, part)]);
       }

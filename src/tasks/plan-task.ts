@@ -2,8 +2,9 @@ import { type BoundLayer, boundLayer } from '../catalog/catalog.ts';
 import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
-import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
+import { type GridSubset, type TileRangeLevel, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { MetatileSize } from '../domain/metatile.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { Pace } from '../lib/in-turns.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
@@ -69,15 +70,22 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     ...failureRulesOf(draft.archive ? { ...draft, tileFailureRetryCount: 0 } : draft),
     priority: priorityOf(draft.priority),
   };
-  if (type === 'export')
-    return { request, plan: cutExportPlan(levels), tiles, cover, covered: [], tilesTotal: 0n };
-  const whole =
-    type === 'truncate'
-      ? cutTruncatePlan(levels, geometry)
-      : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
+  const whole = cutPlan(request, levels, () => metatileSizeOf(tiles), geometry);
   const plan = draft.pages ? onlyPages(whole, draft.pages) : whole;
   const covered = await countLevels(plan.levels, cover, options.pace);
-  return { request, plan, tiles, cover, covered, tilesTotal: totalOf(covered) };
+  const tilesTotal = totalOf(covered);
+  return { request, plan, levels, tiles, cover, covered, tilesTotal: type === 'export' ? 0n : tilesTotal };
+}
+
+function cutPlan(
+  { type, threadCount }: TaskRequest,
+  levels: readonly TileRangeLevel[],
+  metatile: () => MetatileSize,
+  geometry: TaskPlan['geometry'],
+): TaskPlan {
+  if (type === 'export') return cutExportPlan(levels, geometry);
+  if (type === 'truncate') return cutTruncatePlan(levels, geometry);
+  return cutSeedPlan(levels, metatile(), threadCount, geometry);
 }
 
 export function makesTiles(type: TaskType): boolean {

@@ -3,12 +3,14 @@ import { coordsOf } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { OutOfReach } from '../lib/out-of-reach.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
+import type { AreaCover } from './area-cover.ts';
 import type { ExportFigures, Lease } from './store/lease.ts';
 import type { ArchiveOrder, TaskRequest } from './task.ts';
 
 export interface ExportWork {
   readonly lease: Lease;
   readonly tiles: ResolvedTileSet;
+  readonly cover: AreaCover | null;
   readonly signal: AbortSignal;
   readonly onProgress: (figures: ExportFigures) => void;
 }

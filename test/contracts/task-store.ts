@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { cutSeedPlan } from '../../src/tasks/cut-plan.ts';
+import { cutExportPlan, cutSeedPlan } from '../../src/tasks/cut-plan.ts';
+import { createExportTasks } from '../../src/tasks/store/export-tasks.ts';
 import { type Lease, NO_COUNTS, type Report } from '../../src/tasks/store/lease.ts';
 import { createLeaseStore, type LeaseStore } from '../../src/tasks/store/lease-store.ts';
 import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
@@ -101,6 +102,92 @@ export function describeTaskStore(open: () => Promise<Database>): void {
     }
     expect(await state(id)).toBe('done');
   }
+
+  describe('exports', () => {
+    const order = (id: string, more: Partial<NewTask> = {}, since = '1'): NewTask => {
+      const archive = { id, since, type: 'mbtiles', parameters: {}, store: 'default' } as const;
+      const plan = cutExportPlan([{ z: 9, rect: { minX: 0, minY: 0, maxX: 300, maxY: 300 } }], null);
+      const { request } = newTask(1, { type: 'export', threadCount: 1, archive });
+      return { ...newTask(1), request, plan, tilesTotal: 0n, ...more };
+    };
+    const shown = async () =>
+      (await tasks.list({ exported: true, limit: 100 })).map((task) => task.id).reverse();
+    const done = (lease: Lease, tiles = 7) =>
+      reportOf(lease, {
+        doneSteps: 1,
+        intent: 'finish',
+        figures: { tiles, expected: tiles, bytes: 99, file: 'a' },
+      });
+
+    it('the same order returns the export under way, and replaces one that is over', async () => {
+      const first = await create(order('a'));
+      expect((await create(order('a'))).id).toBe(first.id);
+      await leases.report(done(await take()));
+      expect(await tasks.get(first.id)).toMatchObject({
+        state: 'done',
+        tilesTotal: 7n,
+        file: 'a',
+        counters: { bytes: 99 },
+      });
+      const second = await create(order('a'));
+      expect(second.id).not.toBe(first.id);
+      expect(await shown()).toEqual([second.id]);
+      expect(await state(first.id)).toBe('done');
+    });
+
+    it('an order after a truncation stops the export under way, whose report is refused', async () => {
+      const first = await create(order('a'));
+      const lease = await take();
+      const second = await create(order('a', {}, '2'));
+      expect(await shown()).toEqual([second.id]);
+      expect(await tasks.get(first.id)).toMatchObject({ state: 'aborted', outcome: 'stopped' });
+      expect(await leases.report(done(lease))).toBe('over');
+      expect((await tasks.get(first.id))?.file).toBeNull();
+    });
+
+    it('progress of an export that begins again falls', async () => {
+      const { id } = await create(order('a'));
+      const lease = await take();
+      const figures = (tiles: number) => ({ tiles, expected: 9, bytes: null, file: null });
+      await leases.report(reportOf(lease, { figures: figures(5) }));
+      await leases.report(reportOf(lease, { figures: figures(2), beat: 1 }));
+      expect(await tasks.get(id)).toMatchObject({ tilesProcessed: 2n, tilesTotal: 9n });
+    });
+
+    it('workers of one node perform one export at a time, and other tasks beside it', async () => {
+      await create(order('a'));
+      await create(order('b'));
+      const wish = (owner: string) => ({ ...WIDE, owner, workers: 2 });
+      expect(await leases.take(wish('one/1'))).not.toBeNull();
+      expect(await leases.take(wish('one/2'))).toBeNull();
+      const seed = await create(newTask(1));
+      expect((await take(wish('one/2'))).taskId).toBe(seed.id);
+      expect((await take(wish('two/1'))).request.archive?.id).toBe('b');
+    });
+
+    it('exports are 20 at most however many are ordered together, and 10 of a limited account', async () => {
+      const limited = { author: { ...author('mary'), unlimited: false } };
+      for (let n = 0; n < 10; n++) await create(order(`mary-${n}`, limited));
+      await expect(create(order('mary-10', limited))).rejects.toThrow('mary has 10 exports already');
+      const more = Array.from({ length: 15 }, (_, n) => create(order(`other-${n}`)));
+      const made = (await Promise.allSettled(more)).filter(({ status }) => status === 'fulfilled');
+      expect(made).toHaveLength(10);
+      await expect(create(order('one more'))).rejects.toThrow('delete one first');
+    });
+
+    it('finished exports outlive the history of tasks until they are removed', async () => {
+      const exports = createExportTasks(database);
+      const { id } = await create(order('a'));
+      expect((await exports.files()).tasks).toEqual(new Set([id]));
+      await leases.report(done(await take()));
+      expect(await exports.files()).toEqual({ tasks: new Set(), names: new Set(['a']) });
+      const all = { endedBefore: now + 1, keep: 0 };
+      expect(await tasks.forget(all)).toBe(0);
+      await exports.remove(id, 'deleted', now);
+      expect((await exports.files()).names).toEqual(new Set());
+      expect(await tasks.forget(all)).toBe(1);
+    });
+  });
 
   describe('tasks', () => {
     it('are there as they were made, with ids that rise and are never given out again', async () => {

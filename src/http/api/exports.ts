@@ -7,8 +7,6 @@ import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
-import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { askedPart } from '../answer/negotiate.ts';
@@ -20,7 +18,6 @@ import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { isDryRun, readBody } from '../wire/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../wire/task-document.ts';
-import { selectionOf } from '../wire/tile-selection.ts';
 import {
   AREA_FIELDS,
   amount,
@@ -72,17 +69,15 @@ export interface ExportFiles {
 }
 
 interface ExportDeps {
-  readonly tasks: Pick<TaskService, 'list' | 'create' | 'removeExport'>;
+  readonly tasks: Pick<TaskService, 'list' | 'create' | 'estimate' | 'removeExport'>;
   readonly exports: ExportFiles;
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly massTruncation: Pick<MassTruncation, 'truncateSelection'>;
 }
 /** There are fewer. */
 const HIGHEST_LIMIT = 1000;
-type Order = Omit<z.output<typeof exportBody>, 'dryRun'>;
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. A view of tasks; docs/decisions/0290 has their states. */
-export function exportRoutes({ tasks, exports, catalog, massTruncation }: ExportDeps): readonly Route[] {
+export function exportRoutes({ tasks, exports, catalog }: ExportDeps): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
@@ -104,36 +99,20 @@ export function exportRoutes({ tasks, exports, catalog, massTruncation }: Export
   }
 
   async function start(exchange: Exchange): Promise<Answer> {
-    const { dryRun, ...order } = readBody(exchange, exportBody);
-    refuseForeignLayer(exchange.caller, order.layer);
-    await refuseOthers(exchange, boundLayer(catalog, order.layer).layer);
-    if (dryRun) return jsonAnswer(await count(order));
-    const { layer, type, ...part } = order;
+    const { dryRun, layer, type, ...part } = readBody(exchange, exportBody);
+    refuseForeignLayer(exchange.caller, layer);
+    await refuseOthers(exchange, boundLayer(catalog, layer).layer);
     const { parameters: values = {}, area, areaCrs } = part;
     const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
     const draft = { layer, archive, ...taskDraftOf(part) };
     refuseUnknownNames(catalog, draft);
+    if (dryRun) {
+      const { cachedTiles: tiles, cachedBytes: bytes } = await tasks.estimate(draft);
+      return jsonAnswer({ tiles, bytes });
+    }
     const started = exportDocument(await tasks.create(draft, authorIn(exchange)));
     exchange.change = { target: `layer:${layer}`, after: { export: started.id, type } };
     return createdAnswer(exchange, `${path}/${started.id}`, started);
-  }
-
-  /** By the selection that a truncation of the same tiles has. */
-  async function count({ type: _, layer: name, gridSet, format, ...order }: Order) {
-    const bound = boundLayer(catalog, name);
-    const { parameters: values = {}, ...place } = order;
-    const named = {
-      gridSet: gridSet ?? null,
-      format: format ?? null,
-      parameters: new Map(Object.entries(values)),
-    };
-    const { set } = resolveTileSet(bound, named);
-    const names = { gridSets: [set.gridSet], formats: [set.format], parameters: values };
-    const selection = selectionOf({ ...place, ...names }, bound.layer, 'offered');
-    const found = await massTruncation.truncateSelection(set.layer, selection, true);
-    // Without the tiles for dense screens, which are exported under their own name.
-    const own = found.find((one) => one.set.gridSet === set.gridSet);
-    return { tiles: own?.tiles ?? 0, bytes: own?.bytes ?? 0 };
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
