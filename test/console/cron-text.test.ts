@@ -3,22 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { cronFault, cronText } from '../../web/src/cron-text.ts';
 
 const SAID: readonly (readonly [cron: string, text: string])[] = [
-  ['* * * * *', 'every minute'],
-  ['*/15 * * * *', 'every 15 minutes'],
-  ['*/1 * * * *', 'every minute'],
-  ['*/2 8-18 * * MON-FRI', 'every 2 minutes from 08:00 to 18:59 every Monday to Friday'],
-  ['5 * * * *', 'every hour at :05'],
-  ['0 */6 * * *', 'every 6 hours at :00'],
-  ['0 22 * * *', 'every day at 22:00'],
-  ['30 1,13 * * *', 'every day at 01:30 and 13:30'],
-  ['0 22 * * 1-5', 'every Monday to Friday at 22:00'],
-  ['0 3 * * SUN', 'every Sunday at 03:00'],
-  ['0 3 * * 7', 'every Sunday at 03:00'],
-  ['0 4 1,15 * *', 'on day 1 and 15 of the month at 04:00'],
-  ['0 4 1 1 *', 'on day 1 of the month at 04:00 in January'],
-  ['0 4 1 * 1', 'on day 1 of the month and every Monday at 04:00'],
-  ['@daily', 'every day at 00:00'],
-  ['@weekly', 'every Sunday at 00:00'],
+  ['* * * * *', 'Every minute, every hour, every day'],
+  ['*/15 * * * *', 'Every 15 minutes, every hour, every day'],
+  ['*/2 8-18 * * MON-FRI', 'Every 2 minutes, between 08:00 and 18:59, Monday through Friday'],
+  ['5 * * * *', 'At 5 minutes past the hour, every hour, every day'],
+  ['0 */6 * * *', 'On the hour, every 6 hours, every day'],
+  ['0 22 * * *', 'At 22:00, every day'],
+  ['30 1,13 * * *', 'At 01:30 and 13:30, every day'],
+  ['0 22 * * 1-5', 'At 22:00, Monday through Friday'],
+  ['0 3 * * SUN', 'At 03:00, only on Sunday'],
+  ['0 3 * * 7', 'At 03:00, only on Sunday'],
+  ['0 4 1,15 * *', 'At 04:00, on day 1 and 15 of the month'],
+  ['0 4 1 1 *', 'At 04:00, on day 1 of the month, only in January'],
+  ['0 4 1 * 1', 'At 04:00, on day 1 of the month, and on Monday'],
+  ['0 22 L * *', 'At 22:00, on the last day of the month'],
+  ['0 8-17 * * *', 'Every hour, between 08:00 and 17:00, every day'],
+  ['@daily', 'At 00:00, every day'],
+  ['@weekly', 'At 00:00, only on Sunday'],
 ];
 
 describe('a cron expression in words', () => {
@@ -27,7 +28,7 @@ describe('a cron expression in words', () => {
     expect(() => new Cron(cron, { mode: '5-part', paused: true })).not.toThrow();
   });
 
-  it.each(['0 22 L * *', '0-30 22 * * *', '0 8-17 * * *', '0 22 * *', 'tomorrow', ''])(
+  it.each(['0 22 * *', '? * * * *', 'tomorrow', ''])(
     'says nothing rather than something wrong about "%s"',
     (cron) => {
       expect(cronText(cron)).toBeNull();
@@ -50,7 +51,7 @@ describe('a cron expression in words', () => {
     expect(() => new Cron(cron, { mode: '5-part', paused: true })).toThrow();
   });
 
-  it.each([...SAID.map(([cron]) => cron), '0 22 L * *', '10-50/5 8-17 * JAN-MAR MON#1', '0 0 15W * *'])(
+  it.each([...SAID.map(([cron]) => cron), '10-50/5 8-17 * JAN-MAR MON#1', '0 0 15W * *'])(
     'lets "%s" be sent',
     (cron) => {
       expect(cronFault(cron)).toBeNull();

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
@@ -128,6 +129,28 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByText('This tile is not cached.').waitFor();
     await open.go(`${INSPECT}&tile=5/0/0`, 'Tile inspector');
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
+  });
+
+  it('the public map lists at most fifty layers, and finds the others by typing', async () => {
+    const source = { type: 'world' };
+    const headers = { authorization: server.authorization, 'content-type': 'application/json' };
+    for (let number = 1; number <= 60; number++) {
+      const body = JSON.stringify({ name: `map-${number}`, title: `Map number ${number}`, source });
+      const { status } = await fetch(`${server.url}/api/v1/layers`, { method: 'POST', headers, body });
+      expect(status).toBe(201);
+    }
+    const own = await openConsole(browser, server.url);
+    whenOver(() => own.close());
+    const { page } = own;
+    await page.goto(`${server.url}/`);
+    const field = page.locator('#landing').getByLabel('Layer');
+    await field.waitFor();
+    expect(await page.locator('#landing datalist option').count()).toBe(50);
+    await field.fill('number 60');
+    await field.press('Enter');
+    await page.waitForURL(/#layer=map-60&/);
+    expect(await field.inputValue()).toBe('map-60');
+    expect(own.complaints()).toEqual([]);
   });
 
   it('gives commands that work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {

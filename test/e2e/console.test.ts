@@ -212,7 +212,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     const told = await cron.getAttribute('aria-describedby');
     await page.locator(`[id="${told}"]`).getByText('day of week “1-9” is invalid').waitFor();
     await cron.fill('0 22 * * 1-5');
-    await page.getByText('every Monday to Friday at 22:00').waitFor();
+    await page.getByText('At 22:00, Monday through Friday').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
 

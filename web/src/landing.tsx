@@ -2,19 +2,22 @@ import './console.css';
 import './landing.css';
 import type Projection from 'ol/proj/Projection.js';
 import { get as knownProjection, transform } from 'ol/proj.js';
-import { StrictMode, useMemo, useRef, useState } from 'react';
+import { memo, StrictMode, useCallback, useMemo, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { useResource } from './api/use-resource.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
 import { extensionOf, type OfferedLayer, type TileSet, tileAddress } from './map/tile-set.ts';
 import { Choice, Form, ProblemNotice } from './parts/basics.tsx';
+import { type LayerFault, LayerField } from './parts/layer-field.tsx';
 import { TileSetChoices } from './parts/tile-set-choices.tsx';
 import { replaceHash, useHash } from './route.ts';
 import type { Session } from './session.tsx';
 import { TEXTS } from './texts.ts';
 
 const WORDS = TEXTS.landing;
+/** More are searched. */
+const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
 /** Where the pointer is, or the middle of the map when there is none. */
@@ -40,14 +43,17 @@ function Landing() {
   const set = useMemo(() => tileSetOf(layers, wishes), [layers, wishes]);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
-  const show = (chosen: TileSet<OfferedLayer>) => {
+  const show = useCallback((chosen: TileSet<OfferedLayer>) => {
     setFailed(null);
     replaceHash(`#${wishesOf(chosen)}`);
-  };
-  const showLayer = (name: string) => {
-    const chosen = tileSetOf(layers, new URLSearchParams({ layer: name }));
-    if (chosen) show(chosen);
-  };
+  }, []);
+  const showLayer = useCallback(
+    (name: string) => {
+      const chosen = tileSetOf(layers, new URLSearchParams({ layer: name }));
+      if (chosen) show(chosen);
+    },
+    [layers, show],
+  );
   const empty = found.data !== null && !set ? WORDS.empty : null;
   const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
   return (
@@ -67,12 +73,7 @@ function Landing() {
         <h1>{TEXTS.product}</h1>
         {set && (
           <>
-            <Choice
-              label={TEXTS.tasks.layer}
-              value={set.layer.name}
-              options={layers.map(({ name, title }) => [name, title || name])}
-              onChange={showLayer}
-            />
+            <LayerChoice layers={layers} value={set.layer.name} onChange={showLayer} />
             <TileSetChoices key={set.layer.name} set={set} onChange={show} />
           </>
         )}
@@ -101,6 +102,20 @@ function Landing() {
     </>
   );
 }
+
+/** A list of a few layers, and a field to search among many. */
+const LayerChoice = memo(function LayerChoice(props: {
+  layers: readonly OfferedLayer[];
+  value: string;
+  onChange: (name: string) => void;
+}) {
+  const { layers, ...field } = props;
+  const [fault, setFault] = useState<LayerFault>(null);
+  if (layers.length > MAX_LISTED)
+    return <LayerField required layers={layers} fault={fault} onFault={setFault} {...field} />;
+  const options = layers.map(({ name, title }) => [name, title || name] as const);
+  return <Choice label={TEXTS.tasks.layer} options={options} {...field} />;
+});
 
 function TileLink({
   set,

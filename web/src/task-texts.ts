@@ -238,30 +238,11 @@ export const TASK_TEXTS = {
   },
 
   cron: {
-    everyMinute: 'every minute',
-    everyMinutes: (minutes: string) => (minutes === '1' ? 'every minute' : `every ${minutes} minutes`),
-    within: (often: string, from: string, to: string) => `${often} from ${from} to ${to}`,
-    everyHour: (past: string) => `every hour at :${past}`,
-    everyHours: (hours: string, past: string) =>
-      hours === '1' ? `every hour at :${past}` : `every ${hours} hours at :${past}`,
-    at: (times: string) => `at ${times}`,
-    everyDay: 'every day',
-    every: (days: string) => `every ${days}`,
-    onDays: (days: string) => `on day ${days} of the month`,
-    either: (one: string, other: string) => `${one} and ${other}`,
-    inMonths: (months: string) => `in ${months}`,
-    range: (from: string, to: string) => `${from} to ${to}`,
-    list: (parts: readonly string[]) =>
-      parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`,
     fields: ['minute', 'hour', 'day of month', 'month', 'day of week'],
     fieldCount: (count: number) =>
       `A cron expression needs 5 fields (minute, hour, day of month, month, day of week); this has ${count}. E.g. 0 22 * * *`,
     badField: (field: string, part: string, least: number, most: number) =>
       `${field} “${part}” is invalid: use ${least} to ${most}, * or ranges such as ${least}-${most}`,
     unknownWord: (word: string, known: string) => `“${word}” is unknown: use five fields or one of ${known}`,
-    weekdays: ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'],
-    months: 'January February March April May June July August September October November December'.split(
-      ' ',
-    ),
   },
 } as const;

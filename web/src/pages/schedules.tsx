@@ -16,7 +16,6 @@ const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;
 const ROW_HEIGHT = 66;
-const NARROW_ROW_HEIGHT = 140;
 const REFRESH_SECONDS = 30;
 const NEW = 'new';
 
@@ -42,12 +41,7 @@ function ScheduleList() {
       <PageHead title={TEXTS.nav.schedules} actions={mayAdd ? add : undefined} />
       <Loaded resource={resource} empty={({ schedules }) => schedules.length === 0 && WORDS.empty}>
         {({ schedules }) => (
-          <VirtualList
-            items={schedules}
-            rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-            label={WORDS.list}
-            keyOf={({ id }) => id}
-          >
+          <VirtualList items={schedules} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ id }) => id}>
             {(schedule) => <ScheduleLine schedule={schedule} />}
           </VirtualList>
         )}
@@ -82,7 +76,7 @@ function ScheduleLine({ schedule }: { schedule: Schedule }) {
   );
 }
 
-/** "every day at 22:00" and, beneath, where and within which hours. */
+/** "At 22:00, every day" and, beneath, where and within which hours. */
 function WhenText({ schedule: { cron, timeZone, hours } }: { schedule: Schedule }) {
   return (
     <>

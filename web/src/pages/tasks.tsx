@@ -29,7 +29,6 @@ type StopAnswer = Reply<'POST /api/v1/tasks/stop'>;
 
 const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 66;
-const NARROW_ROW_HEIGHT = 148;
 const PAGE = 500;
 const COUNT_SECONDS = 10;
 
@@ -85,12 +84,7 @@ function TaskList() {
           empty={() => tasks.length === 0 && next === null && <NoTasks text={WORDS.empty} />}
         >
           {() => (
-            <VirtualList
-              items={rows}
-              rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-              label={WORDS.list}
-              keyOf={({ task }) => task.id}
-            >
+            <VirtualList items={rows} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ task }) => task.id}>
               {({ task, area, on }) => <TaskLine task={task} area={area} chosen={on} onChoose={choose} />}
             </VirtualList>
           )}

@@ -79,13 +79,16 @@ export function WorkForm(props: WorkProps) {
     saves?.onTry();
     if (calls.length > 0) void run();
   };
+  const map = (
+    <Card title={WORDS.area} className="span-7 tall">
+      <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
+    </Card>
+  );
   // Enter in a field saves a schedule, and starts nothing.
   return (
     <>
       <Form className="grid" onSubmit={() => saves && save()} noValidate>
-        <Card title={WORDS.area} className="span-7 tall">
-          <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
-        </Card>
+        {!saves && map}
         <div className="span-5 stack">
           {saves?.fields}
           <PlanFields
@@ -114,6 +117,7 @@ export function WorkForm(props: WorkProps) {
             )}
           </Size>
         </div>
+        {saves && map}
         {calls.length > 0 && (
           <Card title={TEXTS.tasks.curl} className="span-12">
             <Copy

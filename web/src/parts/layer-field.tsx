@@ -23,6 +23,8 @@ export type LayerFault = string | null;
 /** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
 export function LayerField(props: {
   value: string;
+  /** To choose from; all that the server has when left out. */
+  layers?: readonly { readonly name: string; readonly title: string }[];
   /** Without these. */
   except?: readonly string[];
   /** An empty field is a fault too. */
@@ -32,7 +34,8 @@ export function LayerField(props: {
   onChange: (name: string) => void;
 }) {
   const { value, except = [], required = false, fault, onFault, onChange } = props;
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers ?? null;
+  const known = useResource<Answer<'/api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
+  const layers = props.layers ?? known.data?.layers ?? null;
   const allowed = layers?.filter(({ name }) => !except.includes(name)) ?? [];
   const [typed, setTyped] = useState<string | null>(null);
   const offered = withWords(useDeferredValue(typed ?? ''), allowed);
@@ -126,6 +129,7 @@ export function ChosenLayer(props: {
             <div className="row tops">
               <LayerField
                 required
+                layers={all}
                 value={name}
                 fault={fault ?? unknown}
                 onFault={setFault}
