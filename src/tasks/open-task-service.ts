@@ -2,24 +2,25 @@ import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
-import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
+import { makesTiles, planRetry, planTask } from './plan-task.ts';
 import { createExportTasks } from './store/export-tasks.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task } from './task.ts';
+import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { exportIdOf } from './task-export.ts';
@@ -104,15 +105,19 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const record = (tasks: readonly NewTask[]) => store.createAll(tasks, clock.now(), settings.maxUnfinished);
 
   async function newTask(draft: TaskDraft, author: TaskAuthor): Promise<NewTask> {
-    const planned = await plan(draft);
-    const { request, plan: cut, tilesTotal, tiles } = planned;
+    const { request, plan: cut, tilesTotal, tiles } = await plan(draft);
     if (makesTiles(request.type)) await options.parameterSets?.require(tiles.set, tiles.bound.store);
-    const archive = draft.archive && { archive: await archiveOf(draft.archive, planned) };
+    const archive = draft.archive && { archive: await archiveOf(draft.archive, request, tiles) };
     return { request: { ...request, ...archive }, plan: cut, tilesTotal, author, key: draft.key ?? null };
   }
 
-  async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
+  async function archiveOf(
+    order: ArchiveOrder,
+    request: TaskRequest,
+    tiles: ResolvedTileSet,
+  ): Promise<Archive> {
     options.exporter?.refuseUnfit(order.type, request, tiles);
+    const { levels } = tileRangeOf(tiles.subset, request.zoomStart, request.zoomStop, request.bounds);
     const since = await tilesSince(tiles.bound.store, tiles.set, levels);
     return { ...order, id: exportIdOf(request, order), store: tiles.bound.declared?.store ?? '', since };
   }
