@@ -14,7 +14,7 @@ import { whileOpen } from './opened.ts';
 
 type Order = Parameters<typeof taskDraftOf>[0] & { readonly layer: string };
 
-/** Copies what is cached of a tile set into a file. A server may run on the data folder or not. `geoJson` is an area that nobody has looked at. */
+/** Copies what is cached of a tile set into a file. A server may run on the data folder or not. `geoJson` has not been checked. */
 export function exportLayer(
   settings: Settings,
   work: Order & Pick<ExportOptions, 'target' | 'signal' | 'onProgress'> & { readonly geoJson: object },

@@ -18,6 +18,7 @@ import type { StoreFiles, TileStore } from '../storage/tile-store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { type AreaCover, coveredRects } from '../tasks/area-cover.ts';
 import { createExportTasks } from '../tasks/store/export-tasks.ts';
+import type { ExportFigures } from '../tasks/store/lease.ts';
 import type { TaskRequest } from '../tasks/task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
 import { isShared } from './join-nodes.ts';
@@ -110,11 +111,7 @@ function doneMark(target: string): string {
   return `${target}.done`;
 }
 
-interface WholeFile {
-  readonly tiles: number;
-  readonly expected: number;
-  readonly bytes: number;
-}
+type WholeFile = Omit<ExportFigures, 'file'>;
 
 /** The one that an earlier attempt has finished, unless its tiles may have been truncated since. */
 async function wholeFile(
@@ -126,7 +123,10 @@ async function wholeFile(
   const { levels } = tileRangeOf(tiles.subset, zoomStart, zoomStop, bounds);
   const since = await tilesSince(part.store, part.set, levels);
   const { size } = await stat(target).catch(() => ({ size: -1 }));
-  const done = await readFile(doneMark(target), 'utf8')
+  const done: { readonly since: string; readonly figures: WholeFile } | null = await readFile(
+    doneMark(target),
+    'utf8',
+  )
     .then(JSON.parse)
     .catch(() => null);
   if (done?.since === since && done.figures.bytes === size) return done.figures;
