@@ -4,7 +4,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type ConsolePage, openConsole, openOwnSession } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
 describe('the console does what it shows', needs('chromium'), () => {
@@ -98,6 +98,25 @@ describe('the console does what it shows', needs('chromium'), () => {
     );
     await eventually('it may start', () => button('Start').isEnabled());
     await api('layers/roads-old', 'DELETE');
+  });
+
+  it('typing goes on from the chosen layer although the page has not followed yet', async () => {
+    const own = await openOwnSession(server.url);
+    const held = 'document.documentElement.dataset.held';
+    await own.page.addInitScript({
+      content: `addEventListener('hashchange', (event) => ${held} && event.stopImmediatePropagation())`,
+    });
+    await own.page.reload();
+    await own.go('seed/flaky', 'Seed and truncate');
+    const field = own.page.getByRole('combobox', { name: 'Layer' });
+    await field.focus();
+    await own.page.evaluate(`${held} = 'yes'`);
+    await own.page.keyboard.type('roadsx');
+    expect(await field.inputValue()).toBe('roadsx');
+    await own.page.evaluate(`delete ${held}`);
+    await own.page.evaluate("dispatchEvent(new HashChangeEvent('hashchange'))");
+    await own.page.getByText('There is no layer roadsx. Did you mean roads?').waitFor();
+    expect(await field.inputValue()).toBe('roadsx');
   });
 
   it('a new schedule says when it would run before it has a name, and keeps what was typed for another layer', async () => {

@@ -138,7 +138,6 @@ export const TASK_TEXTS = {
     every: (count: number) => `All formats and parameter values (${count} combinations)`,
     archive: 'File format',
     archives: { mbtiles: 'MBTiles', pmtiles: 'PMTiles', gpkg: 'GeoPackage' },
-    marks: (tiles: string) => `${tiles} cached tiles.`,
     invalidated: (tiles: string) => `${tiles} tiles invalidated.`,
     means: {
       invalidate: 'They are served until the source has answered with a new one.',

@@ -3,7 +3,7 @@ import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import type { TaskRequest } from './work-plan.ts';
+import { selectionOf, type TaskRequest } from './work-plan.ts';
 
 type EstimateAnswer = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
@@ -44,17 +44,8 @@ function remaining(answer: EstimateAnswer, skipsCached: boolean, tasks: number):
 
 /** The cached tiles that a truncation deletes, or an export copies: `every` counts all formats and parameter values. */
 export function useCached(request: TaskRequest | null, every: boolean): Resource<Cached> {
-  const { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds, area, areaCrs } = request ?? {};
-  const which = every ? {} : { formats: [format], parameters };
-  const place = { ...(bounds && { bounds }), ...(area && { area, areaCrs }) };
-  return useResource<Cached>(request && `api/v1/layers/${part(layer ?? '')}/truncate`, null, {
-    gridSets: [gridSet],
-    ...which,
-    zoomStart,
-    zoomStop,
-    ...place,
-    dryRun: true,
-  });
+  const path = request && `api/v1/layers/${part(request.layer)}/truncate`;
+  return useResource<Cached>(path, null, { ...(request && selectionOf(request, every)), dryRun: true });
 }
 
 export function CachedCount({ resource: { data, problem } }: { resource: Resource<Cached> }) {

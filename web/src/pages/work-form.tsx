@@ -106,7 +106,7 @@ export function WorkForm(props: WorkProps) {
                   <Button
                     type={saves ? 'submit' : 'button'}
                     kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
-                    disabled={action.busy || (!saves && (!isReady || calls.length === 0))}
+                    disabled={action.busy || !isReady || (!saves && calls.length === 0)}
                     {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
                   >
                     {saves ? TEXTS.save : WORDS.starts[plan.type]}
@@ -247,7 +247,8 @@ function Size(props: {
   const { data } = estimate;
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
   // A seed may still renew tiles that have expired.
-  const isReady = allowed && (onCached ? Boolean(tiles) : type === 'blank' || tiles !== undefined);
+  const isReady =
+    allowed && (isSaved || (onCached ? Boolean(tiles) : type === 'blank' || tiles !== undefined));
   const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
   return (
     <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>

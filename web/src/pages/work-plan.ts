@@ -111,18 +111,25 @@ export interface Call {
 }
 
 export function callsFor(request: TaskRequest, { set, every, archive }: Plan): readonly Call[] {
-  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, ...place } = request;
-  const where = { zoomStart, zoomStop, ...place };
-  const ofLayer = `api/v1/layers/${part(layer)}`;
+  const { layer, type, gridSet, format, parameters } = request;
   const post = (path: string, body: object): Call => ({ method: 'POST', path, body });
-  if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...where })];
-  if (type === 'invalidate') {
-    const which = every ? {} : { formats: [format], parameters };
-    return [post(`${ofLayer}/invalidate`, { gridSets: [gridSet], ...which, ...where })];
-  }
+  const ofLayer = `api/v1/layers/${part(layer)}`;
+  if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...whereOf(request) })];
+  if (type === 'invalidate') return [post(`${ofLayer}/invalidate`, selectionOf(request, every))];
   const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];
   if (type !== 'export') return wanted.map((one) => post('api/v1/tasks', { ...request, ...one }));
-  return wanted.map((one) => post('api/v1/exports', { layer, type: archive, gridSet, ...one, ...where }));
+  const file = { layer, type: archive, gridSet };
+  return wanted.map((one) => post('api/v1/exports', { ...file, ...one, ...whereOf(request) }));
+}
+
+/** Tiles of a layer as a truncation and an invalidation take them; `every`: in all formats and parameter values. */
+export function selectionOf(request: TaskRequest, every: boolean): object {
+  const { gridSet, format, parameters } = request;
+  return { gridSets: [gridSet], ...(!every && { formats: [format], parameters }), ...whereOf(request) };
+}
+
+function whereOf({ layer, type, gridSet, format, parameters, threadCount, ...where }: TaskRequest): object {
+  return where;
 }
 
 /** Of a parameter that takes many values only the default. */

@@ -43,7 +43,8 @@ export function LayerField(props: {
   const chosen = useRef(value);
   const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
-    setTyped(wrong === null ? null : text);
+    // Its own text stays until the page has followed: typing goes on from there.
+    setTyped(text);
     onFault(wrong);
     if (wrong !== null) return;
     chosen.current = text;
