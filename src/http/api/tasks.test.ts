@@ -1,13 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { author } from '../../../test/fixtures/author.ts';
-import { eventually } from '../../../test/fixtures/eventually.ts';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import { createTaskApp, post, type TaskApp } from '../../../test/fixtures/task-app.ts';
 import type { Caller } from '../../access/caller.ts';
-import { createDeferred } from '../../lib/deferred.ts';
-import type { Access } from '../door/access.ts';
 import type { HttpServerDeps } from '../http-app.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -301,35 +298,6 @@ describe('changing a task', () => {
   });
 });
 
-/** The caller is the name in the header. */
-const BY_NAME: Access = {
-  loopbackOnly: false,
-  authenticate: async ({ authorization }) => ({
-    name: authorization ?? '',
-    role: 'admin',
-    layers: ['*'],
-    via: 'password',
-  }),
-  stillHolds: async () => true,
-};
-
-it('one account has 50 administrative requests under way at most, and others have room beside it', async () => {
-  const app = createTaskApp(BY_NAME);
-  const held = createDeferred<never>();
-  app.tasks.count = () => held.promise;
-  const get = (name: string, path: string) => app.request('GET', path, { headers: { authorization: name } });
-  const waiting = Array.from({ length: 50 }, () => get('rosa', '/api/v1/tasks'));
-  await eventually(
-    'all places of the account to be taken',
-    () => get('rosa', '/api/v1/gridsets'),
-    ({ status }) => status === 429,
-  );
-  expect((await get('otto', '/api/v1/gridsets')).status).toBe(200);
-  held.reject(new Error('the test is over'));
-  await Promise.all(waiting);
-  expect((await get('rosa', '/api/v1/gridsets')).status).toBe(200);
-});
-
 describe('the events', () => {
   async function listening(app: TaskApp): Promise<string> {
     const { url, close } = await listen(app);
@@ -377,18 +345,6 @@ describe('the events', () => {
     const response = await fetch(`${url}/api/v1/events`);
     app.dispatcher.stop();
     expect(await readUntil(response, 'never')).toContain('retry:');
-  });
-
-  it('one account can have 25 streams, and others have room beside it', async () => {
-    const url = await listening(createTaskApp(BY_NAME));
-    const open = (name: string) => fetch(`${url}/api/v1/events`, { headers: { authorization: name } });
-    const streams = await Promise.all(Array.from({ length: 25 }, () => open('rosa')));
-    expect(streams.map(({ status }) => status)).toEqual(Array(25).fill(200));
-    const refused = await open('rosa');
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
-    const others = await open('otto');
-    expect(others.status).toBe(200);
-    for (const { body } of [...streams, others]) await body?.cancel();
   });
 
   it('are refused to whoever sends a strange id', async () => {

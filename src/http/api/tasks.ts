@@ -5,6 +5,7 @@ import { keyForRequest } from '../../tasks/task-author.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { CallerPlaces } from '../door/caller-places.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
+import { isPublic, mayLookAt } from '../door/layer-visibility.ts';
 import { authorIn, type ChangeNote, callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
@@ -21,6 +22,7 @@ const HIGHEST_LIMIT = 500;
 export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/tasks';
   const one = `${path}/{id}`;
+  const view = createTaskView({ catalog, clock });
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
     { method: 'POST', path, role: 'operator', handler: create, asksOnly: isDryRun },
@@ -43,7 +45,7 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
     const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
     const [found, counts] = await Promise.all([tasks.list(page), tasks.count(filter)]);
     const next = found.length === limit ? (found.at(-1)?.id ?? null) : null;
-    const shown = await Promise.all(found.map(withEvictions));
+    const shown = await Promise.all(found.map((task) => withEvictions(exchange, task)));
     return jsonAnswer({ tasks: shown, counts, nextAfter: next, nextBefore: next });
   }
 
@@ -58,7 +60,7 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer(await withEvictions(await taskOf(exchange)));
+    return jsonAnswer(await withEvictions(exchange, await taskOf(exchange)));
   }
 
   function cancel(exchange: Exchange): Promise<Answer> {
@@ -85,8 +87,8 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
   }
 
   /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
-  async function withEvictions(task: Task): Promise<object> {
-    const document = taskDocument(task, clock.now());
+  async function withEvictions(exchange: Exchange, task: Task): Promise<object> {
+    const document = view(exchange, task);
     if (task.startedAt === null) return document;
     const until = task.endedAt ?? Number.MAX_SAFE_INTEGER;
     const { tiles, bytes } = await quota.evictedBetween(task.startedAt, until);
@@ -103,7 +105,7 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
     const changed = await apply(id);
     if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
     exchange.change = changeOf(changed, `${done} task ${id}, a`);
-    return jsonAnswer(taskDocument(changed, clock.now()));
+    return jsonAnswer(view(exchange, changed));
   }
 
   async function taskOf(exchange: Exchange): Promise<Task> {
@@ -120,8 +122,18 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
 
   function created(exchange: Exchange, task: Task): Answer {
     exchange.change = changeOf(task, 'started a');
-    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task, clock.now()));
+    return createdAnswer(exchange, `${path}/${task.id}`, view(exchange, task));
   }
+}
+
+/** A caller that may not see the layer does not learn what its map server answered, and from where. */
+function createTaskView({ catalog, clock }: Pick<RouteDeps, 'catalog' | 'clock'>) {
+  return ({ caller }: Exchange, task: Task) => {
+    const bound = catalog.layer(task.request.layer);
+    const isSeen = !caller || !bound || isPublic(bound.layer) || mayLookAt(caller, bound.layer);
+    const errors = isSeen ? task.errors : task.errors.map((error) => ({ ...error, upstream: null }));
+    return taskDocument({ ...task, errors }, clock.now());
+  };
 }
 
 /** For the audit log. */
@@ -140,10 +152,11 @@ const RETRY_MS = 2000;
 
 /** `/api/v1/events`: changes of tasks as server-sent events. */
 export function createEventStream(
-  { tasks, clock, log }: RouteDeps,
+  { tasks, log, ...deps }: RouteDeps,
   { eventStreams, eventStreamsOfOne }: HttpLimits,
 ): Handler {
   const places = new CallerPlaces(eventStreams, eventStreamsOfOne);
+  const view = createTaskView(deps);
 
   return (exchange) => {
     const after = lastEventId(exchange);
@@ -160,12 +173,17 @@ export function createEventStream(
       }),
       body: (response, signal) => {
         response.once('close', places.take(account));
-        void stream(response, after, signal);
+        void stream(exchange, response, after, signal);
       },
     };
   };
 
-  async function stream(response: ServerResponse, after: number | null, signal: AbortSignal): Promise<void> {
+  async function stream(
+    exchange: Exchange,
+    response: ServerResponse,
+    after: number | null,
+    signal: AbortSignal,
+  ): Promise<void> {
     response.write(`retry: ${RETRY_MS}\n\n`);
     const heartbeat = setInterval(() => writeOrEnd(response, ': alive\n\n'), HEARTBEAT_MS);
     const end = () => response.end();
@@ -178,10 +196,7 @@ export function createEventStream(
     signal.addEventListener('abort', end, { once: true });
     try {
       unsubscribe = await tasks.subscribe(after, ({ id, task }) =>
-        writeOrEnd(
-          response,
-          `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task, clock.now()))}\n\n`,
-        ),
+        writeOrEnd(response, `id: ${id}\nevent: task\ndata: ${writeJson(view(exchange, task))}\n\n`),
       );
       if (response.closed) unsubscribe();
     } catch (error) {

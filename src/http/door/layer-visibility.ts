@@ -59,7 +59,7 @@ const publicOf = remembered((layers: readonly Layer[]) => {
   return open.length === layers.length ? layers : open;
 });
 
-function isPublic(layer: Layer): boolean {
+export function isPublic(layer: Layer): boolean {
   return layer.access === 'public';
 }
 

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { author } from '../../../test/fixtures/author.ts';
+import { eventually } from '../../../test/fixtures/eventually.ts';
+import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
+import { createPlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
+import { createTaskApp } from '../../../test/fixtures/task-app.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
+import { createDeferred } from '../../lib/deferred.ts';
+import type { Access } from '../door/access.ts';
+
+/** The caller is the name in the header. */
+const BY_NAME: Access = {
+  loopbackOnly: false,
+  authenticate: async ({ authorization }) => ({
+    name: authorization ?? '',
+    role: 'admin',
+    layers: ['*'],
+    via: 'password',
+  }),
+  stillHolds: async () => true,
+};
+
+it('one account has 50 administrative requests under way at most, and others have room beside it', async () => {
+  const app = createTaskApp(BY_NAME);
+  const held = createDeferred<never>();
+  app.tasks.count = () => held.promise;
+  const get = (name: string, path: string) => app.request('GET', path, { headers: { authorization: name } });
+  const waiting = Array.from({ length: 50 }, () => get('rosa', '/api/v1/tasks'));
+  await eventually(
+    'all places of the account to be taken',
+    () => get('rosa', '/api/v1/gridsets'),
+    ({ status }) => status === 429,
+  );
+  expect((await get('otto', '/api/v1/gridsets')).status).toBe(200);
+  held.reject(new Error('the test is over'));
+  await Promise.all(waiting);
+  expect((await get('rosa', '/api/v1/gridsets')).status).toBe(200);
+});
+
+it('what a map server answered is not shown to an account that may not see the layer', async () => {
+  const catalog = catalogOf([layerNamed('secret', { access: 'admin' })]);
+  const tasks = createPlannedTasks((name) => catalog.layer(name));
+  const access: Access = {
+    ...BY_NAME,
+    authenticate: async ({ authorization }) => ({
+      name: 'x',
+      role: authorization === 'admin' ? 'admin' : 'operator',
+      layers: ['*'],
+      via: 'password',
+    }),
+  };
+  const app = createTestApp({ deps: { catalog, tasks }, access });
+  await tasks.create({ layer: 'secret' }, author('rosa'));
+  const upstream = { status: 500, text: 'No map', address: 'http://inner.test/wms' };
+  tasks.set(1, { errors: [{ at: 0, z: 0, x: 0, y: 0, message: 'It failed.', upstream }] });
+  const seenBy = async (authorization: string, path: string) =>
+    (await app.request('GET', path, { headers: { authorization } })).text;
+  for (const path of ['/api/v1/tasks', '/api/v1/tasks/1']) {
+    expect(await seenBy('admin', path)).toContain('inner.test');
+    expect(await seenBy('operator', path)).toContain('It failed.');
+    expect(await seenBy('operator', path)).not.toContain('inner.test');
+  }
+});
+
+it('one account can have 25 streams, and others have room beside it', async () => {
+  const { url, close } = await listen(createTaskApp(BY_NAME));
+  whenOver(close);
+  const open = (name: string) => fetch(`${url}/api/v1/events`, { headers: { authorization: name } });
+  const streams = await Promise.all(Array.from({ length: 25 }, () => open('rosa')));
+  expect(streams.map(({ status }) => status)).toEqual(Array(25).fill(200));
+  const refused = await open('rosa');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+  const others = await open('otto');
+  expect(others.status).toBe(200);
+  for (const { body } of [...streams, others]) await body?.cancel();
+});
