@@ -3,7 +3,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countMask } from '../storage/page-mask.ts';
 import type { BlockContent, PageStatistics, StoreChange, TileStore } from '../storage/tile-store.ts';
-import { keyOf, type LedgerBlock, withoutPage } from './ledger-block.ts';
+import { keyOf, type LedgerBlock, withoutPages } from './ledger-block.ts';
 import { type StoresUsage, UsageSums } from './usage-report.ts';
 
 interface LedgerOptions {
@@ -118,11 +118,11 @@ export class Ledger {
     return this.#next;
   }
 
-  /** A page was removed. Returns the bytes on disk that this freed, an estimate until the next refresh. */
-  removed(key: string, page: number, removed: StoreChange): number {
+  /** Pages of a block were removed. Returns the bytes on disk that this freed, an estimate until the next refresh. */
+  removed(key: string, pages: bigint, removed: StoreChange): number {
     const block = this.#blocks.get(key);
     if (!block) return 0;
-    const rest = withoutPage(block, page, removed);
+    const rest = withoutPages(block, pages, removed);
     this.#put(key, rest);
     return block.diskBytes - rest.diskBytes;
   }
