@@ -16,7 +16,7 @@ type BlockListener = (key: string, block: LedgerBlock) => void;
 /** Blocks handled before others get their turn. */
 const BLOCKS_IN_A_TURN = 1000;
 /** Blocks whose pages are read at once. */
-const BLOCKS_IN_A_READ = 64;
+const BLOCKS_IN_A_READ = 32;
 
 /**
  * Usage by blocks of eight by eight pages: a mask and three sums for each, whatever the number of pages. The stores
@@ -90,6 +90,7 @@ export class Ledger {
       if (waiting.length >= BLOCKS_IN_A_READ || (waiting[0] && waiting[0].store !== block.store)) {
         yield* await this.#readPages(waiting);
         waiting = [];
+        await nextTurn();
       }
       waiting.push(block);
     }
@@ -150,7 +151,9 @@ export class Ledger {
     const gone = (changes.gone ?? []).map((beginning) => keyOf({ store, id: beginning }));
     if (gone.length > 0) await this.#forgetIf((key) => gone.some((beginning) => key.startsWith(beginning)));
     const seen = new Set<string>();
+    let read = 0;
     for await (const { id, content } of changes.blocks) {
+      if (++read % BLOCKS_IN_A_TURN === 0) await nextTurn();
       const key = keyOf({ store, id });
       if (changes.complete) seen.add(key);
       if (content) this.#learn(key, { store, id, content });
