@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import { restoreTileRecords } from '../catalog/tile-records.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
@@ -96,7 +97,9 @@ export async function rebuildIndexOf(
   if (!store || !driver?.rebuildIndex) throw misconfigured(noSuchIndex(settings, name));
   const database = await openDatabase({ location: databaseOf(settings), ...tools });
   try {
-    return await driver.rebuildIndex(store, { ...tools, name, database, random: systemRandom });
+    const result = await driver.rebuildIndex(store, { ...tools, name, database, random: systemRandom });
+    await restoreTileRecords(createCatalogEntries(database, tools.clock), result.sets, tools.clock);
+    return result;
   } finally {
     await database.close();
   }

@@ -9,6 +9,7 @@ import {
   incarnationIn,
   isReachable,
   REMOVED,
+  rebuiltRecord,
   type TileChoice,
   type TileFacets,
   type TileRecord,
@@ -89,7 +90,7 @@ describe('incarnations', () => {
     });
     const next = facets('a', 'other', 'g');
     const record = declaredIn(first, { facets: next, at: 2, choice: null, fresh: 9, first: 9 });
-    expect(incarnationIn(record, next, SET)).toBe('0-0-9');
+    expect(incarnationIn(record, next, SET)).toBe('0-0-9.other');
     expect(incarnationIn(record, next, { ...SET, parametersId: 'styled' })).toBe('');
   });
 
@@ -105,6 +106,46 @@ describe('incarnations', () => {
     });
     expect(incarnationIn(record, old, SET)).toBe('');
     expect(incarnationIn(REMOVED, old, SET)).toBeNull();
+  });
+
+  it('after the database is lost a declaration finds the tiles again that were made by it, and no others', () => {
+    const [old, now] = [facets('a', 'd', 'g'), facets('b', 'd', 'g')];
+    const first = declaredIn(null, { facets: old, at: 1, choice: null, fresh: 5, first: 5 });
+    const record = declaredIn(first, { facets: now, at: 2, choice: null, fresh: 9, first: 9 });
+    const sets = [old, now].map((each) => ({ ...SET, incarnation: incarnationIn(record, each, SET) ?? '' }));
+    for (const present of [
+      null,
+      declaredIn(null, { facets: now, at: 3, choice: null, fresh: 7, first: 0 }),
+    ]) {
+      const rebuilt = rebuiltRecord(present, sets, 4);
+      const again = { at: 5, choice: null, fresh: 20, first: 20 };
+      expect(incarnationIn(declaredIn(rebuilt, { ...again, facets: now }), now, SET)).toBe(
+        sets[1]?.incarnation,
+      );
+      const other = facets('c', 'd', 'g');
+      const changed = incarnationIn(declaredIn(rebuilt, { ...again, facets: other }), other, SET);
+      expect(sets.map(({ incarnation }) => incarnation)).not.toContain(changed);
+    }
+    const back = declaredIn(rebuiltRecord(null, sets, 4), {
+      facets: old,
+      at: 5,
+      choice: null,
+      fresh: 20,
+      first: 20,
+    });
+    expect(incarnationIn(back, old, SET)).toBe(sets[0]?.incarnation);
+  });
+
+  it('tiles without a number belong to the first declaration after the database is lost', () => {
+    const declared = facets('a', 'd', 'g');
+    const record = declaredIn(rebuiltRecord(null, [SET], 1), {
+      facets: declared,
+      at: 2,
+      choice: null,
+      fresh: 9,
+      first: 9,
+    });
+    expect(incarnationIn(record, declared, SET)).toBe('');
   });
 
   it('a new password, user or time limit of a source changes nothing; a new address does', () => {

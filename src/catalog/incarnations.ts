@@ -45,7 +45,8 @@ export interface TileFacets {
 
 interface FacetEntry {
   readonly digest: string;
-  readonly incarnation: number;
+  /** The number, and the digest that it was given out for, so that tiles show what they were made by. */
+  readonly incarnation: string;
   /** When it was last declared. Milliseconds since 1970. */
   readonly at: number;
 }
@@ -84,6 +85,11 @@ export function facetsOf(
   };
 }
 
+/** Of tiles that have no number. */
+const FIRST_NAME = '0';
+/** A digest that is not known: whatever is declared next has it. */
+const ANY = '';
+
 interface Declared {
   readonly facets: TileFacets;
   readonly at: number;
@@ -118,14 +124,15 @@ function entriesAfter(
   { at, fresh, first }: Declared,
   choice: TileChoice,
 ): readonly FacetEntry[] {
-  if (!known) return [{ digest, incarnation: first, at }];
+  if (!known) return [{ digest, incarnation: nameFor(first, digest), at }];
   const [current] = known;
   if (current?.digest === digest) return known;
-  if (choice === 'drop' || !current) return [{ digest, incarnation: fresh, at }];
+  if (current?.digest === ANY) return [{ ...current, digest, at }];
+  if (choice === 'drop' || !current) return [{ digest, incarnation: nameFor(fresh, digest), at }];
   const before = known.find((entry) => entry.digest === digest);
   const others = known.filter((entry) => entry !== before).slice(0, MAX_ENTRIES - 1);
   if (before) return [{ ...before, at }, ...others];
-  const incarnation = choice === 'keep' ? current.incarnation : fresh;
+  const incarnation = choice === 'keep' ? current.incarnation : nameFor(fresh, digest);
   return [{ digest, incarnation, at }, ...others];
 }
 
@@ -160,11 +167,15 @@ export function incarnationIn(
   const grid = record.gridSets[gridSet]?.find(({ digest }) => digest === facets.gridSets.get(gridSet));
   const defaults = record.defaults.find(({ digest }) => digest === facets.defaults);
   if (!source || !grid || !defaults) return null;
-  return nameOf(source.incarnation, grid.incarnation, set.parametersId === null ? defaults.incarnation : 0);
+  return nameOf(
+    source.incarnation,
+    grid.incarnation,
+    set.parametersId === null ? defaults.incarnation : FIRST_NAME,
+  );
 }
 
 /** Separates the numbers of a layer from those of the layer that it is drawn from. */
-const BELOW = '.';
+const BELOW = '~';
 
 /** Of a layer and of the one below; null: one of them keeps no tiles. */
 export function joinedIncarnation(own: string | null, below: string | null): string | null {
@@ -186,21 +197,66 @@ export function layerBelow(source: unknown): { readonly layer: string; readonly 
 
 /** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not looked at. */
 export function isReachable(record: TileRecord, set: TileSetKey): boolean {
-  const numbers = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
-  const sources = numbers(record.source);
-  const grids = numbers(record.gridSets[plainName(set.gridSet)]);
-  const defaults = set.parametersId === null ? numbers(record.defaults) : [0];
+  const names = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
+  const sources = names(record.source);
+  const grids = names(record.gridSets[plainName(set.gridSet)]);
+  const defaults = set.parametersId === null ? names(record.defaults) : [FIRST_NAME];
   const { own } = splitIncarnation(set.incarnation);
   return sources.some((source) =>
     grids.some((grid) => defaults.some((other) => nameOf(source, grid, other) === own)),
   );
 }
 
-function nameOf(source: number, grid: number, defaults: number): string {
-  const numbers = [source, grid, defaults];
-  return numbers.every((number) => number === 0)
-    ? ''
-    : numbers.map((number) => number.toString(36)).join('-');
+/**
+ * The record of a layer whose database was lost, from the tile sets that a store still has. A declaration finds the
+ * tiles again that were made by it; what `record` has declared since keeps its place.
+ */
+export function rebuiltRecord(
+  record: TileRecord | null,
+  sets: readonly TileSetKey[],
+  at: number,
+): TileRecord {
+  const named = sets.map((set) => ({
+    set,
+    names: (splitIncarnation(set.incarnation).own || NAMELESS).split('-'),
+  }));
+  const entries = (known: readonly FacetEntry[] | undefined, place: number, of: typeof named) => {
+    const rebuilt = entriesNamed(new Set(of.flatMap(({ names }) => names[place] ?? [])), at);
+    return known?.map((entry) => rebuilt.find(({ digest }) => digest === entry.digest) ?? entry) ?? rebuilt;
+  };
+  const ofGrid = (name: string) => named.filter(({ set }) => plainName(set.gridSet) === name);
+  const grids = new Set([
+    ...Object.keys(record?.gridSets ?? {}),
+    ...sets.map((set) => plainName(set.gridSet)),
+  ]);
+  const gridSets = [...grids].map((name) => [name, entries(record?.gridSets[name], 1, ofGrid(name))]);
+  const ofDefaults = named.filter(({ set }) => set.parametersId === null);
+  return {
+    source: entries(record?.source, 0, named),
+    defaults: entries(record?.defaults, 2, ofDefaults),
+    gridSets: Object.fromEntries(gridSets),
+  };
+}
+
+/** The latest first. Tiles without a number count only where no others are. */
+function entriesNamed(names: ReadonlySet<string>, at: number): readonly FacetEntry[] {
+  const numbered = [...names].flatMap((incarnation) => {
+    const [number = '', digest = ANY] = incarnation.split('.');
+    return digest === ANY ? [] : [{ digest, incarnation, at, number: Number.parseInt(number, 36) }];
+  });
+  if (numbered.length === 0) return [{ digest: ANY, incarnation: FIRST_NAME, at }];
+  return numbered.sort((a, b) => b.number - a.number).map(({ number: _, ...entry }) => entry);
+}
+
+const NAMELESS = [FIRST_NAME, FIRST_NAME, FIRST_NAME].join('-');
+
+function nameOf(...names: readonly string[]): string {
+  const name = names.join('-');
+  return name === NAMELESS ? '' : name;
+}
+
+function nameFor(number: number, digest: string): string {
+  return number === 0 ? FIRST_NAME : `${number.toString(36)}.${digest}`;
 }
 
 /** Tiles for dense screens lie in the same places. */
@@ -231,5 +287,5 @@ function pictureOptions(source: unknown): unknown {
 }
 
 function digestOf(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32);
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

@@ -14,6 +14,7 @@ import {
   isReachable,
   REMEMBERED,
   REMOVED,
+  rebuiltRecord,
   splitIncarnation,
   type TileChoice,
   type TileFacets,
@@ -166,6 +167,22 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       }
     },
   };
+}
+
+/** Tile sets that were listed again from their store are those of their declarations again. */
+export async function restoreTileRecords(
+  entries: CatalogEntries,
+  sets: readonly TileSetKey[],
+  clock: Pick<Clock, 'now'>,
+): Promise<void> {
+  for (const name of new Set(sets.map(({ layer }) => layer))) {
+    const own = sets.filter(({ layer }) => layer === name);
+    await entries.transaction(async (inside) => {
+      const before = ((await inside.get('tiles', name))?.document ?? null) as TileRecord | null;
+      const document = rebuiltRecord(before, own, clock.now());
+      await inside.put({ kind: 'tiles', name, document, changedBy: SERVER });
+    });
+  }
 }
 
 function isSameGrid(known: readonly GridSet[], next: GridSetBook): boolean {

@@ -1,8 +1,9 @@
+import { isTilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import { PAGE_SIZE } from '../domain/tile-key.ts';
-import { blockAt } from '../domain/tile-rect.ts';
+import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
+import { blockAt, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import { numberInBlock } from '../storage/page-mask.ts';
+import { countMask, maskOf, numberInBlock } from '../storage/page-mask.ts';
 import { NO_CHANGE, negated, type TileStore } from '../storage/tile-store.ts';
 import { type Candidate, type EvictionQueue, type EvictionQueues, isInUse } from './eviction-queues.ts';
 import type { Ledger } from './ledger.ts';
@@ -91,13 +92,20 @@ async function remove(candidate: Candidate, parts: CleanUpParts): Promise<Evicte
   const { stores, ledger, uses, events, clock } = parts;
   const { block, pageX, pageY } = candidate;
   const { set, z } = block;
-  const rect = blockAt(pageX, pageY, PAGE_SIZE);
-  const change = (await stores.get(block.store)?.deleteRange(set, z, rect)) ?? NO_CHANGE;
-  events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
-  const removed = negated(change);
-  const freed = ledger.removed(keyOf(block), numberInBlock(candidate), removed);
+  const drop = async (rect: TileRect, mask: bigint) => {
+    const removed = negated((await stores.get(block.store)?.deleteRange(set, z, rect)) ?? NO_CHANGE);
+    events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+    const freed = ledger.removed(keyOf(block), mask, removed);
+    return { pages: countMask(mask), ...removed, freed };
+  };
   uses.forget({ set, z, pageX, pageY });
-  return { pages: 1, ...removed, freed };
+  try {
+    return await drop(blockAt(pageX, pageY, PAGE_SIZE), maskOf([numberInBlock(candidate)]));
+  } catch (error) {
+    // A disk without any room takes no change of a block, but lets a whole one go.
+    if (!isTilewardenError(error, 'store-full')) throw error;
+    return drop(blockAt(block.x, block.y, BLOCK_SIZE), block.mask);
+  }
 }
 
 export function add(a: Evicted, b: Evicted): Evicted {

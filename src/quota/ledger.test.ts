@@ -58,6 +58,20 @@ function counting(store: TileStore): { store: TileStore; reads: () => number } {
   return { store: counted, reads: () => reads };
 }
 
+/** How often others had their turn. */
+async function turnsDuring(work: () => Promise<void>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isOver = true;
+  return turns;
+}
+
 async function* toAsync<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items;
 }
@@ -103,7 +117,7 @@ describe('the ledger', () => {
     expect(read).toBe(2);
   });
 
-  it('lets others have their turn while it forgets a tile set of many blocks', async () => {
+  it('lets others have their turn while it reads, lists and forgets a tile set of many blocks', async () => {
     const blocks = (tiles: number) =>
       Array.from({ length: 5000 }, (_, x) => ({
         id: `7/9/${x}_0`,
@@ -122,26 +136,22 @@ describe('the ledger', () => {
     let gone: readonly string[] = [];
     const store = {
       ...house.store,
+      pagesIn: async () => new Map(),
       async blocks() {
         const told = gone.length > 0 ? [] : blocks(1);
         return { gone, blocks: each(toAsync(told), () => {}), complete: false, cursor: 1 };
       },
     };
     const ledger = openLedger(new Map([['default', store]]));
-    await ledger.refresh();
+    expect(await turnsDuring(() => ledger.refresh())).toBeGreaterThanOrEqual(5);
     expect(ledger.usage().tiles).toBe(5000);
-    gone = ['7/'];
-    let turns = 0;
-    let counting = true;
-    const count = () => {
-      turns++;
-      if (counting) setImmediate(count);
+    const readAll = async () => {
+      for await (const _ of ledger.pagesIn(ledger.blocks()));
     };
-    setImmediate(count);
-    await ledger.refresh();
-    counting = false;
+    expect(await turnsDuring(readAll)).toBeGreaterThanOrEqual(5000 / 32 - 1);
+    gone = ['7/'];
+    expect(await turnsDuring(() => ledger.refresh())).toBeGreaterThanOrEqual(5);
     expect(ledger.usage()).toMatchObject({ tiles: 0, layers: [] });
-    expect(turns).toBeGreaterThanOrEqual(5);
   });
 
   it('equals a recount after any sequence of writes, overwrites, deletions, drops and restarts', async () => {

@@ -3,7 +3,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countMask } from '../storage/page-mask.ts';
 import type { BlockContent, PageStatistics, StoreChange, TileStore } from '../storage/tile-store.ts';
-import { keyOf, type LedgerBlock, withoutPage } from './ledger-block.ts';
+import { keyOf, type LedgerBlock, withoutPages } from './ledger-block.ts';
 import { type StoresUsage, UsageSums } from './usage-report.ts';
 
 interface LedgerOptions {
@@ -16,7 +16,7 @@ type BlockListener = (key: string, block: LedgerBlock) => void;
 /** Blocks handled before others get their turn. */
 const BLOCKS_IN_A_TURN = 1000;
 /** Blocks whose pages are read at once. */
-const BLOCKS_IN_A_READ = 64;
+const BLOCKS_IN_A_READ = 32;
 
 /**
  * Usage by blocks of eight by eight pages: a mask and three sums for each, whatever the number of pages. The stores
@@ -90,6 +90,7 @@ export class Ledger {
       if (waiting.length >= BLOCKS_IN_A_READ || (waiting[0] && waiting[0].store !== block.store)) {
         yield* await this.#readPages(waiting);
         waiting = [];
+        await nextTurn();
       }
       waiting.push(block);
     }
@@ -118,11 +119,11 @@ export class Ledger {
     return this.#next;
   }
 
-  /** A page was removed. Returns the bytes on disk that this freed, an estimate until the next refresh. */
-  removed(key: string, page: number, removed: StoreChange): number {
+  /** Pages of a block were removed. Returns the bytes on disk that this freed, an estimate until the next refresh. */
+  removed(key: string, pages: bigint, removed: StoreChange): number {
     const block = this.#blocks.get(key);
     if (!block) return 0;
-    const rest = withoutPage(block, page, removed);
+    const rest = withoutPages(block, pages, removed);
     this.#put(key, rest);
     return block.diskBytes - rest.diskBytes;
   }
@@ -150,7 +151,9 @@ export class Ledger {
     const gone = (changes.gone ?? []).map((beginning) => keyOf({ store, id: beginning }));
     if (gone.length > 0) await this.#forgetIf((key) => gone.some((beginning) => key.startsWith(beginning)));
     const seen = new Set<string>();
+    let read = 0;
     for await (const { id, content } of changes.blocks) {
+      if (++read % BLOCKS_IN_A_TURN === 0) await nextTurn();
       const key = keyOf({ store, id });
       if (changes.complete) seen.add(key);
       if (content) this.#learn(key, { store, id, content });

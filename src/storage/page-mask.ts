@@ -28,10 +28,6 @@ export function isInMask(mask: bigint, number: number): boolean {
   return ((mask >> BigInt(number)) & 1n) === 1n;
 }
 
-export function withoutBit(mask: bigint, number: number): bigint {
-  return mask & ~(1n << BigInt(number));
-}
-
 export function countMask(mask: bigint): number {
   let pages = 0;
   for (const half of [mask & 0xffff_ffffn, mask >> 32n]) {

@@ -62,4 +62,6 @@ export interface RebuildResult {
   readonly tiles: number;
   /** Objects that are not packs, are damaged, or belong to tile sets that were dropped and filled again. */
   readonly leftOut: number;
+  /** That are listed again. */
+  readonly sets: readonly TileSetKey[];
 }

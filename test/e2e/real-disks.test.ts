@@ -289,6 +289,31 @@ it.each([
   },
 );
 
+it('a quota makes room on a disk that is full to the last byte', needs('namespaces'), async () => {
+  const folder = temporaryFolder();
+  const made = join(folder, 'made');
+  await fillStore(join(made, 'default'));
+  const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
+  const server = await serveOn(
+    folder,
+    `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
+  );
+  try {
+    expect(await tilesOf(server)).toBe(ZOOMS.length);
+    const quota = { enabled: true, cacheCleanUpFrequency: 1, globalQuota: { value: 1, units: 'B' } };
+    const init = { method: 'PUT', headers: { 'content-type': 'application/json' } };
+    const changed = await fetch(`${server.url}/api/v1/quota`, { ...init, body: JSON.stringify(quota) });
+    expect(changed.status).toBe(200);
+    await eventually(
+      'all tiles are evicted',
+      () => tilesOf(server),
+      (tiles) => tiles === 0,
+    );
+  } finally {
+    await server.stop();
+  }
+});
+
 it(
   'a server answers cached tiles from a read-only disk, and the rest without keeping it',
   needs('namespaces'),

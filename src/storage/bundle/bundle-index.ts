@@ -223,6 +223,11 @@ export class BundleIndex {
       .all(row);
   }
 
+  /** What a resting bundle holds. */
+  countsOf(folder: string): BundleCounts | null {
+    return this.find(this.idOf(folder))?.counts ?? null;
+  }
+
   find(id: string): IndexedBundle | null {
     const row = this.#db.prepare<[string], Row>(`SELECT ${ROW} FROM content WHERE id = ?`).get(id);
     return row ? this.#bundleOf(row) : null;

@@ -38,6 +38,7 @@ import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
+import { checkSqliteVersion } from './sqlite-version.ts';
 import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
 import { type FreshnessChange, packTiles } from './write-commands.ts';
 
@@ -342,6 +343,7 @@ export async function openBundleStore(
 }
 
 async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {
+  checkSqliteVersion();
   try {
     // Made ahead: a full disk has no room for them, and truncating needs the second.
     for (const folder of [layout.layers, layout.trash]) mkdirSync(folder, { recursive: true });

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
-import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
+import { blockAt, intersectRects, rectAround, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import { isNoRoom } from '../../lib/error-code.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
-import { coverOfBundle, rangesIn } from './bundle-grid.ts';
+import { BUNDLE_SIZE, coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
@@ -82,6 +83,23 @@ export class BundleWriting {
 
   /** `removed`: nothing was left, so that the bundle itself went. */
   delete(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
+    try {
+      return this.#deleteRows(command);
+    } catch (error) {
+      // A full disk has no room for a log. Removing the bundle as a whole needs none.
+      if (!isNoRoom(error) || !isWhole(command)) throw error;
+      const { folder } = this.#addressOf(command);
+      const path = findBundleFile(folder);
+      // Nor has the index any, as a rule: what went is counted where it is known.
+      const { tiles, bytes } = this.#index?.countsOf(folder) ?? NO_CHANGE;
+      return {
+        change: negated({ tiles, bytes }),
+        removed: path !== null && this.#removeFile(path, false),
+      };
+    }
+  }
+
+  #deleteRows(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
     const { bundleX, bundleY, rect, limits } = command;
     const address = this.#addressOf(command);
     const { folder } = address;
@@ -125,11 +143,8 @@ export class BundleWriting {
     this.#removingDamage(() => restBundle(path, this.#indexed()));
   }
 
-  /** The index has it looked at, and finds that it has gone. */
   discardBundle(path: string): boolean {
-    this.#close(dirname(path));
-    this.#tell(dirname(path), (index) => index.opened(dirname(path)));
-    return removeBundleFile(this.#layout, path, true);
+    return this.#removeFile(path, true);
   }
 
   raise(layer: string, places?: readonly TilePlace[] | undefined): number {
@@ -196,6 +211,13 @@ export class BundleWriting {
   #addressOf({ set, z, bundleX, bundleY }: Omit<BundleAddress, 'folder'>): BundleAddress {
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     return { set, z, bundleX, bundleY, folder };
+  }
+
+  /** The index has it looked at, and finds that it has gone. */
+  #removeFile(path: string, isDamaged: boolean): boolean {
+    this.#close(dirname(path));
+    this.#tell(dirname(path), (index) => index.opened(dirname(path)));
+    return removeBundleFile(this.#layout, path, isDamaged);
   }
 
   /** Beside an editor of the same bundle that may be open here. */
@@ -296,6 +318,12 @@ export class BundleWriting {
     this.#editors.delete(folder);
     editor?.close();
   }
+}
+
+/** Whether a deletion leaves nothing of a bundle, whatever it holds. */
+function isWhole({ bundleX, bundleY, rect, limits }: DeleteCommand): boolean {
+  const covered = intersectRects(blockAt(bundleX, bundleY, BUNDLE_SIZE), rect);
+  return limits === undefined && covered !== null && sizeOfRect(covered) === BUNDLE_SIZE ** 2;
 }
 
 /** Each once, in one order everywhere: whoever locks several bundles locks them in this order. */

@@ -98,11 +98,21 @@ export class PackIndex {
     return (await askIndex(() => query.execute(this.#database.query))).rows.length === 0;
   }
 
-  /** As `create`, with the number that the keys of its objects have; later ones are greater. */
-  async restore(id: number, set: TileSetKey, shape: MetatileSize): Promise<void> {
+  /**
+   * As `create`, with the number that the keys of its objects have; later ones are greater. With `droppedAt` as one
+   * that was dropped and swept then.
+   */
+  async restore(
+    id: number,
+    set: TileSetKey,
+    shape: MetatileSize,
+    droppedAt: number | null = null,
+  ): Promise<void> {
     const { columns, rows } = shape;
-    const insert = sql`insert into tile_sets (id, store, layer, identity, columns, rows) overriding system value
-      values (${id}, ${this.#store}, ${JSON.stringify(set.layer)}, ${tileSetId(set)}, ${columns}, ${rows})
+    const insert = sql`insert into tile_sets (id, store, layer, identity, columns, rows, dropped_at, swept)
+      overriding system value
+      values (${id}, ${this.#store}, ${JSON.stringify(set.layer)}, ${tileSetId(set)}, ${columns}, ${rows},
+        ${droppedAt}, ${droppedAt !== null})
       on conflict do nothing`;
     const next = sql`select setval(pg_get_serial_sequence('tile_sets', 'id'), max(id)) from tile_sets`;
     await askIndex(async () => {

@@ -16,6 +16,9 @@ export interface PackObject extends PackPlace {
   readonly tiles: readonly ObjectTile[];
 }
 
+/** Bytes that the head of nearly every pack fits into. */
+export const HEAD_BYTES = 16_384;
+
 export interface PackHead extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly Omit<PackedTile, 'object'>[];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
@@ -11,6 +11,7 @@ import {
   describeOnObjectStores,
   metatile,
   openTestStores,
+  packsIn,
   requestsOf,
   type TestStores,
 } from '../../../test/fixtures/pack-stores.ts';
@@ -21,7 +22,8 @@ import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
-import type { ObjectStore } from './object-store.ts';
+import { PackIndex } from './pack-index.ts';
+import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
@@ -98,9 +100,11 @@ describeOnObjectStores('a store of packs', (service) => {
     stores.using(async (store) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const places = metatile(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
+      const lists = () => requestsOf(store, 'head-bucket') + requestsOf(store, 'list');
+      const before = lists();
       await Promise.all(places.map((place) => store.get(set, place)));
       expect(requestsOf(store, 'get')).toBeLessThan(16);
-      expect(requestsOf(store, 'head-bucket') + requestsOf(store, 'list')).toBe(1);
+      expect(lists()).toBe(before);
     }));
 
   it('keeps single tiles in packs of one where its tiles are made one by one', () =>
@@ -271,6 +275,21 @@ describeOnObjectStores('a store of packs', (service) => {
     );
   });
 
+  it('changes a large area in slices of some hundred tiles, and all of it', () =>
+    stores.using(async (store) => {
+      const area = { minX: 0, minY: 0, maxX: 31, maxY: 31 };
+      const tiles = Array.from({ length: 1024 }, (_, at) => tile(at % 32, Math.floor(at / 32), 'a'));
+      await store.putMany(set, 9, tiles, 0);
+      const changes = vi.spyOn(PackIndex.prototype, 'change');
+      onTestFinished(() => changes.mockRestore());
+      expect(await store.markStale(set, 9, area, 5)).toBe(1024);
+      expect(await store.deleteRange(set, 9, area)).toEqual({ tiles: -1024, bytes: -1024 });
+      const sizes = changes.mock.calls.map(([{ found, packs }]) => packs.length * found.columns * found.rows);
+      expect(sizes).toHaveLength(4);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(TILES_IN_A_TURN);
+      expect(await store.present(set, 9, area, 0)).toEqual([]);
+    }));
+
   it('makes a tile again whose bytes are damaged, and keeps those beside it', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
@@ -396,12 +415,6 @@ async function insertTask({ database }: TestStores): Promise<{ readonly id: numb
     created_at: 1,
   };
   return database.change.insertInto('tasks').values(row).returning('id').executeTakeFirstOrThrow();
-}
-
-/** The keys of the packs of a store. */
-async function packsIn(bucket: ObjectStore, prefix: string): Promise<string[]> {
-  const { objects } = await bucket.list(prefix, null);
-  return objects.map(({ key }) => key).filter((key) => !key.endsWith('.json'));
 }
 
 /** What is asked takes effect, and its answer does not arrive. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { MetatileSize } from '../../domain/metatile.ts';
 import { BLOCK_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import {
   blockAt,
@@ -12,14 +14,14 @@ import {
 } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/size.ts';
 import type { StoreTools } from '../store-driver.ts';
-import type { StoreChange, TileLimits, TileStore } from '../tile-store.ts';
+import { type StoreChange, sumOfChanges, type TileLimits, type TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { createObjectFiles } from './object-files.ts';
 import type { ObjectStore } from './object-store.ts';
 import { readPackBlocks, readPackPages, recountBlock } from './pack-blocks.ts';
 import { OBJECT_BYTES } from './pack-detail.ts';
 import { createPackGenerations } from './pack-generations.ts';
-import { PackIndex } from './pack-index.ts';
+import { PackIndex, type PackRow } from './pack-index.ts';
 import { PackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
@@ -36,6 +38,9 @@ export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | '
 
 /** Packs read at once. */
 const SLICE = 500;
+
+/** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
+export const TILES_IN_A_TURN = 512;
 
 /** Packs of tiles as objects, listed in PostgreSQL: what the index does not list is not there. */
 export async function openPackStore(
@@ -74,6 +79,8 @@ export async function openPackStore(
     database,
     bucket,
     prefix,
+    index,
+    listsAll: sentinel.listsAll,
     requestsPerSecond: options.sweepRequestsPerSecond,
   });
 
@@ -90,13 +97,21 @@ export async function openPackStore(
     const { found, rows } = answer;
     const editPack: PackEdit = (_, tiles) =>
       tiles.flatMap((tile) => (rectContains(rect, tile.x, tile.y) ? (edit(tile) ?? []) : tile));
-    return (await writer.change(set, found, z, rows, editPack, conditions)) ?? NOTHING;
+    const changes: (StoreChange | null)[] = [];
+    for (const some of inSlices(found, rows)) {
+      changes.push(await writer.change(set, found, z, some, editPack, conditions));
+    }
+    return sumOfChanges(changes);
   }
 
   async function tilesWithin(set: TileSetKey, z: number, rect: TileRect): Promise<PlacedTile[]> {
     const answer = await index.within(set, z, rect);
     if (!answer) return [];
-    const tiles = answer.rows.flatMap((row) => tilesOf(answer.found, row));
+    const tiles: PlacedTile[] = [];
+    for (const rows of inSlices(answer.found, answer.rows)) {
+      for (const row of rows) tiles.push(...tilesOf(answer.found, row));
+      await nextTurn();
+    }
     return tiles.filter(({ x, y }) => rectContains(rect, x, y)).sort((a, b) => a.y - b.y || a.x - b.x);
   }
 
@@ -243,6 +258,14 @@ export async function openPackStore(
 
 function meantBy({ createdBefore = Infinity, before = Infinity }: TileLimits = {}) {
   return ({ createdAt, ticket }: PlacedTile) => createdAt < createdBefore && ticket < before;
+}
+
+function* inSlices(
+  { columns, rows }: MetatileSize,
+  packs: readonly PackRow[],
+): Generator<readonly PackRow[]> {
+  const size = Math.ceil(TILES_IN_A_TURN / (columns * rows));
+  for (let from = 0; from < packs.length; from += size) yield packs.slice(from, from + size);
 }
 
 function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {

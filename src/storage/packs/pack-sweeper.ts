@@ -5,7 +5,8 @@ import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
-import { askIndex } from './pack-index.ts';
+import { askIndex, type PackIndex } from './pack-index.ts';
+import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
 interface PackSweeperOptions extends Surroundings {
   readonly name: string;
@@ -14,6 +15,9 @@ interface PackSweeperOptions extends Surroundings {
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
+  readonly index: Pick<PackIndex, 'restore'>;
+  /** Whether the objects were this database's from the first on; see `sentinel.ts`. */
+  readonly listsAll: () => Promise<boolean>;
 }
 
 interface DroppedSet {
@@ -228,6 +232,25 @@ export class PackSweeper {
     this.#listedUpTo = next;
     const unlisted = await findUnlisted(database, name, prefix, objects, clock.now());
     if (unlisted.length > 0) await this.#remove(unlisted);
+    await this.#listUnknown(objects);
+  }
+
+  /**
+   * A database that was restored from a backup does not know tile sets that were made since. They are listed as
+   * dropped, if the objects themselves and the sentinel say that they are of this store, and go a day later. A database that was made
+   * after the objects leaves them alone: it may be about to list them again.
+   */
+  async #listUnknown(objects: readonly ListedObject[]): Promise<void> {
+    const { bucket, index, clock, log, listsAll } = this.#options;
+    for (const [id, key] of await unknownSets(this.#options, objects)) {
+      if (!(await listsAll())) return;
+      const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
+      const head = start && readPackHead(start);
+      if (!head) continue;
+      await index.restore(id, head.set, head, clock.now());
+      const { layer } = head.set;
+      log.warn({ layer, set: id }, 'objects of a tile set that the database does not know go in a day');
+    }
   }
 
   async #remove(keys: readonly string[]): Promise<void> {
@@ -255,7 +278,7 @@ export const LONGEST_WRITE = 3_600_000;
 /** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;
 
-/** Keys of objects that no row names. Keys that are not ours, and objects of stores that the database does not know, stay. */
+/** Keys of objects that no row names. Keys that are not ours, and objects of tile sets that the database does not know, stay. */
 export async function findUnlisted(
   database: Database,
   store: string,
@@ -268,21 +291,41 @@ export async function findUnlisted(
     return parsed ? [{ key, ...parsed }] : [];
   });
   if (old.length === 0) return [];
-  const named = await objectsNamed(database, store, old);
+  const named = await objectsNamed(database, store, old, now - QUARANTINE);
   return old.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
 }
 
-/** For each place the objects that its row names; none for tile sets that are not this store's. */
+/** A key of each tile set that has objects and no row, by its number. */
+async function unknownSets(
+  { database, prefix, clock }: Pick<PackSweeperOptions, 'database' | 'prefix' | 'clock'>,
+  objects: readonly ListedObject[],
+): Promise<ReadonlyMap<number, string>> {
+  const found = new Map<number, string>();
+  for (const { key, modifiedAt } of objects) {
+    const parsed = modifiedAt < clock.now() - QUARANTINE ? parsePackKey(prefix, key) : null;
+    if (parsed) found.set(parsed.id, key);
+  }
+  if (found.size === 0) return found;
+  const known = sql<{ id: number }>`select id from tile_sets where id = any(${[...found.keys()]}::int[])`;
+  for (const { id } of (await known.execute(database.query)).rows) found.delete(id);
+  return found;
+}
+
+/**
+ * For each place the objects that its row names; none for tile sets that are not this store's, or were dropped at
+ * `droppedBefore` or later.
+ */
 async function objectsNamed(
   database: Database,
   store: string,
   places: readonly ParsedKey[],
+  droppedBefore = Number.MAX_SAFE_INTEGER,
 ): Promise<ReadonlyMap<number, ReadonlySet<number>>> {
   const query = sql<{ at: number; detail: Buffer | null; slots: number }>`
     select w.at::int - 1 as at, p.detail, s.columns * s.rows as slots
     from unnest(${places.map(({ id }) => id)}::int[], ${places.map(({ z }) => z)}::smallint[],
       ${places.map(({ x }) => x)}::int[], ${places.map(({ y }) => y)}::int[]) with ordinality w (set, z, x, y, at)
-    join tile_sets s on s.id = w.set and s.store = ${store}
+    join tile_sets s on s.id = w.set and s.store = ${store} and coalesce(s.dropped_at, 0) < ${droppedBefore}
     left join packs p on p.tile_set = w.set and p.z = w.z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
   const { rows } = await query.execute(database.query);
   return new Map(rows.map(({ at, detail, slots }) => [at, objectsIn(detail, slots)]));

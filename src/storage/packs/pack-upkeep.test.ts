@@ -7,6 +7,7 @@ import {
   describeOnObjectStores,
   metatile,
   openTestStores,
+  packsIn,
   requestsOf,
   type TestStores,
 } from '../../../test/fixtures/pack-stores.ts';
@@ -16,7 +17,9 @@ import { tileSetId } from '../../domain/tile-key.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
+import { PackIndex } from './pack-index.ts';
 import { findUnlisted } from './pack-sweeper.ts';
+import { createSentinel } from './sentinel.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
@@ -208,6 +211,56 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       const later = Date.now() + 25 * 3_600_000;
       expect(await findUnlisted(stores.database, name, prefix, objects, later)).toEqual([left]);
       bucket.close();
+    }));
+
+  it('objects of tile sets that a restored database does not know go after a day', async () => {
+    let later = 0;
+    const clock = {
+      ...systemClock,
+      now: () => systemClock.now() + later,
+      monotonic: () => systemClock.monotonic() + later,
+    };
+    await stores.using(
+      async (store, name) => {
+        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
+        await store.putMany({ ...set, layer: 'lost' }, 9, metatile(0, 0, 'lost'), 0);
+        const lost = sql`(select id from tile_sets where store = ${name} and layer = '"lost"')`;
+        for (const table of ['packs', 'pack_pages'])
+          await sql`delete from ${sql.table(table)} where tile_set in ${lost}`.execute(
+            stores.database.change,
+          );
+        await sql`delete from tile_sets where id in ${lost}`.execute(stores.database.change);
+        const dropped = sql<{ id: number }>`select id from tile_sets where store = ${name} and swept`;
+        const isListed = async () => (await dropped.execute(stores.database.query)).rows.length === 1;
+        const bucket = await stores.bucket(name);
+        const objects = async () => (await packsIn(bucket, stores.prefix(name))).length;
+        expect(await isListed()).toBe(false);
+        later = 25 * 3_600_000;
+        await eventually('the tile set is listed as dropped', isListed);
+        expect(await objects()).toBe(2);
+        later += 25 * 3_600_000;
+        await eventually('its object is gone', objects, (left) => left === 1);
+        expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('kept 0');
+        bucket.close();
+      },
+      { clock },
+    );
+  });
+
+  it('a database that was made after the objects leaves those alone that it does not know', () =>
+    stores.using(async (store, name) => {
+      await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+      const made = await openTestStores(service);
+      const bucket = await stores.bucket(name);
+      const options = { bucket, prefix: stores.prefix(name), database: made.database, name };
+      const index = new PackIndex(made.database, name);
+      const sentinel = createSentinel({ ...options, index });
+      expect(await sentinel.problem()).toBeNull();
+      expect(await sentinel.listsAll()).toBe(false);
+      const own = createSentinel({ ...options, database: stores.database, index });
+      expect(await own.listsAll()).toBe(true);
+      bucket.close();
+      await made.close();
     }));
 
   it('counts a block tile by tile, and mends statistics that are wrong', () =>

@@ -1,20 +1,17 @@
 import { TilewardenError } from '../../domain/errors.ts';
-import { tileSetId } from '../../domain/tile-key.ts';
+import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { RebuildResult, RebuildTools } from '../store-driver.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
 import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
 import { type FoundSet, PackIndex } from './pack-index.ts';
-import { type PackHead, readPackHead } from './pack-object.ts';
+import { HEAD_BYTES, type PackHead, readPackHead } from './pack-object.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import type { PackEdit } from './plan-pack-change.ts';
 import { sentinelKey } from './sentinel.ts';
-
-/** Bytes that the head of nearly every pack fits into. */
-const HEAD_BYTES = 16_384;
 
 /**
  * Lists in PostgreSQL what lies in the bucket, for a database that is lost. Of several objects at one place the tiles
@@ -90,7 +87,8 @@ class Rebuild {
     }
     await Promise.all(underWay);
     await this.#parts.index.ticketsAfter(this.#lastTicket);
-    return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut };
+    const sets = [...this.#sets.keys()].map(tileSetOf);
+    return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut, sets };
   }
 
   async *#objects(): AsyncGenerator<ListedObject> {

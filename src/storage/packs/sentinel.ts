@@ -8,7 +8,7 @@ import type { ObjectStore } from './object-store.ts';
 import { askIndex, type PackIndex } from './pack-index.ts';
 
 interface SentinelOptions {
-  readonly bucket: Pick<ObjectStore, 'get' | 'put'>;
+  readonly bucket: Pick<ObjectStore, 'get' | 'put' | 'list'>;
   readonly prefix: string;
   readonly database: Database;
   /** Of the store. */
@@ -26,17 +26,23 @@ export function sentinelKey(prefix: string): string {
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
   const key = sentinelKey(prefix);
   const counter = `store:${name}`;
+  /** Of a store that had objects before this database knew of any: another one lists them, or did. */
+  const adopted = `adopted-store:${name}`;
 
-  async function known(): Promise<number | null> {
-    const query = sql<{ value: number }>`select value from counters where name = ${counter}`;
+  async function known(which = counter): Promise<number | null> {
+    const query = sql<{ value: number }>`select value from counters where name = ${which}`;
     return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
   }
 
   /** The number of the first process that gives one. */
-  async function give(id: number): Promise<number> {
-    const insert = sql`insert into counters (name, value) values (${counter}, ${id}) on conflict do nothing`;
+  async function give(id: number, which = counter): Promise<number> {
+    const insert = sql`insert into counters (name, value) values (${which}, ${id}) on conflict do nothing`;
     await askIndex(() => insert.execute(database.change));
-    return (await known()) ?? id;
+    return (await known(which)) ?? id;
+  }
+
+  async function hasUnlisted(): Promise<boolean> {
+    return (await index.isEmpty()) && (await bucket.list(prefix, null)).objects.length > 0;
   }
 
   async function found(): Promise<number | null> {
@@ -51,19 +57,28 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
   }
 
   return {
-    /** What is wrong; null: nothing is. A store without a sentinel is given one. Throws when the object store does not answer. */
-    async problem(): Promise<string | null> {
-      const [expected, there] = [await known(), await found()];
-      if (expected !== null && expected === there) return null;
-      if (expected === null || (there === null && (await index.isEmpty()))) {
-        const id = expected ?? (await give(there ?? randomInt(1, MAX_ID)));
-        if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
-        return null;
-      }
-      const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
-      return `The object store of ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, prefix and bucket or container.`;
+    problem,
+    /** Whether this database, or the backup that it was restored from, has listed all objects from the first on. */
+    async listsAll(): Promise<boolean> {
+      return (await problem()) === null && (await known(adopted)) === null;
     },
   };
+
+  /** What is wrong; null: nothing is. A store without a sentinel is given one. Throws when the object store does not answer. */
+  async function problem(): Promise<string | null> {
+    // In this order: another node that gives the number at the same time records it before it writes the object.
+    const there = await found();
+    const expected = await known();
+    if (expected !== null && expected === there) return null;
+    if (expected === null || (there === null && (await index.isEmpty()))) {
+      if (expected === null && (there !== null || (await hasUnlisted()))) await give(1, adopted);
+      const id = expected ?? (await give(there ?? randomInt(1, MAX_ID)));
+      if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
+      return null;
+    }
+    const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
+    return `The object store of ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, prefix and bucket or container.`;
+  }
 }
 
 /** Milliseconds, and discards within them beyond which the object store is taken to be failing. */
