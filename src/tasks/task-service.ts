@@ -65,7 +65,7 @@ export interface TaskEvent {
 export interface TaskService {
   /**
    * Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. An
-   * export that is under way is returned for the same order, unless its tiles may have been truncated since; too many are `entry-conflict`.
+   * export that is under way is returned for the same order, unless its tiles may have been truncated since; too many are `too-many-exports`.
    */
   create(draft: TaskDraft, author: TaskAuthor): Promise<Task>;
   /** All of them or none. */

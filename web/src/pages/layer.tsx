@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'react';
 import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useFailuresSince } from '../api/use-failures-since.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import {
   agoText,
@@ -10,6 +9,7 @@ import {
   durationText,
   failureText,
   parametersText,
+  sinceText,
   timeText,
   valuesText,
 } from '../format.ts';
@@ -98,12 +98,16 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
   );
 }
 
-function Failures({ layer: { failures, lastFailure } }: { layer: LayerInfo }) {
-  const since = useFailuresSince();
+function Failures({ layer: { failures, failuresSince, lastFailure } }: { layer: LayerInfo }) {
   if (failures === 0 || !lastFailure) return null;
   return (
     <p className="notice warn">
-      {WORDS.failing(countText(failures), since, failureText(lastFailure), agoText(lastFailure.at))}
+      {WORDS.failing(
+        countText(failures),
+        sinceText(failuresSince),
+        failureText(lastFailure),
+        agoText(lastFailure.at),
+      )}
     </p>
   );
 }

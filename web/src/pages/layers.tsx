@@ -2,9 +2,8 @@ import { lazy, useDeferredValue, useMemo } from 'react';
 import { type Answer, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
-import { useFailuresSince } from '../api/use-failures-since.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, countText, failureText, timeText } from '../format.ts';
+import { agoText, bytesText, countText, failureText, sinceText, timeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -90,7 +89,7 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
   const text = query.get('search') ?? '';
   const order = ORDERS.find((name) => name === query.get('order')) ?? 'declared';
   const onlyFailing = query.has('failing');
-  const since = useFailuresSince();
+  const since = sinceText(rows[0]?.layer.failuresSince ?? null);
   const words = useDeferredValue(text).trim().toLowerCase();
   const found = useMemo(() => {
     const meant = rows.filter(
