@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS = {
   streamCheckInterval: 2_000,
   /** Requests that need a role, under way at once. */
   adminRequests: 100,
-  adminRequestsOfOne: 50,
+  adminRequestsOfOne: 80,
   /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   farewell: 1_000,
   drainTimeout: 8_000,

@@ -1,8 +1,6 @@
-import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
-import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
@@ -35,26 +33,6 @@ describeOnObjectStores('a store of packs', (service) => {
   afterAll(() => stores.close());
 
   behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(3, 60) });
-
-  it('shows at every node what was asked for last, whatever is stored, removed and marked late', () =>
-    fc.assert(
-      fc.asyncProperty(orderCommands, (commands) =>
-        stores.using(async (first, name) => {
-          const nodes = [first, await stores.open(name)];
-          const reopen = async (node: number) => {
-            if (node === 0) return;
-            await nodes[node]?.close();
-            nodes[node] = await stores.open(name);
-          };
-          try {
-            await checkOrder({ nodes, reopen }, commands);
-          } finally {
-            await nodes[1]?.close();
-          }
-        }),
-      ),
-      { numRuns: inLength(3, 500) },
-    ));
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {
@@ -117,25 +95,6 @@ describeOnObjectStores('a store of packs', (service) => {
       },
       { shapeOf: () => ({ columns: 1, rows: 1 }) },
     ));
-
-  it('shows every node at once what another has stored, replaced and truncated', () =>
-    stores.using(async (one, name) => {
-      const other = await stores.open(name);
-      const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
-      expect(await text()).toBe('first 5');
-      await other.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
-      const raised = await one.raiseGeneration('roads');
-      expect(await text()).toBe('second 5');
-      await one.dropLayer('roads');
-      expect(await text()).toBeNull();
-      await expect(other.putMany(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
-        code: 'generation-stale',
-      });
-      await other.putMany(set, 9, metatile(0, 0, 'third', 4), raised);
-      expect((await one.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('third 5');
-      await other.close();
-    }));
 
   it('stores nothing for a lease that is lost', () =>
     stores.using(async (store) => {
