@@ -8,6 +8,7 @@ import { createTaskApp } from '../../../test/fixtures/task-app.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import type { Access } from '../door/access.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 
 /** The caller is the name in the header. */
 const BY_NAME: Access = {
@@ -21,12 +22,14 @@ const BY_NAME: Access = {
   stillHolds: async () => true,
 };
 
-it('one account has 50 administrative requests under way at most, and others have room beside it', async () => {
+it('one account cannot take all places for administrative requests', async () => {
   const app = createTaskApp(BY_NAME);
   const held = createDeferred<never>();
   app.tasks.count = () => held.promise;
   const get = (name: string, path: string) => app.request('GET', path, { headers: { authorization: name } });
-  const waiting = Array.from({ length: 50 }, () => get('rosa', '/api/v1/tasks'));
+  const waiting = Array.from({ length: DEFAULT_LIMITS.adminRequestsOfOne }, () =>
+    get('rosa', '/api/v1/tasks'),
+  );
   await eventually(
     'all places of the account to be taken',
     () => get('rosa', '/api/v1/gridsets'),
