@@ -8,6 +8,7 @@ import {
   openForReading,
   openForWriting,
   proofOf,
+  proofSeed,
   putToRest,
   type Sqlite,
   syncBundle,
@@ -29,8 +30,8 @@ export const FOREVER = Number.MAX_SAFE_INTEGER;
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
   readonly path: string;
-  /** As in `proofOf`. */
-  readonly #place: string;
+  /** Of the proofs of its tiles. */
+  readonly #seed: number;
   readonly #db: Sqlite;
   readonly #index: BundleIndex;
   /** By which the index knows that the bundle is open. */
@@ -49,7 +50,7 @@ export class BundleEditor {
 
   private constructor(path: string, db: Sqlite, index: BundleIndex) {
     this.path = path;
-    this.#place = index.idOf(dirname(path));
+    this.#seed = proofSeed(index.idOf(dirname(path)));
     this.#db = db;
     this.#index = index;
     this.#statements = statementsOf(db);
@@ -219,7 +220,7 @@ export class BundleEditor {
     if (former && former.ticket > ticket) return;
     const checksum = crc32(bytes);
     const own = this.#isShared(checksum, bytes) ? null : bytes;
-    const proof = proofOf(this.#place, key, checksum);
+    const proof = proofOf(this.#seed, key, checksum);
     this.#statements.replace.run(key, createdAt, checksum, freshUntil, validator, madeBy, ticket, proof, own);
     this.#released ||= former !== undefined;
     const change = { tiles: former ? 0 : 1, bytes: bytes.length - (former?.bytes ?? 0) };

@@ -64,15 +64,19 @@ export const TILE_BYTES =
 /** The same, without reading them. */
 export const TILE_LENGTH =
   'coalesce(length(bytes), (SELECT length(s.bytes) FROM shared s WHERE s.checksum = tile.checksum), 0)';
-/** What a tile's checksum does not cover: where it belongs. `folder` is the bundle's, below that of the layers. */
-export function proofOf(folder: string, key: number, checksum: number): number {
-  PLACE.writeUInt32LE(key, 0);
-  PLACE.writeUInt32LE(checksum, 4);
-  // With a sign it takes four bytes in SQLite, not six.
-  return crc32(PLACE, crc32(folder)) | 0;
+/** What the proofs of a bundle begin with. `folder` is the bundle's, below that of the layers. */
+export function proofSeed(folder: string): number {
+  return crc32(folder);
 }
 
-const PLACE = Buffer.alloc(8);
+/**
+ * What a tile's checksum does not cover: where it belongs. Every step can be undone, so that another key, checksum or
+ * seed alone never has the same proof. With a sign it takes four bytes in SQLite, not six.
+ */
+export function proofOf(seed: number, key: number, checksum: number): number {
+  const placed = Math.imul(seed ^ key, 0x9e3779b1);
+  return Math.imul(placed ^ (placed >>> 15) ^ checksum, 0x85ebca6b) | 0;
+}
 
 /** By the first and last key, and the moment before which they were created. */
 export const COUNT_RANGE = `

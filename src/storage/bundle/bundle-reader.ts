@@ -6,7 +6,7 @@ import {
   type BundleCopy,
   COUNT_RANGE,
   copyStamp,
-  FORMAT,
+  FORMER_FORMAT,
   findBundleFile,
   formatOf,
   hasLog,
@@ -36,6 +36,10 @@ export interface PageRow extends StoreChange {
   readonly written_at: number;
 }
 
+/** Bundles of version 0.2 have no such column. */
+const PROOF = 'proof';
+const TILE_ROW = `created_at, checksum, fresh_until, made_by, ${PROOF}, ${TILE_BYTES} AS bytes`;
+
 /** Of a bundle, in the order of its keys. */
 export const PAGES = 'SELECT page, tiles, bytes, written_at FROM page ORDER BY page';
 
@@ -64,10 +68,10 @@ export class OpenBundle {
     this.copy = copy;
   }
 
-  readonly tile = this.#lazily<[number], TileRow>(() => `SELECT ${this.#tileRow()} FROM tile WHERE key = ?`);
+  readonly tile = this.#lazily<[number], TileRow>(`SELECT ${TILE_ROW} FROM tile WHERE key = ?`);
   /** First and last key. */
   readonly range = this.#lazily<[number, number], TileRow & Pick<EntryRow, 'key'>>(
-    () => `SELECT key, ${this.#tileRow()} FROM tile WHERE key BETWEEN ? AND ?`,
+    `SELECT key, ${TILE_ROW} FROM tile WHERE key BETWEEN ? AND ?`,
   );
   readonly pages = this.#lazily<[], PageRow>(PAGES);
   readonly entries = this.#lazily<[number, number], EntryRow>(
@@ -90,21 +94,22 @@ export class OpenBundle {
     true,
   );
 
-  #tileRow(): string {
-    const proof = formatOf(this.database) === FORMAT ? 'proof' : 'NULL AS proof';
-    return `created_at, checksum, fresh_until, made_by, ${proof}, ${TILE_BYTES} AS bytes`;
-  }
-
-  #lazily<Parameters extends unknown[], Row>(
-    sql: string | (() => string),
-    pluck = false,
-  ): () => Statement<Parameters, Row> {
+  #lazily<Parameters extends unknown[], Row>(sql: string, pluck = false): () => Statement<Parameters, Row> {
     let prepared: Statement<Parameters, Row> | null = null;
     return () => {
-      const text = () => (typeof sql === 'string' ? sql : sql());
-      prepared ??= this.database.prepare<Parameters, Row>(text()).pluck(pluck) as Statement<Parameters, Row>;
+      prepared ??= this.#prepared<Parameters, Row>(sql).pluck(pluck) as Statement<Parameters, Row>;
       return prepared;
     };
+  }
+
+  /** Asking for the format of each bundle would take longer than most reads. */
+  #prepared<Parameters extends unknown[], Row>(sql: string) {
+    try {
+      return this.database.prepare<Parameters, Row>(sql);
+    } catch (error) {
+      if (formatOf(this.database) !== FORMER_FORMAT) throw error;
+      return this.database.prepare<Parameters, Row>(sql.replace(PROOF, `NULL AS ${PROOF}`));
+    }
   }
 }
 
