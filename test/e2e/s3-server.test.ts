@@ -147,17 +147,16 @@ async function truncate(server: TaskServer): Promise<void> {
 async function startAnew(server: TaskServer): Promise<void> {
   await untilSettled(server);
   await eventually(
-    'the store is asked',
+    'the metatile is stored',
     async () => {
       await truncate(server);
       expect(await usage(server)).toBe(0);
-      return look(server, HERE);
+      await look(server, HERE);
+      await untilSettled(server);
+      return usage(server);
     },
-    (outcome) => outcome === 'MISS',
+    (tiles) => tiles === 16,
   );
-  await untilStored(server);
-  // Who asks while it is being stored shares its flight, and that is a MISS too.
-  await untilSettled(server);
 }
 
 async function untilStored(server: TaskServer): Promise<void> {
