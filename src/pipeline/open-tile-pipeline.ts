@@ -111,8 +111,8 @@ class Pipeline implements TilePipeline {
       warn: this.#warn,
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
-    const told = { counters, blanks, warn: this.#warn, onFailure };
-    this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
+    const reports = { counters, blanks, warn: this.#warn, onFailure };
+    this.#flights = new Flights({ maker: this.#maker, failures, ...reports, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
     this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {

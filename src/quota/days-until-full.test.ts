@@ -25,7 +25,7 @@ describe('days until it is full', () => {
     ['unknown while growth is', { bytes: 0, growthPerDay: null, quota, disks: [disk] }, null],
     ['never, when nothing grows', { bytes: 0, growthPerDay: 0, quota, disks: [disk] }, null],
     ['never, without quota and disk', { bytes: 0, growthPerDay: GIB, quota: off, disks: [] }, null],
-  ])('are told %s', (_how, stores, days) => {
+  ])('the cache is full %s', (_how, stores, days) => {
     expect(daysUntilFull(stores)).toBe(days);
   });
 });

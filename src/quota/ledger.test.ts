@@ -138,8 +138,8 @@ describe('the ledger', () => {
       ...house.store,
       pagesIn: async () => new Map(),
       async blocks() {
-        const told = gone.length > 0 ? [] : blocks(1);
-        return { gone, blocks: each(toAsync(told), () => {}), complete: false, cursor: 1 };
+        const changed = gone.length > 0 ? [] : blocks(1);
+        return { gone, blocks: each(toAsync(changed), () => {}), complete: false, cursor: 1 };
       },
     };
     const ledger = openLedger(new Map([['default', store]]));

@@ -64,7 +64,7 @@ export const exportAnswer = exportBody
 export interface ExportFiles {
   /** From the first byte to the last one named; null: it is gone. */
   read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
-  /** Removes files that no export has any more. */
+  /** Removes the files of exports that are no longer listed. */
   tidy(): Promise<void>;
 }
 

@@ -15,10 +15,10 @@ it('tells of bundles that have to be looked at some at a time, each once, howeve
   whenOver(() => index.close());
   const ids = Array.from({ length: 1201 }, (_, at) => `roads/set/5/${at}_0`);
   for (const id of ids) index.opened(`${layout.layers}/${id}`);
-  const told: string[] = [];
+  const listed: string[] = [];
   for (let rows = index.openAfter(0); rows.length > 0; rows = index.openAfter(rows.at(-1)?.row ?? 0)) {
     expect(rows.length).toBeLessThanOrEqual(500);
-    told.push(...rows.map(({ id }) => id));
+    listed.push(...rows.map(({ id }) => id));
   }
-  expect(told.toSorted()).toEqual(ids.toSorted());
+  expect(listed.toSorted()).toEqual(ids.toSorted());
 });

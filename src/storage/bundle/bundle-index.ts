@@ -55,11 +55,11 @@ const REMEMBERED = 24 * 3_600_000;
 const SLICE = 500;
 const COMPLETE = 1;
 
-/** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */
+/** What is reported of a bundle, in the order of the covering index: the page tables are not read for it. */
 const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, bytes, mask';
 const ROW =
   'change, id, state, stamp, identity, disk_bytes AS diskBytes, at AS changedAt, tiles, bytes, mask';
-const TOLD = `CREATE INDEX IF NOT EXISTS content_told ON content (${COLUMNS});`;
+const COVERING_INDEX = `CREATE INDEX IF NOT EXISTS content_in_order ON content (${COLUMNS});`;
 /** The columns that version 0.2 did not have. */
 const SUMS = ['bytes INTEGER NOT NULL DEFAULT 0', "mask TEXT NOT NULL DEFAULT '0'"];
 
@@ -70,7 +70,7 @@ const SCHEMA = `
     stamp TEXT NOT NULL DEFAULT '', identity TEXT, disk_bytes INTEGER NOT NULL DEFAULT 0,
     tiles INTEGER NOT NULL DEFAULT 0, pages TEXT NOT NULL DEFAULT '[]', ${SUMS.join(', ')}
   );
-  ${TOLD}
+  ${COVERING_INDEX}
   CREATE INDEX IF NOT EXISTS content_open ON content (state) WHERE state = ${OPEN};
 `;
 /** Pages are kept as `[page, tiles, bytes, written_at]`. */
@@ -80,7 +80,7 @@ const ADD_SUMS = `
   ${SUMS.map((column) => `ALTER TABLE content ADD COLUMN ${column};`).join('\n')}
   UPDATE content SET (bytes, mask) =
     (SELECT ifnull(sum(value ->> 2), 0), format('%x', ifnull(sum(1 << (value ->> 0)), 0)) FROM json_each(pages));
-  ${TOLD}
+  ${COVERING_INDEX}
 `;
 const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM content)';
 const BELOW = "id >= ? || '/' AND id < ? || '0'";

@@ -42,10 +42,10 @@ async function* blocksOf(
   slices: AsyncIterable<readonly BlockRow[]> | Iterable<readonly BlockRow[]>,
 ): AsyncGenerator<StoreBlock> {
   const setOf = tileSetsByNumber();
-  let told = 0;
+  let yielded = 0;
   for await (const rows of slices) {
     for (const row of rows) {
-      if (++told % BLOCKS_IN_A_TURN === 0) await nextTurn();
+      if (++yielded % BLOCKS_IN_A_TURN === 0) await nextTurn();
       yield blockOf(row, setOf);
     }
   }
