@@ -32,6 +32,7 @@ import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
 import { driverOf } from '../storage/drivers.ts';
 import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
+import { openMarks } from '../tasks/marks.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
@@ -173,6 +174,16 @@ export async function openNode(
     }),
   );
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
+  open.use(
+    openMarks({
+      catalog,
+      pipeline,
+      forgottenByAll: () => settled('changes'),
+      leads: () => leads(),
+      clock,
+      log,
+    }),
+  );
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
   const invalidation = createInvalidation({
     catalog,

@@ -325,4 +325,15 @@ export interface Schema {
     /** Number of the transaction that raised it. */
     changed: number;
   };
+  /** Marks that readers obey; see `OpenMark`. One row for each grid set and zoom. */
+  open_marks: {
+    store: string;
+    layer: string;
+    number: number;
+    effect: Json;
+    /** JSON; null: the whole layer. */
+    grid_set: string | null;
+    z: number | null;
+    place: Json | null;
+  };
 }

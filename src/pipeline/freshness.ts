@@ -26,8 +26,9 @@ export function freshUntil(
 ): number | null {
   const seconds = cacheSecondsAt(layer, z);
   const byAge = seconds === null ? null : createdAt + seconds * 1000;
-  if (byAge === null || marked === null) return byAge ?? marked;
-  return Math.min(byAge, marked);
+  const ended = marked === null ? null : Math.abs(marked);
+  if (byAge === null || ended === null) return byAge ?? ended;
+  return Math.min(byAge, ended);
 }
 
 /** Of what is not kept nothing is fresh. */
@@ -39,12 +40,18 @@ export function isFresh(tiles: Kept, z: number, tile: TileTimes, now: number): b
 
 /** Whether a tile that is no longer fresh is still a better answer than to wait for a new one. */
 export function mayServeWhileRenewing(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+  if (isOutdated(tile)) return false;
   return staleFor(layer, z, tile, now) < layer.staleWhileRevalidateSeconds * 1000;
 }
 
 /** Whether a tile that is no longer fresh is a better answer than none. */
 export function mayServeAfterFailure(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
   return staleFor(layer, z, tile, now) < layer.staleIfErrorSeconds * 1000;
+}
+
+/** Whether a change is known that the picture lacks. */
+function isOutdated({ freshUntil: marked }: TileTimes): boolean {
+  return marked !== null && marked < 0;
 }
 
 /** Milliseconds since it was fresh. */

@@ -9,7 +9,7 @@ export interface StoredTile {
   readonly createdAt: number;
   /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
   readonly checksum: number;
-  /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. */
+  /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. Negative: see `outdatedSince`. */
   readonly freshUntil: number | null;
   readonly madeBy: TileMaker;
 }
@@ -25,6 +25,15 @@ export interface TileWrite {
   readonly validator?: string | null;
   /** Null when left out. */
   readonly madeBy?: TileMaker;
+}
+
+/**
+ * `freshUntil` of a tile whose picture lacks a change that was made at `at`. Negative, so that it differs from the end of a
+ * time to live: such a tile is shown only while its source fails.
+ */
+export function outdatedSince(freshUntil: number | null, at: number): number {
+  if (freshUntil !== null && freshUntil < 0) return freshUntil;
+  return -Math.max(1, Math.min(freshUntil ?? at, at));
 }
 
 /** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
@@ -139,6 +148,30 @@ export interface TileEntry extends TileIndex {
 /** Raises of places that a store tells apart for each layer. */
 export const MARKS_KEPT = 256;
 
+/**
+ * What a raised generation means to readers until the tiles that it concerns have been removed or marked. `hide`: they
+ * are not there. `outdate`: they count as marked stale.
+ */
+export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
+  readonly type: 'hide' | 'outdate';
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Left out: all. */
+  readonly formats?: readonly string[];
+  /** Null: the default combination; left out: all. */
+  readonly parametersId?: string | null;
+}
+
+/** A raised generation that readers obey because the tiles concerned may still be stored. */
+export interface OpenMark {
+  readonly layer: string;
+  /** The generation. */
+  readonly number: number;
+  readonly effect: MarkEffect;
+  /** Null: the whole layer. */
+  readonly places: readonly TilePlace[] | null;
+}
+
 /** The place of a writer in the order of a store. It is taken before the source is asked. */
 export interface Ticket {
   /** Greater than every ticket and every generation that the store gave out before, in any process or node. */
@@ -171,6 +204,8 @@ export interface TilePlace {
   readonly gridSet: string;
   readonly z: number;
   readonly rect: TileRect;
+  /** For readers only these parts of `rect` are meant; left out: all of it. Some hundred at most. */
+  readonly parts?: readonly TileRect[];
 }
 
 /**
@@ -181,7 +216,8 @@ export interface TilePlace {
  * ticket wins. `raiseGeneration` gives a layer, or places of it, a generation that is durable before it returns;
  * `putMany` stores nothing and throws `generation-stale` when a tile's place has a later one than its ticket. A
  * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
- * a slow removal does harm. Of the places of a layer the latest 256 raises are told apart; what was asked for before
+ * a slow removal does harm. With an effect, readers of every process obey it when `raiseGeneration` returns, whatever has
+ * been removed by then, until `settleMark` says that all of it has. Of the places of a layer the latest 256 raises are told apart; what was asked for before
  * them counts as outdated. An eviction only removes. Ticket 0 is earlier than all that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
@@ -213,7 +249,7 @@ export interface TileStore {
   ): Promise<readonly TileIndex[]>;
   /** The validator that all tiles of `rect` have; null when one is missing or has another. */
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
-  /** What is there in `rect` counts as stale from `at` on. Visits only what exists; returns how many tiles that are. */
+  /** What is there in `rect` is outdated since `at`: see `outdatedSince`. Visits only what exists; returns how many tiles that are. */
   markStale(
     set: TileSetKey,
     z: number,
@@ -269,7 +305,11 @@ export interface TileStore {
   /** Of the layer, or of a place in it; 0: it was never raised. */
   generation(layer: string, place?: TilePlace): Promise<number>;
   /** For the whole layer, or for these places. */
-  raiseGeneration(layer: string, places?: readonly TilePlace[]): Promise<number>;
+  raiseGeneration(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number>;
+  /** Those whose effect has not been settled, the earliest first; few. */
+  openMarks(): Promise<readonly OpenMark[]>;
+  /** No tile is left that an open mark concerns. */
+  settleMark(layer: string, number: number): Promise<void>;
   /** Of many whole layers, all or none, where a driver does that quicker than one after the other. */
   raiseGenerations?(layers: readonly string[]): Promise<void>;
 

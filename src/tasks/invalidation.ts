@@ -6,19 +6,16 @@ import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { type OpenMark, type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { effectOf, placesToMark, settle } from './marks.ts';
 import {
   countSelected,
   partitionsOf,
-  placesOf,
-  placesToRaise,
-  rectsOf,
   type SelectedTiles,
   selects,
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
-import { raiseGenerations } from './raise-generations.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -65,23 +62,6 @@ export function createInvalidation(options: InvalidationOptions) {
       zooms.push(z);
     });
     return { selected, used, zooms } satisfies MarkedSet;
-  }
-
-  async function mark(
-    store: TileStore,
-    layer: Layer,
-    selection: TruncationSelection,
-    before: number,
-  ): Promise<void> {
-    const now = clock.now();
-    const limits = { createdBefore: selection.olderThan, before };
-    for await (const set of setsOf(store, layer.name, selection)) {
-      for (const place of placesOf(layer, set.gridSet, selection)) {
-        for await (const rect of rectsOf(store, set, place)) {
-          await store.markStale(set, place.z, rect, now, undefined, limits);
-        }
-      }
-    }
   }
 
   async function* setsOf(store: TileStore, layer: string, selection: TruncationSelection) {
@@ -135,10 +115,15 @@ export function createInvalidation(options: InvalidationOptions) {
       .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
     const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
     if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
-    const places = placesToRaise(layer, selection);
-    const raised = await raiseGenerations(storesOf(bound), layer.name, places);
-    for (const [name, each] of storesOf(bound)) await mark(each, layer, selection, raised.get(name) ?? 0);
-    pipeline.forgetPlaces(layer.name, places);
+    const places = await placesToMark(layer, [selection]);
+    const effect = effectOf(selection, 'outdate', clock.now());
+    const raised: [TileStore, OpenMark][] = [];
+    for (const each of storesOf(bound).values()) {
+      const number = await each.raiseGeneration(layer.name, places, effect);
+      raised.push([each, { layer: layer.name, number, effect, places }]);
+    }
+    pipeline.forgetPlaces(layer.name, places ?? undefined);
+    for (const [each, mark] of raised) await settle(each, mark);
     const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }

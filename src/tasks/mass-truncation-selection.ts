@@ -53,7 +53,7 @@ interface SelectedPlace {
 
 /** Beyond any tile index: zoom 30 ends at 2^30. */
 const FAR = 2 ** 31;
-const DEEPEST_ZOOM = 30;
+export const DEEPEST_ZOOM = 30;
 export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function selects(selection: TruncationSelection, set: TileSetKey): boolean {
@@ -91,7 +91,7 @@ function unknownName(field: string, name: string, offered: readonly string[]): T
 }
 
 /** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */
-function isMeantBy(name: string, gridSet: string): boolean {
+export function isMeantBy(name: string, gridSet: string): boolean {
   return gridSet === name || gridSet === denseNameOf(name);
 }
 

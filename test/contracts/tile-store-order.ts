@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { falseIfOutdated } from '../../src/domain/errors.ts';
 import { rectContains, rectOfTile, type TileRect } from '../../src/domain/tile-rect.ts';
-import type { TilePlace, TileStore } from '../../src/storage/tile-store.ts';
+import type { MarkEffect, TilePlace, TileStore } from '../../src/storage/tile-store.ts';
 import { recount, sortedPages } from './tile-store-tools.ts';
 
 /** Nodes on one store: each holds tickets and removals for as long as it likes, and does with them what it does late. */
@@ -21,8 +21,15 @@ type OrderCommand =
       readonly x: number;
       readonly clock: number;
     }
-  | { readonly type: 'truncate'; readonly node: number; readonly minX: number; readonly width: number | null }
-  | { readonly type: 'remove' | 'mark-stale'; readonly node: number; readonly truncation: number }
+  | {
+      readonly type: 'truncate';
+      readonly node: number;
+      readonly minX: number;
+      readonly width: number | null;
+      /** What readers obey from then on, before anything is removed. */
+      readonly effect: MarkEffect['type'] | null;
+    }
+  | { readonly type: 'remove' | 'mark-stale' | 'settle'; readonly node: number; readonly truncation: number }
   | { readonly type: 'evict'; readonly node: number; readonly x: number };
 
 interface ModelTile {
@@ -35,6 +42,8 @@ interface ModelTile {
 interface Truncation {
   readonly generation: number;
   readonly rect: TileRect;
+  /** Null as soon as it is settled. */
+  effect: MarkEffect['type'] | null;
 }
 
 const NODES = 2;
@@ -68,12 +77,13 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
         node,
         minX: x,
         width: fc.option(fc.nat(2)),
+        effect: fc.option(fc.constantFrom('hide' as const, 'outdate' as const)),
       }),
     },
     {
       weight: 4,
       arbitrary: fc.record({
-        type: fc.constantFrom('remove' as const, 'mark-stale' as const),
+        type: fc.constantFrom('remove' as const, 'mark-stale' as const, 'settle' as const),
         node,
         truncation: fc.nat(9),
       }),
@@ -123,6 +133,8 @@ class History {
         return this.#remove(store, at(this.#truncations, command.truncation));
       case 'mark-stale':
         return this.#markStale(store, at(this.#truncations, command.truncation));
+      case 'settle':
+        return this.#settle(store, at(this.#truncations, command.truncation));
       case 'evict':
         await store.deleteRange(SET, Z, rectOfTile({ x: command.x, y: ROW.minY }));
         this.#model.delete(command.x);
@@ -138,14 +150,13 @@ class History {
       for (const { x: place } of await store.present(SET, Z, ROW, 0)) {
         const found = await store.get(SET, { z: Z, x: place, y: ROW.minY });
         if (!found) throw new Error('what is present can be read');
-        shown.push([place, found.bytes.toString(), found.createdAt, found.freshUntil === STALE_AT]);
+        shown.push([place, found.bytes.toString(), found.createdAt, (found.freshUntil ?? 0) < 0]);
       }
-      const expected = [...this.#model].map(([place, tile]) => [
-        place,
-        tile.content,
-        tile.createdAt,
-        tile.stale,
-      ]);
+      const expected = [...this.#model].flatMap(([place, tile]) => {
+        const marks = this.#marksOn(place, tile.ticket);
+        if (marks.includes('hide')) return [];
+        return [[place, tile.content, tile.createdAt, tile.stale || marks.includes('outdate')]];
+      });
       expect(shown).toEqual(expected.toSorted(([a], [b]) => Number(a) - Number(b)));
     }
   }
@@ -197,13 +208,34 @@ class History {
 
   async #truncate(
     store: TileStore,
-    { minX, width }: Extract<OrderCommand, { type: 'truncate' }>,
+    { minX, width, effect }: Extract<OrderCommand, { type: 'truncate' }>,
   ): Promise<void> {
     const rect = width === null ? ROW : { ...ROW, minX, maxX: minX + width };
     const places = width === null ? undefined : [place(rect)];
-    const generation = await store.raiseGeneration(SET.layer, places);
+    const mark = effect ? { type: effect, at: STALE_AT } : undefined;
+    const generation = await store.raiseGeneration(SET.layer, places, mark);
     expect(generation).toBeGreaterThan(Math.max(0, ...this.#tickets));
-    this.#truncations.push({ generation, rect });
+    this.#truncations.push({ generation, rect, effect });
+  }
+
+  /** As the one who cleans up does it: nothing that the mark concerns is left, then it is forgotten. */
+  async #settle(store: TileStore, truncation: Truncation | null): Promise<void> {
+    if (!truncation?.effect) return;
+    const clean = truncation.effect === 'hide' ? this.#remove : this.#markStale;
+    await clean.call(this, store, truncation);
+    await store.settleMark(SET.layer, truncation.generation);
+    truncation.effect = null;
+    const open = this.#truncations.filter(({ effect }) => effect);
+    expect((await store.openMarks()).map(({ number }) => number)).toEqual(
+      open.map(({ generation }) => generation),
+    );
+  }
+
+  #marksOn(place: number, ticket: number): readonly (MarkEffect['type'] | null)[] {
+    const here = this.#truncations.filter(
+      ({ generation, rect }) => ticket < generation && rectContains(rect, place, ROW.minY),
+    );
+    return here.map(({ effect }) => effect);
   }
 
   async #remove(store: TileStore, truncation: Truncation | null): Promise<void> {

@@ -252,6 +252,30 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().generation('topp:states', place(99))).toBe(all);
     });
 
+    it('with an effect hide the tiles meant, and no others, until the mark is settled', async () => {
+      const jpeg = { ...states, format: 'image/jpeg' };
+      const tiles = [tile(1, 1, 'in'), tile(2, 2, 'beside'), tile(9, 9, 'out')];
+      for (const set of [states, jpeg, roads]) await use().putMany(set, 9, tiles, 0);
+      const rect = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
+      const parts = [{ minX: 0, minY: 0, maxX: 7, maxY: 1 }];
+      const place = { gridSet: states.gridSet, z: 9, rect, parts };
+      const effect = { type: 'hide' as const, at: 500, formats: [states.format], parametersId: null };
+      const number = await use().raiseGeneration(states.layer, [place], effect);
+      const shown = async (set: TileSetKey) =>
+        (await use().present(set, 9, { ...rect, maxX: 9, maxY: 9 }, 0)).map(({ x }) => x);
+      expect(await shown(states)).toEqual([2, 9]);
+      expect(await use().get(states, { z: 9, x: 1, y: 1 })).toBeNull();
+      expect(await use().get(states, { z: 9, x: 2, y: 2 })).not.toBeNull();
+      expect([await shown(jpeg), await shown(roads)]).toEqual([
+        [1, 2, 9],
+        [1, 2, 9],
+      ]);
+      expect(await use().count(states, 9, rect)).toMatchObject({ tiles: 2 });
+      expect(await use().openMarks()).toEqual([{ layer: states.layer, number, effect, places: [place] }]);
+      await use().settleMark(states.layer, number);
+      expect(await use().openMarks()).toEqual([]);
+    });
+
     it('of places are kept out however many there are', async () => {
       const at = (x: number) => ({ gridSet: 'g', z: 9, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
       const raised: number[] = [];
@@ -316,10 +340,26 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({
         bytes: Buffer.from('map'),
         createdAt: 100,
-        freshUntil: 700,
+        freshUntil: -700,
       });
       expect(await use().present(states, 9, block, 0, 700)).toHaveLength(5);
       expect(await use().present(roads, 9, block, 0, 700)).toHaveLength(8);
+    });
+
+    it('ends by a mark before any tile is touched, until the tile is stored again', async () => {
+      await use().putMany(states, 9, blockOf({}), 0);
+      const number = await use().raiseGeneration(states.layer, null, {
+        type: 'outdate',
+        at: 500,
+        createdBefore: 101,
+      });
+      const at = (x: number) => use().get(states, { z: 9, x, y: 5 });
+      expect(await at(128)).toMatchObject({ bytes: Buffer.from('map'), freshUntil: -500 });
+      expect(await use().present(states, 9, block, 0, 600)).toEqual([]);
+      expect(await use().present(states, 9, block, 0)).toHaveLength(8);
+      await use().putMany(states, 9, [tile(128, 5, 'new')], number);
+      expect(await at(128)).toMatchObject({ bytes: Buffer.from('new'), freshUntil: null });
+      expect(await at(129)).toMatchObject({ freshUntil: -500 });
     });
 
     it('ends only for what is older than a moment, where one is named', async () => {
@@ -328,10 +368,11 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
     });
 
-    it('is not given back by a later mark', async () => {
+    it('a tile that had expired before it was marked counts as stale since then', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
       await use().markStale(states, 9, block, 700);
-      expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: 300 });
+      await use().markStale(states, 9, block, 200);
+      expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: -300 });
     });
 
     it('begins anew for what its server confirms, and not after a truncation', async () => {

@@ -6,6 +6,8 @@ export interface TileRow {
   readonly checksum: number;
   readonly fresh_until: number | null;
   readonly made_by: number | null;
+  /** 0 for tiles of version 0.2. */
+  readonly ticket: number;
   /** Null for tiles of version 0.2. */
   readonly proof: number | null;
   readonly bytes: Buffer;
@@ -112,16 +114,17 @@ function findTile(pages: Pages, key: number): AtRest {
   if (row.length !== COLUMNS && row.length !== FORMER_COLUMNS) return 'unsure';
   const [, created_at, checksum, fresh_until, , made_by, ...rest] = row;
   // A ticket is never null.
-  const [own, proof] = typeof rest[0] === 'number' ? [rest[2], rest[1]] : [rest[0], rest[2]];
+  const [ticket, proof, own] = typeof rest[0] === 'number' ? rest : [rest[1] ?? 0, rest[2], rest[0]];
   if (typeof created_at !== 'number' || typeof checksum !== 'number') return 'unsure';
   const bytes = own ?? sharedBytes(pages, checksum);
   if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || Buffer.isBuffer(proof)) return 'unsure';
-  if (!Buffer.isBuffer(bytes)) return 'unsure';
+  if (!Buffer.isBuffer(bytes) || typeof ticket !== 'number') return 'unsure';
   return {
     created_at,
     checksum,
     fresh_until: fresh_until ?? null,
     made_by: made_by ?? null,
+    ticket,
     proof: proof ?? null,
     bytes,
   };

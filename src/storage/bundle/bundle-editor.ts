@@ -327,8 +327,9 @@ function statementsOf(db: Sqlite) {
     removeUnshared: db.prepare<[]>(
       'DELETE FROM shared WHERE checksum NOT IN (SELECT checksum FROM tile WHERE bytes IS NULL)',
     ),
+    // As `outdatedSince` does.
     markStale: db.prepare<[number, number, ...Range]>(
-      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
+      'UPDATE tile SET fresh_until = iif(fresh_until < 0, fresh_until, -max(1, min(ifnull(fresh_until, ?), ?))) WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),
     confirm: db.prepare<[number, number | null, number | null, number, number, number, number]>(
       'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ?, ticket = ? WHERE key BETWEEN ? AND ? AND ticket <= ?',

@@ -13,6 +13,8 @@ export interface BundleLayout {
   /** Bundles that are being made and are not yet in their place. */
   readonly making: string;
   readonly generations: string;
+  /** Other bytes whenever the open marks have changed. */
+  readonly marks: string;
   /** The last ticket that was given out. */
   readonly tickets: string;
   /** What every bundle holds. */
@@ -36,6 +38,7 @@ export function bundleLayout(root: string): BundleLayout {
     damaged: join(root, 'damaged'),
     making: join(root, 'making'),
     generations: join(root, 'generations.sqlite'),
+    marks: join(root, 'marks'),
     tickets: join(root, 'tickets.sqlite'),
     index: join(root, 'index.sqlite'),
   };

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import type { StoreChange } from '../tile-store.ts';
+import type { StoreChange, StoredTile } from '../tile-store.ts';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
@@ -31,14 +31,19 @@ export interface ValidatorRow {
   readonly greatest: string | null;
 }
 
+export interface PresentRow extends Pick<StoredTile, 'createdAt' | 'freshUntil'> {
+  readonly key: number;
+  readonly ticket: number;
+}
+
 export interface PageRow extends StoreChange {
   readonly page: number;
   readonly written_at: number;
 }
 
-/** Bundles of version 0.2 have no such column. */
-const PROOF = 'proof';
-const TILE_ROW = `created_at, checksum, fresh_until, made_by, ${PROOF}, ${TILE_BYTES} AS bytes`;
+/** Bundles of version 0.2 have no such columns. */
+const [TICKET, PROOF] = ['ticket', 'proof'];
+const TILE_ROW = `created_at, checksum, fresh_until, made_by, ${TICKET}, ${PROOF}, ${TILE_BYTES} AS bytes`;
 
 /** Of a bundle, in the order of its keys. */
 export const PAGES = 'SELECT page, tiles, bytes, written_at FROM page ORDER BY page';
@@ -78,11 +83,10 @@ export class OpenBundle {
     `SELECT key, created_at, ${TILE_LENGTH} AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key`,
   );
   readonly countRange = this.#lazily<[number, number, number], StoreChange>(COUNT_RANGE);
-  /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
-  readonly presentKeys = this.#lazily<[number, number, number, number], number>(
-    `SELECT key FROM tile
-     WHERE key BETWEEN ? AND ? AND created_at >= ? AND (fresh_until IS NULL OR fresh_until > ?)`,
-    true,
+  /** First and last key, and the earliest creation. */
+  readonly present = this.#lazily<[number, number, number], PresentRow>(
+    `SELECT key, created_at AS createdAt, fresh_until AS freshUntil, ${TICKET} FROM tile
+     WHERE key BETWEEN ? AND ? AND created_at >= ?`,
   );
   readonly validators = this.#lazily<[number, number], ValidatorRow>(
     `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
@@ -108,7 +112,9 @@ export class OpenBundle {
       return this.database.prepare<Parameters, Row>(sql);
     } catch (error) {
       if (formatOf(this.database) !== FORMER_FORMAT) throw error;
-      return this.database.prepare<Parameters, Row>(sql.replace(PROOF, `NULL AS ${PROOF}`));
+      return this.database.prepare<Parameters, Row>(
+        sql.replace(TICKET, `0 AS ${TICKET}`).replace(PROOF, `NULL AS ${PROOF}`),
+      );
     }
   }
 }

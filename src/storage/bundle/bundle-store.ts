@@ -34,6 +34,7 @@ import {
   createTileSetFolders,
   layerFolder,
 } from './bundle-layout.ts';
+import { BundleMarks } from './bundle-marks.ts';
 import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
@@ -51,7 +52,7 @@ interface BundleStoreTools extends Surroundings {
 }
 
 /** A moment at which every tile was fresh. */
-const BEFORE_ALL = -1;
+const BEFORE_ALL = -FOREVER;
 /** Bundles whose seed is remembered; working it out takes a twentieth as long as reading a tile. */
 const MOST_SEEDS = 20_000;
 /** Milliseconds. More than file systems take to tell times apart. */
@@ -91,30 +92,36 @@ export async function openBundleStore(
     return { bytes, checksum, createdAt, freshUntil, madeBy };
   }
 
+  const marks = new BundleMarks(layout, generations, clock);
+  const currentMarks = () => access.patiently(() => marks.current());
+
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
     await writer.run('discardTile', [{ path, key, checksum: row.checksum, createdAt: row.created_at }]);
     return null;
   }
 
-  async function presentKeys(
+  async function* presentIn(
     set: TileSetKey,
     z: number,
     at: ListedBundle,
     rect: TileRect,
     since: number,
     freshAt: number,
-  ) {
-    const keys: number[] = [];
+  ): AsyncGenerator<TileIndex> {
+    const open = await currentMarks();
     for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
-      const found = await readBundle(set, z, at, (bundle) =>
-        ranges.flatMap((range) => bundle.presentKeys().all(range.first, range.last, since, freshAt)),
+      const rows = await readBundle(set, z, at, (bundle) =>
+        ranges.flatMap((range) => bundle.present().all(range.first, range.last, since)),
       );
-      if (!found) return keys;
-      keys.push(...found);
+      if (!rows) return;
+      for (const row of rows) {
+        const place = { z, ...tilePlace(at, row.key) };
+        const tile = open.shown(set, place, row, row.ticket);
+        if (tile && (tile.freshUntil ?? FOREVER) > freshAt) yield place;
+      }
       await nextTurn();
     }
-    return keys;
   }
 
   /** The pages of a bundle that are there and that `rect` touches, with all that each of them holds. */
@@ -191,39 +198,53 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
+      const open = await currentMarks();
       const found = await access.readTile(folder, key);
       if (!found?.row) return null;
-      return storedTile(folder, key, found.row) ?? discardTorn(found.path, key, found.row);
+      const stored = storedTile(folder, key, found.row);
+      return stored
+        ? open.shown(set, tile, stored, found.row.ticket)
+        : discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
+      const open = access.now(() => marks.current());
+      if (!open) return undefined;
       const found = access.readTileNow(folder, key);
+      if (!found?.row) return found && null;
+      const stored = storedTile(folder, key, found.row);
       // `get` removes a damaged one.
-      return found?.row ? (storedTile(folder, key, found.row) ?? undefined) : found && null;
+      return stored ? open.shown(set, tile, stored, found.row.ticket) : undefined;
     },
 
     async pageWith(set, { z, x, y }) {
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
       const folder = folderHolding(set, { z, x, y });
+      const open = await currentMarks();
       const rows = (await access.read(folder, (bundle) => bundle.range().all(first, last))) ?? [];
-      return rows
-        .filter((row) => storedTile(folder, row.key, row) !== null)
-        .map(({ key, bytes }) => ({ z, ...tilePlace(at, key), bytes }));
+      return rows.flatMap((row) => {
+        const place = { z, ...tilePlace(at, row.key) };
+        const stored = storedTile(folder, row.key, row);
+        return stored && open.shown(set, place, stored, row.ticket)
+          ? [{ ...place, bytes: stored.bytes }]
+          : [];
+      });
     },
 
     async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
       const tiles: TileIndex[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        const keys = await presentKeys(set, z, at, rect, createdSince, freshAt);
-        for (const key of keys) tiles.push({ z, ...tilePlace(at, key) });
+        for await (const tile of presentIn(set, z, at, rect, createdSince, freshAt)) tiles.push(tile);
       }
       return tiles.sort((a, b) => a.y - b.y || a.x - b.x);
     },
 
     async validatorOf(set, z, rect) {
+      // Hidden tiles have none.
+      if ((await currentMarks()).touch(set, z, rect)) return null;
       const rows: ValidatorRow[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         const found = await readBundle(set, z, at, (bundle) =>
@@ -301,7 +322,15 @@ export async function openBundleStore(
       }
     },
     generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
-    raiseGeneration: (layer, places) => writer.run('raise', [layer, places]),
+    async raiseGeneration(layer, places, effect) {
+      const number = await writer.run('raise', [layer, places, effect]);
+      if (effect) await clock.sleep(READERS_LEASE);
+      return number;
+    },
+    openMarks: () => access.patiently(() => generations.openMarks()),
+    async settleMark(_, number) {
+      await writer.run('settleMark', [number]);
+    },
     async raiseGenerations(layers) {
       await writer.run('raiseAll', [layers]);
     },

@@ -3,12 +3,20 @@ import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
 import { blockAt, intersectRects, rectAround, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
-import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
+import {
+  type MarkEffect,
+  NO_CHANGE,
+  negated,
+  type StoreChange,
+  sumOfChanges,
+  type TilePlace,
+} from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { BUNDLE_SIZE, coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
+import { announceMarks } from './bundle-marks.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
@@ -147,8 +155,15 @@ export class BundleWriting {
     return this.#removeFile(path, true);
   }
 
-  raise(layer: string, places?: readonly TilePlace[] | undefined): number {
-    return this.#generations.raise(layer, places);
+  raise(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): number {
+    const number = this.#generations.raise(layer, places, effect);
+    if (effect) announceMarks(this.#layout);
+    return number;
+  }
+
+  settleMark(number: number): void {
+    this.#generations.settleMark(number);
+    announceMarks(this.#layout);
   }
 
   /** Of many whole layers, all or none. */

@@ -10,12 +10,15 @@ import {
   type TileRect,
 } from '../../domain/tile-rect.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
+import { OpenMarks } from '../open-marks.ts';
 import { maskOf, numberInBlock } from '../page-mask.ts';
 import {
   type BlockContent,
   MARKS_KEPT,
   NO_CHANGE,
   negated,
+  type OpenMark,
+  outdatedSince,
   type PageStatistics,
   type StoreBlock,
   type StoreChange,
@@ -58,8 +61,18 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   const sets = new Map<string, MemoryTileSet>();
   const generations = new Map<string, LayerGenerations>();
+  const openMarks = new Map<number, OpenMark>();
+  let marks = new OpenMarks([]);
   let usedBytes = 0;
   let lastTicket = 0;
+
+  const marksChanged = () => {
+    marks = new OpenMarks(openMarks.values());
+  };
+  const shownWithin = (set: TileSetKey, z: number, rect: TileRect) =>
+    tilesWithin(levelOf(set, z), rect).flatMap(
+      (tile) => marks.shown(set, { ...tile, z }, tile, tile.ticket) ?? [],
+    );
 
   const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
 
@@ -108,21 +121,22 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
 
   return {
     async get(set, tile) {
-      const found = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
+      const stored = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
+      const found = stored && marks.shown(set, tile, stored, stored.ticket);
       if (!found) return null;
       const { bytes, createdAt, checksum, freshUntil, madeBy } = found;
       return { bytes, createdAt, checksum, freshUntil, madeBy };
     },
 
     async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
-      const tiles = tilesWithin(levelOf(set, z), rect).filter(
+      const tiles = shownWithin(set, z, rect).filter(
         ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
       );
       return tiles.sort((a, b) => a.y - b.y || a.x - b.x).map(({ x, y }) => ({ z, x, y }));
     },
 
     async validatorOf(set, z, rect) {
-      const tiles = tilesWithin(levelOf(set, z), rect);
+      const tiles = shownWithin(set, z, rect);
       const validator = tiles[0]?.validator ?? null;
       return tiles.length === sizeOfRect(rect) && tiles.every((tile) => tile.validator === validator)
         ? validator
@@ -131,7 +145,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
 
     async markStale(set, z, rect, at, signal, limits) {
       signal?.throwIfAborted();
-      const stale = (tile: MemoryTile) => ({ ...tile, freshUntil: Math.min(tile.freshUntil ?? at, at) });
+      const stale = (tile: MemoryTile) => ({ ...tile, freshUntil: outdatedSince(tile.freshUntil, at) });
       return replaceWithin(set, z, rect, stale, limits);
     },
 
@@ -196,14 +210,23 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     async generation(layer, place) {
       return generationOf(layer, place);
     },
-    async raiseGeneration(layer, places) {
+    async raiseGeneration(layer, places, effect) {
       const known = generations.get(layer) ?? NEVER_RAISED;
       const number = ++lastTicket;
-      const marks = [...known.marks, ...(places ?? []).map((place) => ({ number, place }))];
-      const raises = [...new Set(marks.map((mark) => mark.number))];
+      const raised = [...known.marks, ...(places ?? []).map((place) => ({ number, place }))];
+      const raises = [...new Set(raised.map((mark) => mark.number))];
       const floor = places ? Math.max(known.floor, raises.at(-MARKS_KEPT - 1) ?? 0) : number;
-      generations.set(layer, { number, floor, marks: marks.filter((mark) => mark.number > floor) });
+      generations.set(layer, { number, floor, marks: raised.filter((mark) => mark.number > floor) });
+      if (effect) openMarks.set(number, { layer, number, effect, places: places ?? null });
+      if (effect) marksChanged();
       return number;
+    },
+    async openMarks() {
+      return [...openMarks.values()];
+    },
+    async settleMark(_, number) {
+      openMarks.delete(number);
+      marksChanged();
     },
 
     async *layers() {

@@ -56,7 +56,7 @@ export function readPackDetail(detail: Buffer, slots: number): PackedTile[] {
     throw new RangeError(`A pack is described in form ${form}, which this version does not know.`);
   const objects = Array.from({ length: reader.number() }, () => reader.object());
   const makings = Array.from({ length: reader.number() }, () => {
-    const making = reader.making();
+    const making = reader.making(form);
     return { ...making, ticket: form === FIRST_FORM ? 0 : reader.number() };
   });
   return reader.bitmap(slots).map((slot) => {
@@ -81,9 +81,14 @@ class DetailWriter {
     this.#bytes.push(rest);
   }
 
-  /** Null is nought, and numbers begin at one. */
+  /** Null is zero, and numbers begin at one. */
   optional(value: number | null | undefined): void {
     this.number(value === null || value === undefined ? 0 : value + 1);
+  }
+
+  /** Null is zero, negative numbers are even and others odd. */
+  signed(value: number | null): void {
+    this.number(value === null ? 0 : 2 * Math.abs(value) + (value < 0 ? 0 : 1));
   }
 
   object(value: number): void {
@@ -94,7 +99,7 @@ class DetailWriter {
 
   making({ createdAt, freshUntil, madeBy, validator, ticket }: Making): void {
     this.number(createdAt);
-    this.optional(freshUntil);
+    this.signed(freshUntil);
     this.optional(madeBy);
     const text = validator === null ? null : Buffer.from(validator);
     this.optional(text?.length);
@@ -135,14 +140,22 @@ class DetailReader {
     return value === 0 ? null : value - 1;
   }
 
+  signed(): number | null {
+    const value = this.number();
+    if (value === 0) return null;
+    return value % 2 === 0 ? -value / 2 : (value - 1) / 2;
+  }
+
   object(): number {
     const value = this.#bytes.readUIntBE(this.#at, OBJECT_BYTES);
     this.#at += OBJECT_BYTES;
     return value;
   }
 
-  making(): Omit<Making, 'ticket'> {
-    const [createdAt, freshUntil, madeBy] = [this.number(), this.optional(), this.optional()];
+  making(form: number): Omit<Making, 'ticket'> {
+    const createdAt = this.number();
+    const freshUntil = form === FIRST_FORM ? this.optional() : this.signed();
+    const madeBy = this.optional();
     const length = this.optional();
     if (length === null) return { createdAt, freshUntil, madeBy, validator: null };
     const validator = this.#bytes.toString('utf8', this.#at, this.#at + length);

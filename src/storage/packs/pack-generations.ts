@@ -1,6 +1,13 @@
 import { sql } from 'kysely';
 import type { Database, Statements } from '../../db/database.ts';
-import { MARKS_KEPT, TILE_NEWS, type Ticket, type TilePlace } from '../tile-store.ts';
+import {
+  MARKS_KEPT,
+  type MarkEffect,
+  type OpenMark,
+  TILE_NEWS,
+  type Ticket,
+  type TilePlace,
+} from '../tile-store.ts';
 import { askIndex, askSoon, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
 /** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
@@ -41,6 +48,22 @@ export function createPackGenerations(database: Database, store: string, index: 
         ${rects.map(({ maxY }) => highest(maxY))}::int[]) w`.execute(query);
   }
 
+  /** One row for each grid set and zoom: a reader fetches only those of its own. */
+  async function openMark(
+    query: Statements,
+    layer: string,
+    number: number,
+    places: readonly TilePlace[] | null,
+    effect: MarkEffect,
+  ): Promise<void> {
+    const rows = places ?? [null];
+    await sql`insert into open_marks (store, layer, number, effect, grid_set, z, place)
+      select ${store}, ${layer}, ${number}, ${JSON.stringify(effect)}::jsonb, w.*
+      from unnest(${rows.map((place) => place && JSON.stringify(place.gridSet))}::text[],
+        ${rows.map((place) => place?.z ?? null)}::smallint[],
+        ${rows.map((place) => place && JSON.stringify(place))}::jsonb[]) w`.execute(query);
+  }
+
   async function markAll(query: Statements, layer: string, number: number): Promise<void> {
     await sql`delete from tile_marks where store = ${store} and layer = ${layer}`.execute(query);
     await sql`insert into tile_marks (store, layer, number, changed)
@@ -70,7 +93,7 @@ export function createPackGenerations(database: Database, store: string, index: 
       const { rows } = await askSoon(() => asked.execute(database.query));
       return { number: rows[0]?.number ?? 0, generation: rows[0]?.generation ?? 0 };
     },
-    async raise(layer: string, places?: readonly TilePlace[]): Promise<number> {
+    async raise(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number> {
       const name = JSON.stringify(layer);
       const number = await askIndex(() =>
         database.transaction(index.lockOf(layer), async (query) => {
@@ -78,11 +101,23 @@ export function createPackGenerations(database: Database, store: string, index: 
           if (!places) await markAll(query, name, raised);
           if (places && places.length > 0) await mark(query, name, raised, places);
           if (places) await fold(query, name);
+          if (effect) await openMark(query, name, raised, places ?? null, effect);
           return raised;
         }),
       );
       await askIndex(() => database.notify(TILE_NEWS));
       return number;
+    },
+    async openMarks(): Promise<readonly OpenMark[]> {
+      const asked = sql<OpenMark>`select layer::jsonb #>> '{}' as layer, number, effect,
+          case when count(place) = 0 then null else jsonb_agg(place) end as places
+        from open_marks where store = ${store} group by layer, number, effect order by number`;
+      return (await askIndex(() => asked.execute(database.query))).rows;
+    },
+    async settleMark(layer: string, number: number): Promise<void> {
+      const done = sql`delete from open_marks
+        where store = ${store} and layer = ${JSON.stringify(layer)} and number = ${number}`;
+      await askIndex(() => done.execute(database.change));
     },
   };
 }

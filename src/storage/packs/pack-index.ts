@@ -6,11 +6,16 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { TILE_NEWS } from '../tile-store.ts';
+import { OpenMarks } from '../open-marks.ts';
+import { type OpenMark, TILE_NEWS, type TilePlace } from '../tile-store.ts';
 
 /** A tile set in use: the number of its row and the tiles of its packs, across and down. */
 export interface FoundSet extends MetatileSize {
   readonly id: number;
+}
+
+interface MarkRow extends Pick<OpenMark, 'number' | 'effect'> {
+  readonly place: TilePlace | null;
 }
 
 /** `x` and `y` count packs. */
@@ -127,16 +132,24 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
-  /** The packs that touch `rect`, which is at most 128 × 128 tiles; null: the tile set is not in use. */
+  /**
+   * The packs that touch `rect`, which is at most 128 × 128 tiles, and the open marks of the same moment; null: the tile
+   * set is not in use.
+   */
   async within(
     set: TileSetKey,
     z: number,
     rect: TileRect,
-  ): Promise<{ found: FoundSet; rows: PackRow[] } | null> {
+  ): Promise<{ found: FoundSet; rows: PackRow[]; marks: OpenMarks } | null> {
     const { minX, minY } = rect;
     const [maxX, maxY] = [Math.min(rect.maxX, LARGEST_INDEX), Math.min(rect.maxY, LARGEST_INDEX)];
-    const query = sql<FoundSet & { x: number | null; y: number; detail: Buffer }>`
-      select s.id, s.columns, s.rows, p.x, p.y, p.detail from tile_sets s
+    const query = sql<FoundSet & { x: number | null; y: number; detail: Buffer; marks: MarkRow[] | null }>`
+      select s.id, s.columns, s.rows, p.x, p.y, p.detail, m.marks from tile_sets s
+      left join lateral (
+        select jsonb_agg(jsonb_build_object('number', number, 'effect', effect, 'place', place)) as marks
+        from open_marks where store = s.store and layer = s.layer
+          and (grid_set is null or grid_set = ${JSON.stringify(set.gridSet)} and z = ${z}::smallint)
+      ) m on true
       left join lateral (
         select p.x, p.y, p.detail
         from generate_series((${minY}::int / s.rows) >> 5, (${maxY}::int / s.rows) >> 5) b (band)
@@ -149,7 +162,15 @@ export class PackIndex {
     const [first] = rows;
     if (!first) return null;
     const found = { id: first.id, columns: first.columns, rows: first.rows };
-    return { found, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };
+    const marks = new OpenMarks(
+      (first.marks ?? []).map(({ number, effect, place }) => ({
+        layer: set.layer,
+        number,
+        effect,
+        places: place && [place],
+      })),
+    );
+    return { found, marks, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };
   }
 
   /** Some packs of a zoom, in the order of the index. */

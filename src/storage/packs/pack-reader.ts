@@ -68,7 +68,9 @@ export class PackReader {
     const answer = await askSoon(() => this.#options.index.within(set, tile.z, rectOfTile(tile)));
     const row = answer?.rows[0];
     if (!answer || !row) return null;
-    const tiles = tilesOf(answer.found, row);
+    const tiles = tilesOf(answer.found, row).flatMap(
+      (one) => answer.marks.shown(set, { ...one, z: tile.z }, one, one.ticket) ?? [],
+    );
     const wanted = tiles.find((one) => one.x === tile.x && one.y === tile.y);
     if (!wanted) return null;
     const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);

@@ -14,7 +14,13 @@ import {
 } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/size.ts';
 import type { StoreTools } from '../store-driver.ts';
-import { type StoreChange, sumOfChanges, type TileLimits, type TileStore } from '../tile-store.ts';
+import {
+  outdatedSince,
+  type StoreChange,
+  sumOfChanges,
+  type TileLimits,
+  type TileStore,
+} from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { createObjectFiles } from './object-files.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -104,7 +110,13 @@ export async function openPackStore(
     return sumOfChanges(changes);
   }
 
-  async function tilesWithin(set: TileSetKey, z: number, rect: TileRect): Promise<PlacedTile[]> {
+  /** As they are stored, or as readers see them. */
+  async function tilesWithin(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    seen: 'stored' | 'shown',
+  ): Promise<PlacedTile[]> {
     const answer = await index.within(set, z, rect);
     if (!answer) return [];
     const tiles: PlacedTile[] = [];
@@ -112,7 +124,11 @@ export async function openPackStore(
       for (const row of rows) tiles.push(...tilesOf(answer.found, row));
       await nextTurn();
     }
-    return tiles.filter(({ x, y }) => rectContains(rect, x, y)).sort((a, b) => a.y - b.y || a.x - b.x);
+    const inside = tiles
+      .filter(({ x, y }) => rectContains(rect, x, y))
+      .sort((a, b) => a.y - b.y || a.x - b.x);
+    if (seen === 'stored') return inside;
+    return inside.flatMap((tile) => answer.marks.shown(set, { ...tile, z }, tile, tile.ticket) ?? []);
   }
 
   /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
@@ -133,7 +149,7 @@ export async function openPackStore(
     get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
 
     async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
-      const tiles = await tilesWithin(set, z, rect);
+      const tiles = await tilesWithin(set, z, rect, 'shown');
       return tiles
         .filter(
           ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
@@ -142,7 +158,7 @@ export async function openPackStore(
     },
 
     async validatorOf(set, z, rect) {
-      const tiles = await tilesWithin(set, z, rect);
+      const tiles = await tilesWithin(set, z, rect, 'shown');
       const validator = tiles[0]?.validator ?? null;
       return tiles.length === sizeOfRect(rect) && tiles.every((tile) => tile.validator === validator)
         ? validator
@@ -159,7 +175,7 @@ export async function openPackStore(
         await editWithin(set, z, part, (tile) => {
           if (!isMeant(tile)) return tile;
           inPart.add(`${tile.x} ${tile.y}`);
-          const freshUntil = Math.min(tile.freshUntil ?? at, at);
+          const freshUntil = outdatedSince(tile.freshUntil, at);
           return freshUntil === tile.freshUntil ? tile : { ...tile, freshUntil };
         });
         marked += inPart.size;
@@ -195,7 +211,7 @@ export async function openPackStore(
         const counted =
           whole && createdBefore === undefined
             ? block
-            : sumOf(await tilesWithin(set, z, part), createdBefore);
+            : sumOf(await tilesWithin(set, z, part, 'stored'), createdBefore);
         total.tiles += counted.tiles;
         total.bytes += counted.bytes;
       }
@@ -213,6 +229,8 @@ export async function openPackStore(
     ticket: generations.ticket,
     generation: generations.read,
     raiseGeneration: generations.raise,
+    openMarks: generations.openMarks,
+    settleMark: generations.settleMark,
 
     async *layers() {
       yield* new Set((await pages.sets(null)).map(({ layer }) => layer));

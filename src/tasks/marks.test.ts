@@ -1,0 +1,106 @@
+import { afterEach, expect, it } from 'vitest';
+import { author } from '../../test/fixtures/author.ts';
+import { eventually } from '../../test/fixtures/eventually.ts';
+import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { type Marks, openMarks } from './marks.ts';
+
+let house: TaskHouse;
+let marks: Marks;
+
+afterEach(async () => {
+  await marks.close();
+  await house.close();
+});
+
+async function seeded(leads: boolean, layer: TaskHouseOptions['layer'] = {}): Promise<void> {
+  house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 }, ...layer } });
+  const seed = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, author('tester'));
+  await house.ended(seed.id);
+  marks = open(leads);
+}
+
+/** `leads`: whether it also cleans up. */
+function open(leads: boolean): Marks {
+  const { bound } = house.road.tiles;
+  const catalog = { layer: () => bound, stores: () => new Map([['', house.road.store]]) };
+  const { pipeline } = house.road;
+  const forgottenByAll = async () => {};
+  const tools = { clock: systemClock, log: silentLogger };
+  return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
+}
+
+const outcome = async (z: number, x: number, y: number) => (await house.road.read(z, x, y)).outcome;
+
+async function storedAgain(z: number, x: number, y: number): Promise<void> {
+  expect(await outcome(z, x, y)).toBe('MISS');
+  const { store, tiles } = house.road;
+  await eventually(
+    'the tile is stored',
+    () => store.get(tiles.set, { z, x, y }),
+    (tile) => tile !== null,
+  );
+}
+
+/** A triangle in the north-west half of the map. */
+function halfOfTheMap() {
+  const { minX, minY, maxX, maxY } = house.road.tiles.subset.gridSet.extent;
+  const ring = [
+    [minX, maxY],
+    [maxX, maxY],
+    [minX, minY],
+    [minX, maxY],
+  ] as const;
+  return { area: { polygons: [[ring]], crs: 'grid-set' as const } };
+}
+
+it('a mark has tiles renewed before any of them was touched, and none outside its area', async () => {
+  await seeded(false);
+  await marks.mark('roads', [halfOfTheMap()], 'outdate');
+  house.road.source.version = 2;
+  expect(await outcome(3, 0, 0)).toBe('MISS');
+  expect(await outcome(3, 0, 0)).toBe('HIT');
+  expect(await outcome(3, 4, 4)).toBe('HIT');
+  expect(await outcome(3, 7, 7)).toBe('HIT');
+  expect(await outcome(0, 0, 0)).toBe('MISS');
+  expect(await house.road.store.openMarks()).toHaveLength(1);
+});
+
+it('a marked tile is shown while its source fails, and not while it is only being renewed', async () => {
+  await seeded(false, { staleWhileRevalidateSeconds: 1000, staleIfErrorSeconds: 1000 });
+  await marks.mark('roads', [{}], 'outdate');
+  house.road.source.version = 2;
+  expect(await outcome(2, 1, 1)).toBe('MISS');
+  house.road.source.answer = () => Promise.reject(new Error('down'));
+  expect(await outcome(2, 2, 2)).toBe('STALE');
+});
+
+it('a truncation by a mark hides what is stored until it is stored again', async () => {
+  await seeded(false);
+  await marks.mark('roads', [{ zoomStart: 3 }], 'hide');
+  const { store, tiles } = house.road;
+  expect(await store.get(tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
+  expect(await store.present(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
+  expect(await outcome(2, 1, 1)).toBe('HIT');
+  await storedAgain(3, 1, 1);
+});
+
+it('marks that a process has left behind are cleaned up by the next one that leads', async () => {
+  await seeded(false);
+  await marks.mark('roads', [{ zoomStart: 3 }], 'hide');
+  await storedAgain(3, 1, 1);
+  await marks.mark('roads', [{ zoomStop: 2, ...halfOfTheMap() }], 'outdate');
+  await marks.close();
+  marks = open(true);
+  const { store, tiles } = house.road;
+  await eventually(
+    'the marks are settled',
+    () => store.openMarks(),
+    (open) => open.length === 0,
+  );
+  const left = await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 });
+  expect(left.tiles).toBe(1);
+  expect(await store.get(tiles.set, { z: 2, x: 0, y: 0 })).toMatchObject({ freshUntil: expect.any(Number) });
+  expect(await outcome(2, 3, 3)).toBe('HIT');
+});
