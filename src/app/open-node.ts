@@ -266,6 +266,7 @@ export async function openNode(
     news,
     settled,
     fileTaker,
+    lead,
     leads,
     parts: {
       catalog,

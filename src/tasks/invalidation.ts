@@ -95,7 +95,7 @@ export function createInvalidation(options: InvalidationOptions) {
   async function renewalsOf(
     layer: Layer,
     marked: readonly MarkedSet[],
-    { bounds, area }: TruncationSelection,
+    { bounds, area, buffer }: TruncationSelection,
   ): Promise<readonly TaskDraft[]> {
     const { named } = partitionsOf(layer, await parameters.values());
     return marked.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
@@ -113,6 +113,7 @@ export function createInvalidation(options: InvalidationOptions) {
         zoomStop,
         ...(bounds && { coords: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] }),
         ...(area && { area }),
+        ...(buffer && { buffer }),
       };
       const pages = used.pages();
       return pages.length === 0 ? [whole] : [{ ...whole, pages, priority: MAX_PRIORITY }, whole];

@@ -1,0 +1,48 @@
+import type { AuditLog } from '../access/audit-log.ts';
+import { createChangeApplier } from '../changes/apply-changes.ts';
+import { openChanges } from '../changes/open-changes.ts';
+import type { Settings } from '../config/settings.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { openNode } from './open-node.ts';
+
+type Node = Awaited<ReturnType<typeof openNode>>;
+
+/** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
+export async function openFeeds(
+  { road, lead, settled, parts }: Node,
+  { changes }: Pick<Settings, 'changes'>,
+  audit: Pick<AuditLog, 'record'>,
+  { clock, log }: Surroundings,
+  open: ClosingStack,
+) {
+  const { database, catalog, outside } = road;
+  const { invalidation, massTruncation } = parts;
+  return open.use(
+    await openChanges({
+      feeds: changes,
+      database,
+      layerNames: catalog.layerNames,
+      apply: createChangeApplier({
+        catalog,
+        invalidation,
+        massTruncation,
+        settled: () => settled('changes'),
+      }),
+      audit: ({ feed, ...entry }) =>
+        audit.record({
+          phase: 'ended',
+          action: 'change',
+          actor: `feed:${feed}`,
+          target: `feed:${feed}`,
+          outcome: 'done',
+          ...entry,
+        }),
+      fetchDocument: async (url, signal) =>
+        (await outside.upstreams.get({ url, signal, priority: 'task' })).bytes,
+      lead,
+      clock,
+      log,
+    }),
+  );
+}
