@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
-import { changesSql } from '../../src/changes/changes-sql.ts';
+import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -120,10 +120,25 @@ async function post(
   return { status: answer.status, text: await answer.text() };
 }
 
-async function feedNamed(name: string) {
+interface FeedDocument {
+  readonly name: string;
+  readonly state: string;
+  readonly lastError: string | null;
+  readonly received: number;
+  readonly applied: number;
+}
+
+async function auditOf(feed: string, limit: number): Promise<readonly object[]> {
+  const answer = await fetch(new URL(`api/v1/audit?actor=feed:${feed}&limit=${limit}`, app.url));
+  return ((await answer.json()) as { entries: readonly object[] }).entries;
+}
+
+async function feedNamed(name: string): Promise<FeedDocument> {
   const answer = await fetch(new URL('api/v1/changes', app.url));
-  const { changes } = (await answer.json()) as { changes: { name: string; [key: string]: unknown }[] };
-  return changes.find((feed) => feed.name === name);
+  const { changes } = (await answer.json()) as { changes: readonly FeedDocument[] };
+  const feed = changes.find((one) => one.name === name);
+  if (!feed) throw new Error(`there is no feed ${name}`);
+  return feed;
 }
 
 describe('a webhook', () => {
@@ -234,10 +249,10 @@ describe('a webhook', () => {
     ],
     ['a feature that is none', { type: 'FeatureCollection', features: [{ type: 'Point' }] }, /features\[0\]/],
   ])('refuses %s with a 400 that names the field and changes nothing', async (_, body, message) => {
-    const { applied } = (await feedNamed('hook')) ?? {};
+    const { applied } = await feedNamed('hook');
     const { status, text } = await post(body);
     expect([status, text]).toEqual([400, expect.stringMatching(message)]);
-    expect((await feedNamed('hook'))?.applied).toBe(applied);
+    expect((await feedNamed('hook')).applied).toBe(applied);
   });
 
   it('shows its state in the list, in the metrics and in the audit log', async () => {
@@ -250,14 +265,14 @@ describe('a webhook', () => {
       state: 'ok',
       lastAt: expect.any(String),
       lastError: null,
-      received: feed?.applied,
+      received: feed.applied,
       applied: expect.any(Number),
       pending: 0,
     });
     const metrics = await (await fetch(new URL('metrics', app.url))).text();
-    expect(metrics).toContain(`tilewarden_changes_applied_total{feed="hook"} ${feed?.applied}`);
-    const audit = await (await fetch(new URL('api/v1/audit?actor=feed:hook&limit=1', app.url))).json();
-    expect(audit.entries[0]).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
+    expect(metrics).toContain(`tilewarden_changes_applied_total{feed="hook"} ${feed.applied}`);
+    const [entry] = await auditOf('hook', 1);
+    expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
   });
 
   it('refuses missing and wrong signatures with 401, then with 429, and never a right one', async () => {
@@ -285,10 +300,10 @@ describe('a tile list', () => {
     const feed = await eventually(
       'the bad line is reported',
       () => feedNamed('osm'),
-      (one) => one?.lastError !== null,
+      (one) => one.lastError !== null,
     );
     expect(feed).toMatchObject({ state: 'ok', received: 1, applied: 1 });
-    expect(feed?.lastError).toContain('20260101/a.tiles, line 4');
+    expect(feed.lastError).toContain('20260101/a.tiles, line 4');
     expect(await readdir(join(folder, 'expired', '20260101'))).toEqual([]);
   });
 });
@@ -303,7 +318,7 @@ describe('a GeoRSS feed', () => {
     await cached('entries', '6/33/22.png', '6/33/20.png');
     const zurich = '<georss:point>47.35 8.55</georss:point>';
     feedText = atom(entry('a', '2026-01-01T00:00:00Z', zurich));
-    await eventually('the entry is applied', async () => (await feedNamed('feed'))?.applied === 1);
+    await eventually('the entry is applied', async () => (await feedNamed('feed')).applied === 1);
     expect(await cache('entries', '6/33/22.png', '6/33/20.png')).toEqual(['MISS', 'HIT']);
     await cached('entries', '6/33/22.png');
     feedRequests = [];
@@ -317,7 +332,7 @@ describe('a GeoRSS feed', () => {
       older,
       entry('c', '2026-01-01T12:00:00Z', ''),
     );
-    await eventually('both are applied', async () => (await feedNamed('feed'))?.applied === 3);
+    await eventually('both are applied', async () => (await feedNamed('feed')).applied === 3);
     expect(await cache('entries', '6/33/22.png', '6/33/20.png')).toEqual(['MISS', 'MISS']);
     const state = await feedNamed('feed');
     expect(state).toMatchObject({ state: 'ok', received: 4, lastError: 'entry c: has no geometry' });
@@ -328,20 +343,20 @@ describe('a GeoRSS feed', () => {
     const failing = await eventually(
       'the feed fails',
       () => feedNamed('feed'),
-      (one) => one?.state === 'failing',
+      (one) => one.state === 'failing',
     );
-    expect(failing?.lastError).toContain('DOCTYPE');
+    expect(failing.lastError).toContain('DOCTYPE');
     feedText = '<html/>';
     await eventually(
       'another reason',
       () => feedNamed('feed'),
-      (one) => /neither/.test(String(one?.lastError)),
+      (one) => /neither/.test(String(one.lastError)),
     );
     feedText = atom();
     await eventually(
       'the feed works',
       () => feedNamed('feed'),
-      (one) => one?.state === 'ok',
+      (one) => one.state === 'ok',
     );
   });
 });
@@ -365,7 +380,7 @@ describe('a PostgreSQL table', () => {
   });
 
   it('deletes, counts and reports bad rows', async () => {
-    const before = (await feedNamed('edits')) ?? {};
+    const before = await feedNamed('edits');
     await cached('rows', '6/33/22.png');
     await insert(`('roads', ${ZURICH}, null), (null, 1, 0, 0, 1, null), (null, 1, 0, null, 1, null),
       (null, 0, 0, 'Infinity', 1, null), (null, 0, 0, 1, 1, 999999)`);
@@ -374,7 +389,7 @@ describe('a PostgreSQL table', () => {
     const after = await eventually(
       'it is reported',
       () => feedNamed('edits'),
-      (one) => one?.lastError !== null,
+      (one) => one.lastError !== null,
     );
     expect(after).toMatchObject({
       state: 'ok',
@@ -385,15 +400,15 @@ describe('a PostgreSQL table', () => {
   });
 
   it('merges a burst of 10,000 rows into a few lines of the audit log', async () => {
-    const { applied } = (await feedNamed('edits')) ?? {};
+    const { applied } = await feedNamed('edits');
     await gis.query(`insert into tile_changes (minx, miny, maxx, maxy)
       select 8 + n % 100 * 0.01, 47 + n / 100 * 0.01, 8 + n % 100 * 0.01 + 0.005, 47 + n / 100 * 0.01 + 0.005
       from generate_series(0, 9999) as n`);
     await gis.query('notify "public.tile_changes"');
     await eventually('the rows are deleted', isEmpty);
     const total = Number(applied) + 10_000;
-    await eventually('they are counted', async () => (await feedNamed('edits'))?.applied === total);
-    const audit = await (await fetch(new URL('api/v1/audit?actor=feed:edits&limit=100', app.url))).json();
-    expect(audit.entries.length).toBeLessThan(10);
+    await eventually('they are counted', async () => (await feedNamed('edits')).applied === total);
+    const entries = await auditOf('edits', 100);
+    expect(entries.length).toBeLessThan(10);
   });
 });

@@ -1,5 +1,5 @@
-import { invalid } from '../domain/errors.ts';
-import { parseTableName, quoteName, quoteText, type TableName } from './feeds/table-name.ts';
+import { invalid } from '../../domain/errors.ts';
+import { parseTableName, quoteName, quoteText, type TableName } from './table-name.ts';
 
 export interface ChangesSqlOptions {
   /** The table with the geometries; null: only the table of changes is made. */
@@ -60,7 +60,9 @@ function nameOf(source: TableName, target: TableName, event: string): Named {
 }
 
 function functionOf({ quoted }: Named, body: string): string {
-  const mark = '$tilewarden$';
+  // Names may contain anything: the mark is one that they do not.
+  let mark = '$tilewarden$';
+  for (let n = 1; body.includes(mark); n++) mark = `$tilewarden${n}$`;
   return `create or replace function ${quoted}() returns trigger language plpgsql security definer as ${mark}
 begin
 ${body}
