@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
 import { nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
+import { openFeeds } from './app/open-feeds.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
@@ -75,8 +76,15 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
+  const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
-  const parts = { ...node.parts, composer, accounts, imports: await openImports(road, pipeline, open) };
+  const parts = {
+    ...node.parts,
+    changes,
+    composer,
+    accounts,
+    imports: await openImports(road, pipeline, open),
+  };
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());

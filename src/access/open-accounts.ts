@@ -63,6 +63,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     sessions,
     authenticator,
     audit,
+    throttle,
     /** Where a made-up password lies until it is changed. */
     passwordFile,
     /** The password of the first administrator, if one was made up now; null otherwise. */

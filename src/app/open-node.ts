@@ -174,7 +174,7 @@ export async function openNode(
     }),
   );
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
-  open.use(
+  const marks = open.use(
     openMarks({
       catalog,
       pipeline,
@@ -277,7 +277,9 @@ export async function openNode(
     news,
     settled,
     fileTaker,
+    lead,
     leads,
+    marks,
     parts: {
       catalog,
       editor,

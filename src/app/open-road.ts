@@ -186,8 +186,8 @@ function* takeStoreRequests(stores: ReadonlyMap<string, TileStore>): Generator<C
   }
 }
 
-function hostsOf({ layers }: Settings): ReadonlySet<string> {
-  return hostsNamedIn(layers.map(({ source }) => source));
+function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {
+  return hostsNamedIn([...layers.map(({ source }) => source), ...changes]);
 }
 
 export function databaseOf({ database, data }: Settings): string {

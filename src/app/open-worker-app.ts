@@ -1,6 +1,8 @@
+import { openAuditLog } from '../access/audit-log.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { workerName } from './join-nodes.ts';
+import { openFeeds } from './open-feeds.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
@@ -12,7 +14,10 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
   // Tiles are not answered from here.
   const settings = { ...given, node: name, memoryTierBytes: 0, stores: withoutCaches(given.stores) };
   return opened(async (open) => {
-    await openNode(settings, surroundings, ['worker'], open);
+    const node = await openNode(settings, surroundings, ['worker'], open);
+    const { database } = node.road;
+    const audit = open.use(openAuditLog({ database, dataFolder: settings.data, ...surroundings }));
+    await openFeeds(node, settings, audit, surroundings, open);
     return { name };
   });
 }

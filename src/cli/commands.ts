@@ -1,5 +1,6 @@
 import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
+import { changesSqlCommand } from './changes-sql.ts';
 import { type Command, DATA_FLAGS, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   migrateStoreCommand,
   rebuildIndexCommand,
   importCommand,
+  changesSqlCommand,
   user,
   token,
   checkConfig,

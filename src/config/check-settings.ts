@@ -37,6 +37,7 @@ export function checkSettings(document: SettingsDocument) {
     names.add(given.name);
     problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
   }
+  problems.push(...repeatedFeeds(document));
   if (!document.access.enabled && document.server.trustedProxies.length > 0) {
     problems.push({
       path: ['server', 'trustedProxies'],
@@ -48,6 +49,14 @@ export function checkSettings(document: SettingsDocument) {
     schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
   );
   return { settings: { ...resolved, schedules }, problems };
+}
+
+function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
+  return changes.flatMap(({ name }, index) => {
+    if (changes.findIndex((feed) => feed.name === name) === index) return [];
+    const message = `is not unique: another feed is named ${name}`;
+    return [{ path: ['changes', index, 'name'], message }];
+  });
 }
 
 /** What a layer's names may lead to. */

@@ -32,6 +32,9 @@ export function completeSettings(
       source: absoluteSource(layer.source, folder),
       adopt: layer.adopt.map((adopted) => absoluteAdoption(adopted, folder)),
     })),
+    changes: resolved.changes.map((feed) =>
+      feed.type === 'tile-list' ? { ...feed, folder: resolve(folder, feed.folder) } : feed,
+    ),
     adoptFolders: document.adoptFolders.map((allowed) => resolve(folder, allowed)),
     access: { ...document.access, adminPassword: null },
     data,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
+import { changeFeedOptions } from '../changes/change-options.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { scheduleBody } from '../http/wire/schedule-document.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
@@ -170,6 +171,7 @@ export const settingsSchema = z.strictObject({
     .default({})
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
+  changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

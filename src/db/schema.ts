@@ -336,4 +336,32 @@ export interface Schema {
     z: number | null;
     place: Json | null;
   };
+  /** How each feed of data changes is doing. Counts only rise. */
+  change_feeds: {
+    name: string;
+    state: string;
+    last_at: number | null;
+    last_error: string | null;
+    received: number;
+    applied: number;
+    pending: number;
+    /** Time of the newest entry that was applied. */
+    newest: number | null;
+  };
+  /** Accepted changes of the last day. */
+  changes: {
+    id: Generated<number>;
+    feed: string;
+    at: Time;
+    /** As the sender named it. */
+    event_id: string | null;
+    /** How many changes it stands for. */
+    merged: number;
+    /** JSON list of names. */
+    layers: string;
+    /** JSON: boxes in WGS 84; null: the whole layers. */
+    boxes: string | null;
+  };
+  /** Entries of feeds that were applied. */
+  change_entries: { feed: string; id: string; at: Time; seen_at: Time };
 }

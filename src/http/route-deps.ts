@@ -3,6 +3,7 @@ import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/catalog-entries.ts';
+import type { ChangesService } from '../changes/open-changes.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -36,6 +37,7 @@ export interface RouteDeps extends Surroundings {
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
+  readonly changes: Pick<ChangesService, 'list' | 'webhook'>;
   readonly massTruncation: MassTruncation;
   readonly invalidation: Invalidation;
   readonly blankAreas: BlankAreas;
@@ -50,8 +52,8 @@ export interface RouteDeps extends Surroundings {
   readonly about: { readonly version: string; readonly startedAt: number };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
-  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
-  readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
+  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota'>;
+  readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit' | 'throttle'>;
   readonly assets: readonly WebAsset[];
 }
 

@@ -2,6 +2,7 @@ import { tokenRoutes, userRoutes } from './api/accounts.ts';
 import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
+import { changeRoutes } from './api/changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
@@ -49,6 +50,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   stopTaskRoutes,
   taskRoutes,
   scheduleRoutes,
+  changeRoutes,
   massTruncateRoutes,
   truncateRoutes,
   blankAreaRoutes,
@@ -89,6 +91,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...metricsRoutes({
       ...deps.metrics,
       tasks: deps.tasks,
+      changes: deps.changes,
       quota: deps.quota,
       tileCounts: countsOf(traffic),
     }),

@@ -44,6 +44,15 @@ export interface ZoomGeometry {
   readonly tileSpanX: number;
   readonly tileSpanY: number;
   readonly rows: number;
+  /** How far beyond the polygons tiles are covered, in tiles; 0 when absent. */
+  readonly buffer?: number;
+}
+
+/** Around an area, at every zoom. */
+export interface PixelBuffer {
+  readonly pixels: number;
+  /** A pixel counts as at least so many metres; as many as it has at the zoom when absent. */
+  readonly metresPerPixel?: number;
 }
 
 /** The upper end first; in the units of the CRS, or in tiles with rows from the top. */
@@ -71,9 +80,15 @@ const BAND_VISITS = 10;
 /** In tiles; a touch thinner than this is rounding. */
 const TOLERANCE = 1e-6;
 
-export function zoomGeometryOf(gridSet: GridSet, z: number): ZoomGeometry {
-  const { top, tileSpanX, tileSpanY, rows } = levelOf(gridSet, z);
-  return { z, left: gridSet.extent.minX, top, tileSpanX, tileSpanY, rows };
+export function zoomGeometryOf(gridSet: GridSet, z: number, around?: PixelBuffer): ZoomGeometry {
+  const { top, tileSpanX, tileSpanY, rows, resolution } = levelOf(gridSet, z);
+  const geometry = { z, left: gridSet.extent.minX, top, tileSpanX, tileSpanY, rows };
+  if (!around) return geometry;
+  const pixel = Math.max(
+    resolution * gridSet.pixelRatio,
+    (around.metresPerPixel ?? 0) / gridSet.metersPerUnit,
+  );
+  return { ...geometry, buffer: (around.pixels * pixel) / Math.min(tileSpanX, tileSpanY) };
 }
 
 export function createAreaCover(polygons: readonly Polygon[], zooms: readonly ZoomGeometry[]): AreaCover {
@@ -94,11 +109,12 @@ export function createAreaCover(polygons: readonly Polygon[], zooms: readonly Zo
     let y = Math.max(rect.minY, cover.minY);
     const last = Math.min(rect.maxY, cover.maxY);
     const active = activeEdges(edges, cover.geometry);
+    const { buffer = 0 } = cover.geometry;
     while (y <= last) {
       const top = cover.minY + Math.floor((y - cover.minY) / cover.bandRows) * cover.bandRows;
       const bottom = top + cover.bandRows - 1;
-      const { reaching, visits } = active(top, bottom + 1);
-      const runs = clipRuns(runsOf(reaching, top, bottom + 1, room), rect);
+      const { reaching, visits } = active(top - buffer, bottom + 1 + buffer);
+      const runs = clipRuns(runsOf(reaching, top - buffer, bottom + 1 + buffer, buffer, room), rect);
       yield { minY: y, maxY: Math.min(bottom, last), runs, visits };
       y = bottom + 1;
     }
@@ -166,8 +182,9 @@ function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry): LevelCover
   const rowOf = (y: number) => (geometry.top - y) / geometry.tileSpanY;
   const top = rowOf(edges[0]?.y1 ?? geometry.top);
   const bottom = edges.reduce((max, edge) => Math.max(max, rowOf(edge.y2)), Number.NEGATIVE_INFINITY);
-  const minY = clamp(Math.floor(top + TOLERANCE), geometry.rows);
-  const maxY = clamp(Math.ceil(bottom - TOLERANCE) - 1, geometry.rows);
+  const { buffer = 0 } = geometry;
+  const minY = clamp(Math.floor(top - buffer + TOLERANCE), geometry.rows);
+  const maxY = clamp(Math.ceil(bottom + buffer - TOLERANCE) - 1, geometry.rows);
   const within = (y: number) => Math.min(Math.max(rowOf(y), minY), maxY + 1);
   const heights = edges.reduce((sum, edge) => sum + within(edge.y2) - within(edge.y1), 0);
   // An edge reaches into two bands more than it fills.
@@ -218,12 +235,18 @@ function createRunEnds(edges: number): RunEnds {
  * The columns that the polygons touch between two horizontal lines: those their edges pass through, and those
  * that lie inside along the line half-way (a column no edge passes through is inside everywhere or nowhere).
  */
-function runsOf(edges: readonly Edge[], top: number, bottom: number, room: RunEnds): readonly CoverRun[] {
+function runsOf(
+  edges: readonly Edge[],
+  top: number,
+  bottom: number,
+  buffer: number,
+  room: RunEnds,
+): readonly CoverRun[] {
   const { starts, ends } = room;
   let count = 0;
   const add = (from: number, to: number) => {
-    const minX = Math.floor(from + TOLERANCE);
-    const maxX = Math.ceil(to - TOLERANCE) - 1;
+    const minX = Math.floor(from - buffer + TOLERANCE);
+    const maxX = Math.ceil(to + buffer - TOLERANCE) - 1;
     // An edge that runs along the border between two columns touches neither by itself.
     if (minX > maxX) return;
     starts[count] = minX;

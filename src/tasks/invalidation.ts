@@ -1,4 +1,4 @@
-import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
+import { type BoundLayer, boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
@@ -75,7 +75,7 @@ export function createInvalidation(options: InvalidationOptions) {
   async function renewalsOf(
     layer: Layer,
     marked: readonly MarkedSet[],
-    { bounds, area }: TruncationSelection,
+    { bounds, area, buffer }: TruncationSelection,
   ): Promise<readonly TaskDraft[]> {
     const { named } = partitionsOf(layer, await parameters.values());
     return marked.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
@@ -93,10 +93,23 @@ export function createInvalidation(options: InvalidationOptions) {
         zoomStop,
         ...(bounds && { coords: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] }),
         ...(area && { area }),
+        ...(buffer && { buffer }),
       };
       const pages = used.pages();
       return pages.length === 0 ? [whole] : [{ ...whole, pages, priority: MAX_PRIORITY }, whole];
     });
+  }
+
+  /** What there is in the selection, the most used first, and drafts that renew it. */
+  async function lookAt({ layer, store }: BoundLayer, selection: TruncationSelection) {
+    const seen: MarkedSet[] = [];
+    for await (const set of setsOf(store, layer.name, selection)) {
+      seen.push(await look(store, layer, set, selection));
+    }
+    const touched = seen
+      .filter(({ selected }) => selected.tiles > 0)
+      .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
+    return { touched, renewals: () => renewalsOf(layer, touched, selection) };
   }
 
   async function invalidate(
@@ -105,15 +118,9 @@ export function createInvalidation(options: InvalidationOptions) {
     renew: TaskAuthor | null,
   ): Promise<InvalidationResult> {
     const bound = boundLayer(catalog, name);
-    const { layer, store } = bound;
-    const seen: MarkedSet[] = [];
-    for await (const set of setsOf(store, layer.name, selection)) {
-      seen.push(await look(store, layer, set, selection));
-    }
-    const touched = seen
-      .filter(({ selected }) => selected.tiles > 0)
-      .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
-    const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
+    const { layer } = bound;
+    const { touched, ...found } = await lookAt(bound, selection);
+    const renewals = renew ? await found.renewals() : [];
     if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
     const places = await placesToMark(layer, [selection]);
     const effect = effectOf(selection, 'outdate', clock.now());
@@ -130,6 +137,14 @@ export function createInvalidation(options: InvalidationOptions) {
 
   return {
     invalidate,
+
+    /** Starts tasks that renew what is marked already, the most used first. */
+    async renew(name: string, selection: TruncationSelection, by: TaskAuthor): Promise<void> {
+      const { renewals } = await lookAt(boundLayer(catalog, name), selection);
+      const drafts = await renewals();
+      await tasks.refuseUnlessRoomFor(drafts.length, by);
+      await tasks.createAll(drafts, by);
+    },
 
     /** What a schedule names; returns how many tiles were marked. */
     async invalidateDraft(draft: TaskDraft): Promise<number> {

@@ -1,4 +1,4 @@
-import type { Bounds } from '../domain/bounds.ts';
+import { type Bounds, expandBounds } from '../domain/bounds.ts';
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
@@ -17,6 +17,7 @@ import {
   type AreaCover,
   coveredRects,
   createAreaCover,
+  type PixelBuffer,
   type ZoomGeometry,
   zoomGeometryOf,
 } from './area-cover.ts';
@@ -36,6 +37,8 @@ export interface TruncationSelection {
   readonly bounds?: Bounds;
   /** Narrows further; only for grid sets that the layer has. */
   readonly area?: TaskDraft['area'];
+  /** Around `area`. */
+  readonly buffer?: PixelBuffer;
   /** Tiles made before this time. Milliseconds since 1970. */
   readonly olderThan?: number;
 }
@@ -105,7 +108,7 @@ export function selectsWholeSets(selection: TruncationSelection): boolean {
 export function* placesOf(
   layer: Layer,
   gridSetName: string,
-  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area }: TruncationSelection,
+  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area, buffer }: TruncationSelection,
 ): Generator<SelectedPlace> {
   if (bounds === undefined && area === undefined) {
     for (let z = zoomStart; z <= Math.min(zoomStop, DEEPEST_ZOOM); z++) {
@@ -116,19 +119,26 @@ export function* placesOf(
   const gridSet = findGridSubset(layer, gridSetName)?.gridSet;
   if (!gridSet) return;
   const polygons = areaIn(gridSet, area);
-  const zooms = zoomsOf(gridSet, zoomStart, zoomStop);
+  const zooms = zoomsOf(gridSet, zoomStart, zoomStop, buffer);
   const cover = polygons && createAreaCover(polygons, zooms);
-  const boxes = [bounds ?? null, polygons && boundsOfArea(polygons)].filter((box) => box !== null);
-  for (const { z } of zooms) {
+  const box = polygons && boundsOfArea(polygons);
+  for (const { z, buffer: around = 0, tileSpanX, tileSpanY } of zooms) {
+    const widened = box && expandBounds(box, around * tileSpanX, around * tileSpanY);
+    const boxes = [bounds ?? null, widened].filter((one) => one !== null);
     const rects = boxes.map((box) => tilesOfBounds(gridSet, z, box));
     const rect = rects.reduce((a, b) => a && b && intersectRects(a, b));
     if (rect) yield { z, rect, cover };
   }
 }
 
-function zoomsOf(gridSet: GridSet, start: number, stop: number): readonly ZoomGeometry[] {
+function zoomsOf(
+  gridSet: GridSet,
+  start: number,
+  stop: number,
+  buffer: PixelBuffer | undefined,
+): readonly ZoomGeometry[] {
   const count = Math.min(stop, gridSet.levels.length - 1) - start + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, i) => zoomGeometryOf(gridSet, start + i));
+  return Array.from({ length: Math.max(0, count) }, (_, i) => zoomGeometryOf(gridSet, start + i, buffer));
 }
 
 /** What a truncation of the selection raises the generation for; undefined: the whole layer. */

@@ -1,5 +1,5 @@
 import { type BoundLayer, boundLayer } from '../catalog/catalog.ts';
-import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
+import { type Bounds, expandBounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, type TileRangeLevel, tileRangeOf } from '../domain/grid-subset.ts';
@@ -49,9 +49,9 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const { subset } = tiles;
   const zooms = zoomsOf(draft, makesTiles(type) ? keptZooms(subset) : subset);
   const area = areaIn(subset.gridSet, draft.area);
-  const bounds = boundsOf(draft, subset, zooms.stop, area);
+  const bounds = boundsOf(draft, subset, zooms, area);
   const { levels } = tileRangeOf(subset, zooms.start, zooms.stop, bounds);
-  const geometry = area && levels.map(({ z }) => zoomGeometryOf(subset.gridSet, z));
+  const geometry = area && levels.map(({ z }) => zoomGeometryOf(subset.gridSet, z, draft.buffer));
   const cover = area && geometry && createAreaCover(area, geometry);
   const threadCount = threadsOf(draft, type, options.maxThreadCount);
   const request: TaskRequest = {
@@ -163,10 +163,10 @@ function wholeNumber(field: string, value: number | undefined): number | null {
 function boundsOf(
   draft: TaskDraft,
   subset: GridSubset,
-  zoomStop: number,
+  zooms: { readonly start: number; readonly stop: number },
   area: readonly Polygon[] | null,
 ): Bounds {
-  const level = levelOf(subset.gridSet, zoomStop);
+  const level = levelOf(subset.gridSet, zooms.stop);
   let bounds: Bounds | null = subset.extent;
   if (draft.coords) {
     const asked = widened(askedBounds(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
@@ -174,7 +174,13 @@ function boundsOf(
   }
   if (!bounds) throw invalid(`bounds lie outside the layer, which covers ${describe(subset.extent)}.`);
   if (!area) return bounds;
-  const within = intersectBounds(boundsOfArea(area), bounds);
+  // The widest buffer is that of the first zoom; at others the cover leaves out what is too much.
+  const widest = zoomGeometryOf(subset.gridSet, zooms.start, draft.buffer);
+  const { buffer = 0, tileSpanX, tileSpanY } = widest;
+  const within = intersectBounds(
+    expandBounds(boundsOfArea(area), buffer * tileSpanX, buffer * tileSpanY),
+    bounds,
+  );
   if (!within) throw invalid(`area lies outside ${describe(bounds)}.`);
   return within;
 }

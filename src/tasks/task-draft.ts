@@ -1,4 +1,5 @@
 import type { Polygon } from '../domain/bounds.ts';
+import type { PixelBuffer } from './area-cover.ts';
 import type { PagePlace } from './cut-plan.ts';
 import type { ArchiveOrder } from './task.ts';
 import type { TaskKey } from './task-author.ts';
@@ -23,6 +24,8 @@ export interface TaskDraft {
   readonly tileFailureRetryWaitTime?: number;
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
+  /** Around `area`. */
+  readonly buffer?: PixelBuffer;
   readonly onlyStale?: boolean;
   /** Only these pages, in this order. */
   readonly pages?: readonly PagePlace[];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { changeBody } from '../../changes/feeds/read-change.ts';
 import type { RouteDescription } from '../route.ts';
 import {
   runAnswer,
@@ -22,6 +23,7 @@ import {
 import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
+import { changeAcceptedAnswer, changeFeedsAnswer } from './changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -75,6 +77,15 @@ export const API_DESCRIPTIONS = {
     status: 201,
   },
   'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
+
+  'GET /api/v1/changes': { summary: 'List the feeds of data changes', answer: changeFeedsAnswer },
+  'POST /api/v1/changes/{name}': {
+    summary: 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
+    body: changeBody,
+    bodyTypes: ['application/json', 'application/geo+json'],
+    answer: changeAcceptedAnswer,
+    status: 202,
+  },
 
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },

@@ -1,3 +1,5 @@
+import type { FeedStatus } from '../../changes/change.ts';
+import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Count, Counters } from '../../lib/counters.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -15,6 +17,7 @@ export interface MetricsDeps {
   /** Of all processes of the server. */
   readonly counters: Pick<Counters, 'all'>;
   readonly tasks: Pick<TaskService, 'figures'>;
+  readonly changes: Pick<ChangesService, 'list'>;
   readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift' | 'queueRebuilds'>>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
@@ -30,13 +33,14 @@ export interface NodeState {
 
 /** `/metrics`, in the text format of Prometheus. */
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
-  const { tasks, quota, node } = deps;
+  const { tasks, changes, quota, node } = deps;
   const sheet = new MetricSheet();
   sheet.add(() => deps.tileCounts.series(), TILE_REQUESTS);
   sheet.add(() => deps.pipeline.status(), STATUS);
   sheet.add(() => deps.counters.all(), COUNTERS);
   sheet.add(() => deps.upstreams(), UPSTREAMS);
   sheet.add(() => tasks.figures(), TASKS);
+  sheet.add(() => changes.list(), CHANGES);
   sheet.add(
     async () => ({
       ...(await quota.usage()),
@@ -163,6 +167,18 @@ const TASKS: readonly Metric<Figures>[] = [
     ({ tilesPerSecond }) => tilesPerSecond,
   ),
 ];
+
+const CHANGES: readonly Metric<readonly FeedStatus[]>[] = [
+  ofFeed('changes_received_total', 'Changes that the feed has reported', ({ received }) => received),
+  ofFeed('changes_applied_total', 'Changes that are in force', ({ applied }) => applied),
+  ofFeed('changes_pending', 'Changes that wait to be applied', ({ pending }) => pending),
+];
+
+function ofFeed(name: string, help: string, read: (feed: FeedStatus) => number) {
+  return metric<readonly FeedStatus[]>([name, 'feed'], help, (feeds) =>
+    feeds.map((feed): Sample => [read(feed), { feed: feed.name }]),
+  );
+}
 
 type Usage = Awaited<ReturnType<QuotaService['usage']>> & {
   readonly drift: QuotaService['drift'] | null;

@@ -34,8 +34,11 @@ export function readQuery<Schema extends z.ZodObject>(
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 
-export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {
-  requireMediaType(headers, ['application/json']);
+export function readJson(
+  { headers, body }: Pick<Exchange, 'headers' | 'body'>,
+  types: readonly string[] = ['application/json'],
+): unknown {
+  requireMediaType(headers, types);
   return parseJson(body);
 }
 

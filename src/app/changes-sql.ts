@@ -1,0 +1,1 @@
+export { changesSql } from '../changes/feeds/changes-sql.ts';

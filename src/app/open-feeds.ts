@@ -1,0 +1,42 @@
+import type { AuditLog } from '../access/audit-log.ts';
+import { createChangeApplier } from '../changes/apply-changes.ts';
+import { openChanges } from '../changes/open-changes.ts';
+import type { Settings } from '../config/settings.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { openNode } from './open-node.ts';
+
+type Node = Awaited<ReturnType<typeof openNode>>;
+
+/** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
+export async function openFeeds(
+  { road, lead, marks, parts }: Node,
+  { changes }: Pick<Settings, 'changes'>,
+  audit: Pick<AuditLog, 'record'>,
+  { clock, log }: Surroundings,
+  open: ClosingStack,
+) {
+  const { database, catalog, outside } = road;
+  return open.use(
+    await openChanges({
+      feeds: changes,
+      database,
+      layerNames: catalog.layerNames,
+      apply: createChangeApplier({ catalog, marks, invalidation: parts.invalidation }),
+      audit: ({ feed, ...entry }) =>
+        audit.record({
+          phase: 'ended',
+          action: 'change',
+          actor: `feed:${feed}`,
+          target: `feed:${feed}`,
+          outcome: 'done',
+          ...entry,
+        }),
+      fetchDocument: async (url, signal) =>
+        (await outside.upstreams.get({ url, signal, priority: 'task' })).bytes,
+      lead,
+      clock,
+      log,
+    }),
+  );
+}

@@ -1,0 +1,145 @@
+/** What changes do to tiles. This is the only file of the room that reaches them. */
+import type { Catalog } from '../catalog/catalog.ts';
+import { layerBelow } from '../catalog/incarnations.ts';
+import type { Polygon } from '../domain/bounds.ts';
+import { isTilewardenError } from '../domain/errors.ts';
+import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import type { PixelBuffer } from '../tasks/area-cover.ts';
+import type { Invalidation } from '../tasks/invalidation.ts';
+import type { Marks } from '../tasks/marks.ts';
+import type { TruncationSelection } from '../tasks/mass-truncation-selection.ts';
+import type { TaskAuthor } from '../tasks/task-author.ts';
+import type { Change, ChangedPlace, ChangeRules } from './change.ts';
+import { mergePlaces } from './merge-places.ts';
+import { polygonsIn } from './place-in-grid-set.ts';
+
+interface ApplierOptions {
+  readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'version'> & {
+    declaration(name: string): { readonly source: unknown } | null;
+  };
+  readonly marks: Pick<Marks, 'mark'>;
+  readonly invalidation: Pick<Invalidation, 'renew'>;
+}
+
+interface AppliedFeed extends ChangeRules {
+  readonly name: string;
+  readonly layers: readonly string[];
+}
+
+/** A layer that is drawn from another one shows its pixels larger, or moved by a few. */
+const PIXELS_BELOW = 4;
+
+export type ChangeApplier = ReturnType<typeof createChangeApplier>;
+
+export function createChangeApplier({ catalog, marks, invalidation }: ApplierOptions) {
+  let known: { readonly version: number; readonly above: ReadonlyMap<string, readonly string[]> } | null =
+    null;
+
+  /** Layers that are drawn from each layer. */
+  function layersAbove(): ReadonlyMap<string, readonly string[]> {
+    const { version } = catalog;
+    if (known?.version === version) return known.above;
+    const above = new Map<string, string[]>();
+    for (const name of catalog.layerNames()) {
+      const below = layerBelow(catalog.declaration(name)?.source);
+      if (below) getOrMake(above, below.layer, () => []).push(name);
+    }
+    known = { version, above };
+    return above;
+  }
+
+  async function take(
+    layer: string,
+    selections: readonly TruncationSelection[],
+    feed: AppliedFeed,
+  ): Promise<void> {
+    if (selections.length === 0) return;
+    await marks.mark(layer, selections, feed.action === 'truncate' ? 'hide' : 'outdate');
+    if (feed.action !== 'renew') return;
+    for (const selection of selections) {
+      await invalidation.renew(layer, selection, feedAuthor(feed.name)).catch((error: unknown) => {
+        // Without room for tasks tiles are renewed when they are requested.
+        if (!isTilewardenError(error, 'too-many-tasks')) throw error;
+      });
+    }
+  }
+
+  /** The layers below come first: what is drawn from them afterwards is new. */
+  async function applyTo(
+    layer: Layer,
+    places: readonly ChangedPlace[] | null,
+    feed: AppliedFeed,
+    buffer: PixelBuffer,
+    seen: ReadonlySet<string>,
+  ): Promise<void> {
+    await take(layer.name, [...selectionsOf(layer, places, feed, buffer)], feed);
+    for (const name of layersAbove().get(layer.name) ?? []) {
+      const upper = seen.has(name) ? null : catalog.layer(name);
+      if (!upper) continue;
+      const { zoomStart: _, zoomStop: __, ...rules } = feed;
+      const wider = bufferAbove(layer, buffer);
+      await applyTo(upper.layer, places, rules, wider, new Set([...seen, name]));
+    }
+  }
+
+  /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
+  return async (feed: AppliedFeed, changes: readonly Change[]): Promise<void> => {
+    for (const name of feed.layers) {
+      const bound = catalog.layer(name);
+      const concerned = changes.filter(({ layers }) => layers === null || layers.includes(name));
+      if (!bound || concerned.length === 0) continue;
+      const isWhole = concerned.some(({ place }) => place === null);
+      const places = isWhole ? null : mergePlaces(concerned.flatMap(({ place }) => place ?? []));
+      await applyTo(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name]));
+    }
+  };
+}
+
+function feedAuthor(feed: string): TaskAuthor {
+  return { name: `feed:${feed}`, account: 'feed', unlimited: false };
+}
+
+function* selectionsOf(
+  layer: Layer,
+  places: readonly ChangedPlace[] | null,
+  { zoomStart, zoomStop }: ChangeRules,
+  { pixels, ...scale }: PixelBuffer,
+): Generator<TruncationSelection> {
+  const zooms = {
+    ...(zoomStart !== undefined && { zoomStart }),
+    ...(zoomStop !== undefined && { zoomStop }),
+  };
+  if (places === null) yield zooms;
+  for (const place of places ?? []) {
+    const least = place.polygons.some(isThin) ? 1 : 0;
+    for (const { gridSet } of layer.gridSubsets) {
+      const { polygons, exact } = polygonsIn(gridSet, place);
+      if (polygons.length === 0) continue;
+      const buffer = { ...scale, pixels: Math.max(least, exact ? pixels : pixels + 1) };
+      yield { ...zooms, gridSets: [gridSet.name], area: { polygons, crs: 'grid-set' }, buffer };
+    }
+  }
+}
+
+/** Encloses nothing: only with a buffer does it touch a tile for certain. */
+function isThin([ring = []]: Polygon): boolean {
+  const [first] = ring;
+  return (
+    ring.every(([x]) => x === first?.[0]) || ring.every(([, y]) => y === first?.[1]) || isThereAndBack(ring)
+  );
+}
+
+function isThereAndBack(ring: Polygon[number]): boolean {
+  const last = ring.length - 1;
+  return ring.every(([x, y], i) => x === ring[last - i]?.[0] && y === ring[last - i]?.[1]);
+}
+
+/** At zooms beyond the deepest of the layer below, a pixel is as large as one of that. */
+function bufferAbove(below: Layer, { pixels, metresPerPixel = 0 }: PixelBuffer): PixelBuffer {
+  const finest = everySubset(below).map(({ gridSet, zoomStop }) => {
+    const level = findGridSubset(below, gridSet.name)?.gridSet.levels[zoomStop];
+    return (level?.resolution ?? 0) * gridSet.metersPerUnit * gridSet.pixelRatio;
+  });
+  return { pixels: PIXELS_BELOW * Math.max(1, pixels), metresPerPixel: Math.max(metresPerPixel, ...finest) };
+}

@@ -1,0 +1,43 @@
+import type { Polygon } from '../domain/bounds.ts';
+
+export const CHANGE_ACTIONS = ['invalidate', 'renew', 'truncate'] as const;
+
+/** Where on earth something has changed. Points and lines are rings that enclose nothing. */
+export interface ChangedPlace {
+  /** EPSG code of a CRS that `projectionOfSrs` knows. */
+  readonly srs: number;
+  readonly polygons: readonly Polygon[];
+}
+
+export interface Change {
+  /** Some of the feed's; null: all of them. */
+  readonly layers: readonly string[] | null;
+  /** Null: the whole layer. Without polygons: nothing. */
+  readonly place: ChangedPlace | null;
+}
+
+/** What a feed's changes do to tiles. */
+export interface ChangeRules {
+  readonly action: (typeof CHANGE_ACTIONS)[number];
+  /** Pixels. */
+  readonly buffer: number;
+  readonly zoomStart?: number | undefined;
+  readonly zoomStop?: number | undefined;
+}
+
+export type FeedState = 'ok' | 'failing';
+
+/** A feed as it is shown. */
+export interface FeedStatus {
+  readonly name: string;
+  readonly type: string;
+  readonly layers: readonly string[];
+  readonly action: ChangeRules['action'];
+  readonly state: FeedState;
+  /** Of the latest accepted change. Milliseconds since 1970. */
+  readonly lastAt: number | null;
+  readonly lastError: string | null;
+  readonly received: number;
+  readonly applied: number;
+  readonly pending: number;
+}

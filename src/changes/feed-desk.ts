@@ -1,0 +1,109 @@
+import { coordsOf } from '../domain/bounds.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { ChangeApplier } from './apply-changes.ts';
+import type { Change, FeedState } from './change.ts';
+import type { ChangeFeedSettings } from './change-options.ts';
+import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
+import { mergePlaces } from './merge-places.ts';
+import { boxOf } from './place-in-grid-set.ts';
+
+/** A line of the audit log. */
+export type AuditChange = (entry: {
+  readonly feed: string;
+  readonly source: string | null;
+  readonly summary: string;
+  readonly after: object;
+}) => Promise<void>;
+
+export interface DeskOptions extends Surroundings {
+  readonly store: FeedStore;
+  readonly apply: ChangeApplier;
+  readonly audit: AuditChange;
+  /** Called once for each transition. */
+  readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
+}
+
+interface Batch {
+  readonly changes: readonly Change[];
+  /** Those that cannot be used count as received too. */
+  readonly received?: number;
+  readonly applied?: number;
+  /** Network address of the sender. */
+  readonly source?: string | null;
+  /** In place of one for the whole batch. */
+  readonly recorded?: readonly RecordedChange[];
+  readonly entries?: FeedRecord['entries'];
+  readonly newest?: number | null;
+}
+
+const MAX_ERROR = 500;
+
+export type FeedDesk = ReturnType<typeof createFeedDesk>;
+
+/** The steps of every feed between reading changes and acknowledging them, and its state. */
+export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
+  const { store, apply, audit, log, stateChanged } = options;
+  const { name } = feed;
+  let shown: { readonly state: FeedState; readonly error: string | null } | null = null;
+  let pending: number | null = null;
+
+  async function show(state: FeedState, error: string | null): Promise<void> {
+    const message = error === null ? null : error.slice(0, MAX_ERROR);
+    if (shown?.state === state && shown.error === message) return;
+    const before = shown?.state ?? 'ok';
+    shown = { state, error: message };
+    await store.setState(name, state, message);
+    if (before === state) return;
+    stateChanged?.(name, state, message);
+    if (state === 'ok') log.info({ feed: name }, 'the change feed works again');
+    else log.warn({ feed: name, reason: message }, 'the change feed is failing');
+  }
+
+  return {
+    /** In force, logged and counted when it resolves; the caller acknowledges it then. Returns the ids. */
+    async accept(batch: Batch): Promise<readonly number[]> {
+      const { changes, source = null, entries, newest } = batch;
+      const { received = changes.length, applied = changes.length } = batch;
+      await apply(feed, changes);
+      const summed = summaryOf(feed.layers, changes);
+      if (changes.length > 0) {
+        const summary = `${feed.action} for ${changes.length} ${changes.length === 1 ? 'change' : 'changes'}`;
+        await audit({ feed: name, source, summary, after: summed });
+      }
+      return store.record(name, {
+        received,
+        applied,
+        changes: batch.recorded ?? (changes.length > 0 ? [summed] : []),
+        ...(entries && { entries }),
+        ...(newest !== undefined && { newest }),
+      });
+    },
+
+    /** `fault`: of the latest change that could not be used; the former one stays when null. */
+    async works(fault: string | null = null): Promise<void> {
+      const former = shown?.state === 'ok' ? shown.error : null;
+      await show('ok', fault ?? former);
+    },
+    fails: (message: string): Promise<void> => show('failing', message),
+
+    async waiting(count: number): Promise<void> {
+      if (count === pending) return;
+      await store.setPending(name, count);
+      pending = count;
+    },
+  };
+}
+
+export function summaryOf(all: readonly string[], changes: readonly Change[]): RecordedChange {
+  const named = changes.some(({ layers }) => layers === null)
+    ? all
+    : [...new Set(changes.flatMap(({ layers }) => layers ?? []))];
+  const isWhole = changes.some(({ place }) => place === null);
+  const places = isWhole ? [] : mergePlaces(changes.flatMap(({ place }) => place ?? []));
+  const boxes = places.flatMap(({ srs, polygons }) => {
+    const box = projectionOfSrs(srs)?.boundsToWgs84(boxOf(polygons.flat(2)));
+    return box ? [coordsOf(box)] : [];
+  });
+  return { eventId: null, merged: changes.length, layers: named, boxes: isWhole ? null : boxes };
+}

@@ -1,0 +1,193 @@
+import type { Database, Statements } from '../db/database.ts';
+import type { RowOf } from '../db/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { FeedState } from './change.ts';
+
+/** An accepted change, or several that were applied together. */
+export interface RecordedChange {
+  readonly eventId: string | null;
+  readonly merged: number;
+  readonly layers: readonly string[];
+  /** minX, minY, maxX, maxY in WGS 84; null: the whole layers. */
+  readonly boxes: readonly (readonly number[])[] | null;
+}
+
+export interface FeedEntry {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface FeedRecord {
+  readonly received: number;
+  readonly applied: number;
+  readonly changes: readonly RecordedChange[];
+  /** Entries that are known from now on. */
+  readonly entries?: readonly FeedEntry[];
+  readonly newest?: number | null;
+}
+
+/** Milliseconds for which an event is known by its id, and a change is listed. */
+const KEPT = 86_400_000;
+/** Milliseconds after which an entry that its feed no longer has is forgotten. */
+const ENTRY_KEPT = 30 * KEPT;
+const ROWS_AT_ONCE = 200;
+
+export type FeedStore = ReturnType<typeof createFeedStore>;
+
+/** What is known of feeds, in the database that all nodes share. */
+export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
+  const { query } = database;
+
+  async function insertChange(inside: Statements, feed: string, change: RecordedChange): Promise<number> {
+    const { eventId, merged, layers, boxes } = change;
+    const row = await inside
+      .insertInto('changes')
+      .values({
+        feed,
+        at: clock.now(),
+        event_id: eventId,
+        merged,
+        layers: JSON.stringify(layers),
+        boxes: boxes && JSON.stringify(boxes),
+      })
+      .onConflict((conflict) => conflict.columns(['feed', 'event_id']).doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return row?.id ?? (await findEvent(inside, feed, eventId ?? ''))?.id ?? 0;
+  }
+
+  async function insertEntries(inside: Statements, feed: string, entries: readonly FeedEntry[]) {
+    const seen_at = clock.now();
+    for (let at = 0; at < entries.length; at += ROWS_AT_ONCE) {
+      const rows = entries.slice(at, at + ROWS_AT_ONCE).map((entry) => ({ feed, ...entry, seen_at }));
+      await inside
+        .insertInto('change_entries')
+        .values(rows)
+        .onConflict((conflict) =>
+          conflict.columns(['feed', 'id']).doUpdateSet((eb) => ({
+            at: eb.ref('excluded.at'),
+            seen_at: eb.ref('excluded.seen_at'),
+          })),
+        )
+        .execute();
+    }
+  }
+
+  return {
+    /** Makes sure that there is a row for each. */
+    async prepare(names: readonly string[]): Promise<void> {
+      for (const name of names) {
+        await database.change
+          .insertInto('change_feeds')
+          .values({ name, state: 'ok', received: 0, applied: 0, pending: 0 })
+          .onConflict((conflict) => conflict.column('name').doNothing())
+          .execute();
+      }
+    },
+
+    rows: (): Promise<readonly RowOf<'change_feeds'>[]> =>
+      query.selectFrom('change_feeds').selectAll().execute(),
+
+    event: (feed: string, eventId: string) => findEvent(query, feed, eventId),
+
+    async entryTimes(feed: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      const times = new Map<string, number>();
+      for (let at = 0; at < ids.length; at += ROWS_AT_ONCE) {
+        const rows = await query
+          .selectFrom('change_entries')
+          .select(['id', 'at'])
+          .where('feed', '=', feed)
+          .where('id', 'in', ids.slice(at, at + ROWS_AT_ONCE))
+          .execute();
+        for (const row of rows) times.set(row.id, row.at);
+      }
+      return times;
+    },
+
+    /** Those that the feed has had lately stay known for as long as it has them. */
+    async entriesSeen(feed: string, ids: readonly string[]): Promise<void> {
+      const now = clock.now();
+      await database.transaction('changes', async (inside) => {
+        for (let at = 0; at < ids.length; at += ROWS_AT_ONCE) {
+          await inside
+            .updateTable('change_entries')
+            .set({ seen_at: now })
+            .where('feed', '=', feed)
+            .where('id', 'in', ids.slice(at, at + ROWS_AT_ONCE))
+            .execute();
+        }
+        await inside
+          .deleteFrom('change_entries')
+          .where('seen_at', '<', now - ENTRY_KEPT)
+          .execute();
+      });
+    },
+
+    /** Durable when it resolves. Returns the ids of the changes; of an event that is there already, its first id. */
+    record: (feed: string, { received, applied, changes, entries = [], newest }: FeedRecord) =>
+      database.transaction('changes', async (inside) => {
+        const now = clock.now();
+        await inside
+          .deleteFrom('changes')
+          .where('at', '<', now - KEPT)
+          .execute();
+        const ids: number[] = [];
+        for (const change of changes) ids.push(await insertChange(inside, feed, change));
+        await insertEntries(inside, feed, entries);
+        await inside
+          .updateTable('change_feeds')
+          .set((eb) => ({
+            received: eb('received', '+', received),
+            applied: eb('applied', '+', applied),
+            ...(changes.length > 0 && { last_at: now }),
+            ...(newest !== undefined && { newest }),
+          }))
+          .where('name', '=', feed)
+          .execute();
+        return ids;
+      }),
+
+    async setState(feed: string, state: FeedState, lastError: string | null): Promise<void> {
+      await database.change
+        .updateTable('change_feeds')
+        .set({ state, last_error: lastError })
+        .where('name', '=', feed)
+        .execute();
+    },
+
+    async setPending(feed: string, pending: number): Promise<void> {
+      await database.change.updateTable('change_feeds').set({ pending }).where('name', '=', feed).execute();
+    },
+
+    /** Of the last day, newest first. */
+    async latest(feeds: readonly string[], since: number, limit: number) {
+      if (feeds.length === 0) return [];
+      const rows = await query
+        .selectFrom('changes')
+        .selectAll()
+        .where('feed', 'in', feeds)
+        .where('at', '>=', since)
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map(({ layers, boxes, ...row }) => ({
+        ...row,
+        layers: JSON.parse(layers) as readonly string[],
+        boxes: boxes === null ? null : (JSON.parse(boxes) as readonly (readonly number[])[]),
+      }));
+    },
+  };
+
+  /** Within a day. */
+  async function findEvent(from: Statements, feed: string, eventId: string) {
+    const row = await from
+      .selectFrom('changes')
+      .select('id')
+      .where('feed', '=', feed)
+      .where('event_id', '=', eventId)
+      .where('at', '>=', clock.now() - KEPT)
+      .executeTakeFirst();
+    return row ?? null;
+  }
+}

@@ -1,0 +1,85 @@
+import { invalid } from '../../domain/errors.ts';
+import { parseTableName, quoteName, quoteText, type TableName } from './table-name.ts';
+
+export interface ChangesSqlOptions {
+  /** The table with the geometries; null: only the table of changes is made. */
+  readonly source: string | null;
+  readonly geometry?: string;
+  readonly table: string;
+  /** Null: all layers of the feed. */
+  readonly layer?: string | null;
+}
+
+/** Statements for PostgreSQL 10 or later with PostGIS. They may be run again. Throws `request-invalid`. */
+export function changesSql({ source, geometry = 'geom', table, layer = null }: ChangesSqlOptions): string {
+  const target = tableIn(table, 'table');
+  const create = `create table if not exists ${target.quoted} (
+  id bigint generated always as identity primary key,
+  at timestamptz default now(),
+  layer text,
+  minx float8,
+  miny float8,
+  maxx float8,
+  maxy float8,
+  srid int
+);
+`;
+  if (source === null) return create;
+  const watched = tableIn(source, 'source');
+  const column = quoteName(geometry);
+  const value = layer === null ? 'null' : quoteText(layer);
+  const change = (rows: string) => `  insert into ${target.quoted} (layer, minx, miny, maxx, maxy, srid)
+  select ${value}, st_xmin(box), st_ymin(box), st_xmax(box), st_ymax(box), nullif(srid, 0)
+  from (select distinct ${column}::box3d as box, st_srid(${column}) as srid from ${rows}
+        where not st_isempty(${column})) as boxes;`;
+  const wake = `  notify ${quoteName(table)};
+  return null;`;
+  const of = (event: string) => nameOf(watched, target, event);
+  return `${create}
+${functionOf(of('inserted'), `${change('new_rows')}\n${wake}`)}
+${functionOf(of('updated'), `${change(`(select ${column} from old_rows union all select ${column} from new_rows) as edited`)}\n${wake}`)}
+${functionOf(of('deleted'), `${change('old_rows')}\n${wake}`)}
+${functionOf(of('truncated'), `  insert into ${target.quoted} (layer) values (${value});\n${wake}`)}
+${triggerOf(of('inserted'), watched, 'insert referencing new table as new_rows')}
+${triggerOf(of('updated'), watched, 'update referencing old table as old_rows new table as new_rows')}
+${triggerOf(of('deleted'), watched, 'delete referencing old table as old_rows')}
+${triggerOf(of('truncated'), watched, 'truncate')}`;
+}
+
+interface Named {
+  /** In the schema of the table of changes. */
+  readonly quoted: string;
+  readonly trigger: string;
+}
+
+/** Within 63 bytes, PostgreSQL's limit, whatever the tables are called. */
+function nameOf(source: TableName, target: TableName, event: string): Named {
+  const name = `tile_changes_${source.table.replace(/[^A-Za-z0-9_]/g, '_').slice(0, 38)}_${event}`;
+  const schema = target.schema === null ? '' : `${quoteName(target.schema)}.`;
+  return { quoted: `${schema}${quoteName(name)}`, trigger: quoteName(name) };
+}
+
+function functionOf({ quoted }: Named, body: string): string {
+  // Names may contain anything: the mark is one that they do not.
+  let mark = '$tilewarden$';
+  for (let n = 1; body.includes(mark); n++) mark = `$tilewarden${n}$`;
+  return `create or replace function ${quoted}() returns trigger language plpgsql security definer as ${mark}
+begin
+${body}
+end;
+${mark};
+`;
+}
+
+function triggerOf({ quoted, trigger }: Named, source: TableName, event: string): string {
+  return `drop trigger if exists ${trigger} on ${source.quoted};
+create trigger ${trigger} after ${event}
+  for each statement execute function ${quoted}();
+`;
+}
+
+function tableIn(text: string, field: string): TableName {
+  const name = parseTableName(text);
+  if (name) return name;
+  throw invalid(`${field} must be a table such as public.parcels, not ${JSON.stringify(text)}.`);
+}

@@ -1,0 +1,166 @@
+/**
+ * Folders with lists of expired tiles. A file is applied when it has not changed for a while, and then moved away; the
+ * move is the acknowledgement.
+ */
+import { constants, createReadStream, type Dirent, type Stats } from 'node:fs';
+import { access, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { errorCode } from '../../lib/error-code.ts';
+import type { FeedSettingsOf } from '../change-options.ts';
+import { placeOfTiles, readTile, type Tile } from '../places-of-tiles.ts';
+import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
+
+/** What a file looked like, and since when. */
+interface Sighting {
+  readonly look: string;
+  /** As `Clock.monotonic` says it. */
+  readonly since: number;
+  /** It was applied as it is, and could not be moved. */
+  readonly applied: boolean;
+}
+
+const APPLIED = 'applied';
+/** Milliseconds. */
+const QUIET = 2000;
+const LOOK_INTERVAL = 500;
+/** Tiles that are applied together. */
+const MAX_TILES = 5000;
+
+export function createTileListFeed(
+  feed: FeedSettingsOf<'tile-list'>,
+  { desk, clock }: PolledFeedTools,
+): PolledFeed {
+  const { folder } = feed;
+  const target = join(folder, APPLIED);
+  let seen = new Map<string, Sighting>();
+
+  async function* filesIn(inside: string): AsyncGenerator<string> {
+    for (const entry of await listed(inside)) {
+      const path = join(inside, entry.name);
+      if (entry.name.startsWith('.') || path === target) continue;
+      if (entry.isDirectory()) yield* filesIn(path);
+      if (entry.isFile()) yield path;
+    }
+  }
+
+  /** Notes how it looks; returns the file when it has looked the same for long enough. */
+  function sight(path: string, stats: Stats, now: number, sightings: Map<string, Sighting>): boolean {
+    const look = lookOf(stats);
+    const before = seen.get(path);
+    const sighting = before?.look === look ? before : { look, since: now, applied: false };
+    sightings.set(path, sighting);
+    return now - sighting.since >= QUIET;
+  }
+
+  /** Piece by piece; the file counts once. Returns the last line that cannot be used. */
+  async function applyFile(path: string, signal: AbortSignal): Promise<string | null> {
+    let fault: string | null = null;
+    let tiles: Tile[] = [];
+    const take = async (count: 0 | 1) => {
+      const changes = [{ layers: null, place: placeOfTiles(tiles) }];
+      tiles = [];
+      await desk.accept({ changes, received: count, applied: count });
+    };
+    let number = 0;
+    for await (const line of linesOf(path, signal)) {
+      number++;
+      if (line === '') continue;
+      const tile = readTile(line);
+      if (tile) tiles.push(tile);
+      else fault = `${relative(folder, path)}, line ${number}: must be z/x/y, not ${JSON.stringify(line)}`;
+      if (tiles.length >= MAX_TILES) await take(0);
+    }
+    signal.throwIfAborted();
+    await take(1);
+    return fault;
+  }
+
+  async function takeFile(path: string, signal: AbortSignal): Promise<void> {
+    const before = seen.get(path);
+    if (!before?.applied) {
+      const fault = await applyFile(path, signal);
+      if (fault !== null) await desk.works(fault);
+      // A writer that came back: the file is read again when it is quiet.
+      if (lookOf(await stat(path)) !== before?.look) return;
+      if (before) seen.set(path, { ...before, applied: true });
+    }
+    const moved = await moveAway(path);
+    seen.delete(path);
+    if (lookOf(await stat(moved)) === before?.look) return;
+    await applyFile(moved, signal);
+  }
+
+  async function moveAway(path: string): Promise<string> {
+    for (let suffix = 0; ; suffix++) {
+      const moved = join(target, suffix === 0 ? basename(path) : `${basename(path)}.${suffix}`);
+      if (await exists(moved)) continue;
+      await rename(path, moved);
+      return moved;
+    }
+  }
+
+  return {
+    async look(signal) {
+      await refuseReadOnly(folder, target);
+      const now = clock.monotonic();
+      const sightings = new Map<string, Sighting>();
+      const quiet: string[] = [];
+      for await (const path of filesIn(folder)) {
+        const stats = await stat(path).catch(ignoreAbsent);
+        if (stats && sight(path, stats, now, sightings)) quiet.push(path);
+      }
+      seen = sightings;
+      await desk.waiting(sightings.size);
+      for (const path of quiet) {
+        if (signal.aborted) return;
+        await takeFile(path, signal);
+        await desk.waiting(seen.size);
+      }
+    },
+    rest: (signal) => clock.sleep(LOOK_INTERVAL, signal),
+  };
+}
+
+function lookOf({ size, mtimeMs, ino }: Stats): string {
+  return `${size} ${mtimeMs} ${ino}`;
+}
+
+async function refuseReadOnly(folder: string, target: string): Promise<void> {
+  try {
+    await readdir(folder);
+    await mkdir(target, { recursive: true });
+    await access(folder, constants.W_OK);
+    await access(target, constants.W_OK);
+  } catch (error) {
+    const why =
+      errorCode(error) === 'ENOENT' ? 'there is no such folder' : `it cannot be used (${errorCode(error)})`;
+    throw new Error(`folder ${folder}: ${why}; files are read there and moved to ${APPLIED}/`);
+  }
+}
+
+async function listed(folder: string): Promise<readonly Dirent[]> {
+  return (await readdir(folder, { withFileTypes: true }).catch(ignoreAbsent)) ?? [];
+}
+
+function ignoreAbsent(error: unknown): null {
+  if (errorCode(error) === 'ENOENT') return null;
+  throw error;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(ignoreAbsent)) !== null;
+}
+
+/** Longer ones are cut: no tile has more characters. */
+const MAX_LINE = 80;
+
+/** Without spaces at their ends. Takes no more memory for a file of one endless line. */
+async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(path, { encoding: 'latin1', signal })) {
+    const lines = (rest + chunk).split('\n');
+    rest = (lines.pop() ?? '').slice(0, MAX_LINE);
+    for (const line of lines) yield line.slice(0, MAX_LINE).trim();
+  }
+  if (rest !== '') yield rest.trim();
+}

@@ -1,0 +1,106 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Change } from '../change.ts';
+import type { FeedSettingsOf } from '../change-options.ts';
+import { type FeedDesk, summaryOf } from '../feed-desk.ts';
+import type { FeedStore } from '../feed-store.ts';
+
+export interface WebhookEvent {
+  readonly change: Change;
+  /** As the sender named it; null: it did not. */
+  readonly eventId: string | null;
+  /** Network address of the sender. */
+  readonly source: string;
+}
+
+interface Waiting extends WebhookEvent {
+  readonly resolve: (id: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Events that wait while others are being applied. */
+const MAX_WAITING = 5000;
+
+export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
+
+/** Takes events on every node. Those that come while others are being applied are merged. */
+export function createWebhookFeed(
+  feed: FeedSettingsOf<'webhook'>,
+  { desk, store }: { readonly desk: FeedDesk; readonly store: FeedStore },
+) {
+  let waiting: Waiting[] = [];
+  let working: Promise<void> | null = null;
+  /** By the event's id. */
+  const underWay = new Map<string, Promise<number>>();
+
+  async function work(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await applyAll(batch);
+    }
+    working = null;
+  }
+
+  async function applyAll(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await desk.waiting(batch.length);
+      const recorded = batch.map(({ change, eventId }) => ({ ...summaryOf(feed.layers, [change]), eventId }));
+      const [first] = batch;
+      const source = batch.every((one) => one.source === first?.source) ? (first?.source ?? null) : null;
+      const ids = await desk.accept({ changes: batch.map(({ change }) => change), source, recorded });
+      await desk.waiting(waiting.length);
+      await desk.works();
+      for (const [i, { resolve }] of batch.entries()) resolve(ids[i] ?? 0);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      const reason = error instanceof Error ? error.message : String(error);
+      await desk.fails(reason).catch(() => {});
+    }
+  }
+
+  return {
+    layers: feed.layers,
+
+    /** Whether the header has the signature of these bytes. */
+    isSigned(body: Buffer, header: string | undefined): boolean {
+      const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
+      const right = createHmac('sha256', feed.secret).update(body).digest();
+      const given = Buffer.from(hex, 'hex');
+      return given.length === right.length && timingSafeEqual(given, right);
+    },
+
+    /** Resolves when the change is in force. A repeat changes nothing and returns the first id. */
+    async take(event: WebhookEvent): Promise<{ readonly id: number; readonly repeated: boolean }> {
+      const { eventId } = event;
+      const first = eventId === null ? null : await store.event(feed.name, eventId);
+      if (first) return { id: first.id, repeated: true };
+      const same = eventId === null ? undefined : underWay.get(eventId);
+      if (same) return { id: await same, repeated: true };
+      if (waiting.length >= MAX_WAITING) {
+        throw new TilewardenError(
+          'too-many-tasks',
+          'Too many changes wait to be applied; send it again later.',
+          {
+            retryAfterSeconds: 5,
+          },
+        );
+      }
+      const applied = new Promise<number>((resolve, reject) => {
+        waiting.push({ ...event, resolve, reject });
+        working ??= work();
+      });
+      if (eventId !== null) underWay.set(eventId, applied);
+      try {
+        return { id: await applied, repeated: false };
+      } finally {
+        if (eventId !== null) underWay.delete(eventId);
+      }
+    },
+
+    /** Resolves when what waits has been applied. */
+    async close(): Promise<void> {
+      await working;
+    },
+  };
+}

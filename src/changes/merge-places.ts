@@ -1,0 +1,83 @@
+/** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
+import { polygonOfBounds } from '../domain/blank-area.ts';
+import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import type { ChangedPlace } from './change.ts';
+import { boxOf, cornersOf } from './place-in-grid-set.ts';
+
+interface Part {
+  readonly polygon: Polygon;
+  readonly box: Bounds;
+}
+
+/** Of one CRS. */
+const MAX_AREAS = 16;
+/** Of one area. */
+const MAX_PARTS = 512;
+/** Two halves are two areas when they take less than so much of the room of both together. */
+const WORTH_SPLITTING = 0.5;
+
+export function mergePlaces(places: Iterable<ChangedPlace>): readonly ChangedPlace[] {
+  const bySrs = new Map<number, Part[]>();
+  for (const { srs, polygons } of places) {
+    const parts = getOrMake(bySrs, srs, () => []);
+    for (const polygon of polygons) parts.push({ polygon, box: boxOf(polygon.flat()) });
+  }
+  return [...bySrs].flatMap(([srs, parts]) =>
+    areasOf(withoutRepeats(parts), MAX_AREAS).map((area) => ({
+      srs,
+      polygons: areasOf(area, MAX_PARTS, true).map(polygonOf),
+    })),
+  );
+}
+
+function withoutRepeats(parts: readonly Part[]): readonly Part[] {
+  const once = new Map(parts.map((part) => [JSON.stringify(part.polygon), part]));
+  return [...once.values()];
+}
+
+/** At most `most` groups of neighbours; `always`: as many as that, also where they lie close together. */
+function areasOf(parts: readonly Part[], most: number, always = false): readonly (readonly Part[])[] {
+  if (parts.length === 0) return [];
+  if (most < 2 || parts.length === 1) return [parts];
+  const around = boxAround(parts);
+  const wide = around.maxX - around.minX >= around.maxY - around.minY;
+  const sorted = [...parts].sort((a, b) => centre(a, wide) - centre(b, wide));
+  const middle = splitAt(sorted, wide, most);
+  const halves = [sorted.slice(0, middle), sorted.slice(middle)];
+  const room = halves.reduce((sum, half) => sum + roomOf(boxAround(half)), 0);
+  if (!always && room > WORTH_SPLITTING * roomOf(around)) return [parts];
+  // Each half gets as many groups as it has parts, when they are few.
+  const [first = [], second = []] = halves;
+  const share = Math.max(1, Math.min(first.length, Math.max(Math.floor(most / 2), most - second.length)));
+  return [...areasOf(first, share, always), ...areasOf(second, most - share, always)];
+}
+
+/** At the widest gap while each part may be a group of its own or there are few, in the middle otherwise. */
+function splitAt(sorted: readonly Part[], wide: boolean, most: number): number {
+  if (sorted.length > most) return Math.ceil(sorted.length / 2);
+  let [at, widest, end] = [Math.ceil(sorted.length / 2), 0, -Infinity];
+  for (const [i, { box }] of sorted.entries()) {
+    const gap = (wide ? box.minX : box.minY) - end;
+    if (i > 0 && gap > widest) [at, widest] = [i, gap];
+    end = Math.max(end, wide ? box.maxX : box.maxY);
+  }
+  return at;
+}
+
+function polygonOf(parts: readonly Part[]): Polygon {
+  const [only] = parts;
+  return parts.length === 1 && only ? only.polygon : polygonOfBounds(boxAround(parts));
+}
+
+function boxAround(parts: readonly Part[]): Bounds {
+  return boxOf(parts.flatMap(({ box }) => cornersOf(box)));
+}
+
+function centre({ box }: Part, wide: boolean): number {
+  return wide ? box.minX + box.maxX : box.minY + box.maxY;
+}
+
+function roomOf({ minX, minY, maxX, maxY }: Bounds): number {
+  return (maxX - minX) * (maxY - minY);
+}

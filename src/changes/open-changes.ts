@@ -1,0 +1,97 @@
+import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { misconfigured } from '../domain/errors.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { ChangeApplier } from './apply-changes.ts';
+import type { FeedState, FeedStatus } from './change.ts';
+import type { ChangeFeedSettings } from './change-options.ts';
+import { type AuditChange, createFeedDesk } from './feed-desk.ts';
+import { createFeedStore } from './feed-store.ts';
+import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
+import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
+import { createPostgresFeed } from './feeds/postgres-feed.ts';
+import { createTileListFeed } from './feeds/tile-list-feed.ts';
+import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
+
+interface ChangesOptions extends Surroundings {
+  readonly feeds: readonly ChangeFeedSettings[];
+  readonly database: Database;
+  readonly layerNames: () => Iterable<string>;
+  readonly apply: ChangeApplier;
+  readonly audit: AuditChange;
+  readonly fetchDocument: FetchDocument;
+  readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
+  /** Alone when left out. */
+  readonly lead?: Lead;
+}
+
+export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
+
+/** The feeds of data changes. Throws `config-invalid` for a feed of a layer that is not declared. */
+export async function openChanges(options: ChangesOptions) {
+  const { feeds, database, lead = leadAlone, clock, log } = options;
+  refuseUnknownLayers(feeds, new Set(options.layerNames()));
+  const store = createFeedStore(database, clock);
+  await store.prepare(feeds.map(({ name }) => name));
+  const webhooks = new Map<string, WebhookFeed>();
+  const polled: { close(): Promise<void> }[] = [];
+  for (const feed of feeds) {
+    const desk = createFeedDesk(feed, { ...options, store });
+    const tools = { desk, store, clock, log };
+    if (feed.type === 'webhook') webhooks.set(feed.name, createWebhookFeed(feed, tools));
+    else {
+      const reader = createPolledFeed(feed, options.fetchDocument, tools);
+      polled.push(lead((signal) => follow(reader, tools, signal)));
+    }
+  }
+
+  return {
+    /** Null: there is no webhook of that name. */
+    webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
+
+    /** In the order of the settings. */
+    async list(): Promise<readonly FeedStatus[]> {
+      if (feeds.length === 0) return [];
+      const rows = new Map((await store.rows()).map((row) => [row.name, row]));
+      return feeds.map(({ name, type, layers, action }) => {
+        const row = rows.get(name);
+        return {
+          name,
+          type,
+          layers,
+          action,
+          state: row?.state === 'failing' ? 'failing' : 'ok',
+          lastAt: row?.last_at ?? null,
+          lastError: row?.last_error ?? null,
+          received: row?.received ?? 0,
+          applied: row?.applied ?? 0,
+          pending: row?.pending ?? 0,
+        };
+      });
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([...polled, ...webhooks.values()].map((one) => one.close()));
+    },
+  };
+}
+
+function createPolledFeed(
+  feed: Exclude<ChangeFeedSettings, { type: 'webhook' }>,
+  fetchDocument: FetchDocument,
+  tools: PolledFeedTools,
+): PolledFeed {
+  if (feed.type === 'postgres') return createPostgresFeed(feed, tools);
+  if (feed.type === 'georss') return createGeoRssFeed(feed, fetchDocument, tools);
+  return createTileListFeed(feed, tools);
+}
+
+function refuseUnknownLayers(feeds: readonly ChangeFeedSettings[], known: ReadonlySet<string>): void {
+  for (const [index, { layers }] of feeds.entries()) {
+    const at = layers.findIndex((name) => !known.has(name));
+    if (at < 0) continue;
+    const some = [...known].slice(0, 20).join(', ');
+    throw misconfigured(
+      `changes[${index}].layers[${at}] names the layer ${layers[at]}, which is not declared; there are ${some}.`,
+    );
+  }
+}

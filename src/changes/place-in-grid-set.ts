@@ -1,0 +1,148 @@
+/**
+ * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest zoom,
+ * and what cannot be converted becomes a box or the whole extent.
+ */
+import { polygonOfBounds } from '../domain/blank-area.ts';
+import type { Bounds, Polygon } from '../domain/bounds.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
+import type { ChangedPlace } from './change.ts';
+
+export interface PlacedPolygons {
+  readonly polygons: readonly Polygon[];
+  /** False: up to a pixel of the deepest zoom may be missing at curved edges. */
+  readonly exact: boolean;
+}
+
+type Ring = readonly Point[];
+type Convert = (x: number, y: number) => Point | null;
+
+const METRES_PER_DEGREE = 111_319.49;
+/** An edge is cut in two at most so often: into 1024 parts. */
+const MAX_DEPTH = 10;
+/** Edges are cut so often in any case: a curve may cross its chord in the middle. */
+const MIN_DEPTH = 2;
+/** Points that all polygons of one place may have together; `checkArea` has the same limit. */
+const MAX_POINTS = 10_000;
+const HALF_CIRCLE = 180;
+const MAX_LATITUDE = 90;
+
+export function polygonsIn(gridSet: GridSet, { srs, polygons }: ChangedPlace): PlacedPolygons {
+  if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons), exact: true };
+  const from = projectionOfSrs(srs);
+  const to = projectionOf(gridSet);
+  const window = to?.boundsToWgs84(gridSet.extent);
+  if (!from || !to || !window) return { polygons: [polygonOfBounds(gridSet.extent)], exact: true };
+  const pixel = gridSet.levels.at(-1)?.resolution ?? 1;
+  const degrees = (pixel * gridSet.metersPerUnit) / METRES_PER_DEGREE;
+  const onEarth = createFollower((x, y) => from.toLonLat(x, y), degrees);
+  const inGrid = createFollower((x, y) => to.fromLonLat(x, y), pixel);
+  const converted = polygons.flatMap((polygon): Polygon[] => {
+    const rings = polygon.map((ring) =>
+      clip(unbroken(onEarth.follow(ring), from.boundsToWgs84(boxOf(ring))), window),
+    );
+    const placed = rings.filter((ring) => ring.length > 0).map(inGrid.follow);
+    if (placed.some((ring) => ring === null)) return [polygonOfBounds(gridSet.extent)];
+    return placed.length === 0 ? [] : [placed.filter((ring) => ring !== null)];
+  });
+  return { polygons: withinLimit(converted), exact: !onEarth.curved && !inGrid.curved };
+}
+
+/** Boxes in place of polygons when there are too many points, one box in place of too many boxes. */
+export function withinLimit(polygons: readonly Polygon[]): readonly Polygon[] {
+  const points = polygons.reduce(
+    (sum, polygon) => sum + polygon.reduce((all, { length }) => all + length, 0),
+    0,
+  );
+  if (points <= MAX_POINTS) return polygons;
+  const boxes = polygons.map((polygon) => boxOf(polygon.flat()));
+  const kept = boxes.length * 5 <= MAX_POINTS ? boxes : [boxOf(boxes.flatMap(cornersOf))];
+  return kept.map(polygonOfBounds);
+}
+
+export function cornersOf({ minX, minY, maxX, maxY }: Bounds): Ring {
+  return [
+    [minX, minY],
+    [maxX, maxY],
+  ];
+}
+
+export function boxOf(points: Iterable<Point>): Bounds {
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of points) {
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+  }
+  return { minX, minY, maxX, maxY };
+}
+
+/** Converts rings, with as many points as it takes to stay within `tolerance` of the true curve. */
+function createFollower(convert: Convert, tolerance: number) {
+  let curved = false;
+
+  /** Adds what lies between two points, the second included. False: there is no such place. */
+  function add(to: Point[], a: Point, b: Point, start: Point, end: Point, depth: number): boolean {
+    const middle: Point = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
+    const there = convert(...middle);
+    if (!there) return false;
+    const away = Math.max(
+      Math.abs(there[0] - (start[0] + end[0]) / 2),
+      Math.abs(there[1] - (start[1] + end[1]) / 2),
+    );
+    if (away > tolerance / 1000) curved = true;
+    const straight = away <= tolerance && (depth >= MIN_DEPTH || away <= tolerance / 1000);
+    if (straight || depth >= MAX_DEPTH) {
+      to.push(end);
+      return true;
+    }
+    return add(to, a, middle, start, there, depth + 1) && add(to, middle, b, there, end, depth + 1);
+  }
+
+  return {
+    get curved() {
+      return curved;
+    },
+    /** Null when a part of it cannot be converted. */
+    follow(this: void, ring: Ring): Ring | null {
+      const points: Point[] = [];
+      for (const [i, a] of ring.entries()) {
+        const b = ring[(i + 1) % ring.length] ?? a;
+        const [start, end] = [convert(...a), convert(...b)];
+        if (!start || !end || !add(points, a, b, start, end, 0)) return null;
+      }
+      return points;
+    },
+  };
+}
+
+/** A ring that jumps across the antimeridian, or cannot be converted, becomes the box around it. */
+function unbroken(ring: Ring | null, box: Bounds | null): Ring {
+  const jumps = ring?.some(([x], i) => Math.abs(x - (ring[(i + 1) % ring.length]?.[0] ?? x)) > HALF_CIRCLE);
+  if (ring && !jumps) return ring;
+  const world = { minX: -HALF_CIRCLE, minY: -MAX_LATITUDE, maxX: HALF_CIRCLE, maxY: MAX_LATITUDE };
+  return polygonOfBounds(box ?? world)[0] ?? [];
+}
+
+/** Sutherland and Hodgman: side by side of the window. */
+function clip(ring: Ring, { minX, minY, maxX, maxY }: Bounds): Ring {
+  const left = cut(ring, ([x]) => x - minX);
+  const right = cut(left, ([x]) => maxX - x);
+  const bottom = cut(right, ([, y]) => y - minY);
+  return cut(bottom, ([, y]) => maxY - y);
+}
+
+/** What lies where `inside` is not negative. */
+function cut(ring: Ring, inside: (point: Point) => number): Ring {
+  return ring.flatMap((point, i): Point[] => {
+    const before = ring.at(i - 1) ?? point;
+    const [was, is] = [inside(before), inside(point)];
+    const share = was / (was - is);
+    const crossing: Point = [
+      before[0] + (point[0] - before[0]) * share,
+      before[1] + (point[1] - before[1]) * share,
+    ];
+    const enters = was < 0 !== is < 0;
+    return [...(enters ? [crossing] : []), ...(is >= 0 ? [point] : [])];
+  });
+}

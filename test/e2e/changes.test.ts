@@ -1,0 +1,414 @@
+import { createHmac } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { createPostgresDatabase } from '../fixtures/shared-services.ts';
+
+const SECRET = 'for tests only';
+/** In web mercator; Zurich lies in 6/33/22, Hamburg in 6/33/20. */
+const ZURICH = [8.5, 47.3, 8.6, 47.4];
+
+let folder: string;
+let wms: MockWms;
+let rss: Server;
+let feedText = '';
+let feedRequests: string[] = [];
+let gis: pg.Client;
+let app: App;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tw-changes-'));
+  await mkdir(join(folder, 'expired'));
+  wms = await openMockWms();
+  rss = createServer((request, response) => {
+    feedRequests.push(request.url ?? '');
+    response.setHeader('Content-Type', 'application/xml').end(feedText);
+  });
+  await new Promise<void>((resolve) => rss.listen(0, '127.0.0.1', resolve));
+  const gisDatabase = await createPostgresDatabase();
+  gis = new pg.Client({ connectionString: gisDatabase });
+  await gis.connect();
+  await gis.query(changesSql({ source: null, table: 'public.tile_changes' }));
+  feedText = '<feed xmlns="http://www.w3.org/2005/Atom"/>';
+  const source = `source: { type: wms, url: '${wms.url}', layers: roads }, metatile: [1, 1], gutter: 0`;
+  await writeFile(
+    join(folder, 'tilewarden.yaml'),
+    `layers:
+  - { name: roads, gridSets: [EPSG:900913, EPSG:4326], formats: [image/png, image/jpeg], ${source} }
+  - { name: above, gridSets: [EPSG:900913], source: { type: layer, layer: roads }, metatile: [1, 1] }
+  - { name: lists, gridSets: [EPSG:900913], ${source} }
+  - { name: entries, gridSets: [EPSG:900913], ${source} }
+  - { name: rows, gridSets: [EPSG:900913], ${source} }
+changes:
+  - { name: hook, type: webhook, secret: { env: HOOK_SECRET }, layers: [roads, lists] }
+  - { name: osm, type: tile-list, folder: ./expired, layers: [lists], buffer: 0 }
+  - { name: feed, type: georss, url: 'http://127.0.0.1:${(rss.address() as AddressInfo).port}/c?since={since}', intervalSeconds: 1, layers: [entries] }
+  - { name: edits, type: postgres, url: { env: GIS }, table: public.tile_changes, layers: [rows] }
+`,
+  );
+  const environment = { HOOK_SECRET: SECRET, GIS: gisDatabase };
+  const flags = {
+    config: join(folder, 'tilewarden.yaml'),
+    data: join(folder, 'data'),
+    port: '0',
+    'no-auth': 'true',
+  };
+  const { settings } = loadSettings({ flags, environment, workingFolder: folder });
+  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+});
+
+afterAll(async () => {
+  await app.close();
+  await gis.end();
+  await wms.close();
+  rss.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function cache(layer: string, ...tiles: readonly string[]): Promise<readonly (string | null)[]> {
+  const all: (string | null)[] = [];
+  for (const tile of tiles) {
+    const answer = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
+    expect(answer.status).toBe(200);
+    await answer.arrayBuffer();
+    all.push(answer.headers.get('x-cache'));
+  }
+  return all;
+}
+
+/** Until a seed or a request has put them into the cache. */
+async function cached(layer: string, ...tiles: readonly string[]): Promise<void> {
+  await eventually(
+    'the tiles are hits',
+    () => cache(layer, ...tiles),
+    (seen) => seen.every((one) => one === 'HIT'),
+  );
+}
+
+function signatureOf(body: string): string {
+  return `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`;
+}
+
+async function post(
+  body: unknown,
+  headers: Record<string, string> = {},
+  name = 'hook',
+): Promise<{ readonly status: number; readonly text: string }> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const answer = await fetch(new URL(`api/v1/changes/${name}`, app.url), {
+    method: 'POST',
+    body: text,
+    headers: {
+      'content-type': 'application/json',
+      'x-hub-signature-256': signatureOf(text),
+      ...headers,
+    },
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+interface FeedDocument {
+  readonly name: string;
+  readonly state: string;
+  readonly lastError: string | null;
+  readonly received: number;
+  readonly applied: number;
+}
+
+async function auditOf(feed: string, limit: number): Promise<readonly object[]> {
+  const answer = await fetch(new URL(`api/v1/audit?actor=feed:${feed}&limit=${limit}`, app.url));
+  return ((await answer.json()) as { entries: readonly object[] }).entries;
+}
+
+async function feedNamed(name: string): Promise<FeedDocument> {
+  const answer = await fetch(new URL('api/v1/changes', app.url));
+  const { changes } = (await answer.json()) as { changes: readonly FeedDocument[] };
+  const feed = changes.find((one) => one.name === name);
+  if (!feed) throw new Error(`there is no feed ${name}`);
+  return feed;
+}
+
+describe('a webhook', () => {
+  it('makes exactly the tiles of the area fresh, in every grid set and format and in layers above', async () => {
+    const near = ['6/33/22.png', '6/33/22.jpeg', 'EPSG:4326/6/67/15.png', '0/0/0.png'];
+    const far = ['6/33/20.png', 'EPSG:4326/6/67/13.png'];
+    await cached('roads', ...near, ...far);
+    await cached('above', '6/33/22.png', '6/33/20.png');
+    const { status, text } = await post({ bounds: ZURICH });
+    expect([status, JSON.parse(text)]).toEqual([202, { id: expect.any(Number), repeated: false }]);
+    const before = wms.requests.length;
+    expect(await cache('roads', ...far)).toEqual(['HIT', 'HIT']);
+    expect(await cache('above', '6/33/20.png')).toEqual(['HIT']);
+    expect(wms.requests.length).toBe(before);
+    expect(await cache('roads', ...near)).toEqual(Array(near.length).fill('MISS'));
+    expect(await cache('above', '6/33/22.png')).toEqual(['MISS']);
+  });
+
+  it('narrows to the layers that the body names', async () => {
+    await cached('roads', '6/33/22.png');
+    await cached('lists', '6/33/22.png');
+    expect((await post({ bounds: ZURICH, layers: ['lists'] })).status).toBe(202);
+    expect(await cache('roads', '6/33/22.png')).toEqual(['HIT']);
+    expect(await cache('lists', '6/33/22.png')).toEqual(['MISS']);
+  });
+
+  it('follows the shape of a geometry, not the box around it', async () => {
+    const tiles = ['6/32/23.png', '6/36/18.png', '6/36/23.png'];
+    await cached('roads', ...tiles);
+    const line = {
+      type: 'LineString',
+      coordinates: [
+        [1, 43],
+        [25, 59],
+      ],
+    };
+    expect((await post({ type: 'Feature', geometry: line, properties: null })).status).toBe(202);
+    expect(await cache('roads', ...tiles)).toEqual(['MISS', 'MISS', 'HIT']);
+  });
+
+  it('takes bounds in another CRS and whole layers', async () => {
+    await cached('roads', '6/33/20.png', '6/33/22.png');
+    const utm = { bounds: [560_000, 5_930_000, 570_000, 5_940_000], srs: 'EPSG:25832' };
+    expect((await post(utm)).status).toBe(202);
+    expect(await cache('roads', '6/33/20.png', '6/33/22.png')).toEqual(['MISS', 'HIT']);
+    expect((await post({ whole: true })).status).toBe(202);
+    expect(await cache('roads', '6/33/20.png', '6/33/22.png')).toEqual(['MISS', 'MISS']);
+  });
+
+  it('returns the first id for a repeated event and changes nothing', async () => {
+    const first = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
+    await cached('roads', '6/33/22.png');
+    const second = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
+    expect(second).toEqual({ id: first.id, repeated: true });
+    expect(await cache('roads', '6/33/22.png')).toEqual(['HIT']);
+    const refused = await post({ bounds: [1] }, { 'x-event-id': 'edit 8' });
+    expect(refused.status).toBe(400);
+    expect(JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 8' })).text).repeated).toBe(
+      false,
+    );
+  });
+
+  it('accepts an empty collection, which changes nothing', async () => {
+    await cached('roads', '6/33/22.png');
+    expect((await post({ type: 'FeatureCollection', features: [] })).status).toBe(202);
+    expect(await cache('roads', '6/33/22.png')).toEqual(['HIT']);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['an empty body', '', /empty/],
+    ['what is not JSON', '{', /JSON/],
+    ['a list', [], /must be a GeoJSON/],
+    ['an empty object', {}, /must be a GeoJSON/],
+    ['an unknown member', { bounds: ZURICH, colour: 1 }, /colour/],
+    ['an empty list of layers', { bounds: ZURICH, layers: [] }, /layers/],
+    ['null in place of layers', { whole: true, layers: null }, /layers/],
+    ['layers of others', { whole: true, layers: ['above'] }, /layers names above; the feed has roads, lists/],
+    ['whole: false', { whole: false }, /whole/],
+    ['whole beside bounds', { whole: true, bounds: ZURICH }, /bounds/],
+    ['reversed bounds', { bounds: [8.6, 47.3, 8.5, 47.4] }, /bounds.*antimeridian/],
+    ['bounds that are not finite', '{"bounds":[0,0,1e999,1]}', /bounds/],
+    ['three bounds', { bounds: [0, 0, 1] }, /bounds/],
+    ['bounds of another CRS', { bounds: [950_000, 6_000_000, 960_000, 6_010_000] }, /bounds.*longitudes/],
+    ['an unknown CRS', { bounds: ZURICH, srs: 'EPSG:999999' }, /srs/],
+    [
+      'a position of another CRS',
+      { type: 'Point', coordinates: [950_000, 6_000_000] },
+      /coordinates.*longitudes/,
+    ],
+    [
+      'a CRS member',
+      { type: 'Point', coordinates: [8, 47], crs: { type: 'name', properties: { name: 'EPSG:3857' } } },
+      /crs/,
+    ],
+    ['an unknown type', { type: 'Circle', coordinates: [8, 47] }, /type must be one of/],
+    [
+      'a ring of two positions',
+      {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [0, 0],
+            [1, 1],
+          ],
+        ],
+      },
+      /coordinates\[0\].*3 positions/,
+    ],
+    ['a feature that is none', { type: 'FeatureCollection', features: [{ type: 'Point' }] }, /features\[0\]/],
+  ])('refuses %s with a 400 that names the field and changes nothing', async (_, body, message) => {
+    const { applied } = await feedNamed('hook');
+    const { status, text } = await post(body);
+    expect([status, text]).toEqual([400, expect.stringMatching(message)]);
+    expect((await feedNamed('hook')).applied).toBe(applied);
+  });
+
+  it('shows its state in the list, in the metrics and in the audit log', async () => {
+    const feed = await feedNamed('hook');
+    expect(feed).toEqual({
+      name: 'hook',
+      type: 'webhook',
+      layers: ['roads', 'lists'],
+      action: 'invalidate',
+      state: 'ok',
+      lastAt: expect.any(String),
+      lastError: null,
+      received: feed.applied,
+      applied: expect.any(Number),
+      pending: 0,
+    });
+    const metrics = await (await fetch(new URL('metrics', app.url))).text();
+    expect(metrics).toContain(`tilewarden_changes_applied_total{feed="hook"} ${feed.applied}`);
+    const [entry] = await auditOf('hook', 1);
+    expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
+  });
+
+  it('refuses missing and wrong signatures with 401, then with 429, and never a right one', async () => {
+    const wrong = { 'x-hub-signature-256': signatureOf('another body') };
+    expect((await post({ whole: true }, { 'x-hub-signature-256': '' })).status).toBe(401);
+    for (let i = 0; i < 12; i++) await post({ whole: true }, wrong);
+    expect((await post({ whole: true }, wrong)).status).toBe(429);
+    expect((await post({ type: 'FeatureCollection', features: [] })).status).toBe(202);
+    expect((await post({ whole: true }, {}, 'osm')).status).toBe(404);
+  });
+});
+
+describe('a tile list', () => {
+  it('is applied when it is quiet, moved to applied/, and its bad lines are reported', async () => {
+    await cached('lists', '6/33/22.png', '8/134/89.png', '6/34/22.png', '6/33/20.png');
+    await mkdir(join(folder, 'expired', '20260101'), { recursive: true });
+    await mkdir(join(folder, 'expired', 'applied'), { recursive: true });
+    await writeFile(join(folder, 'expired', 'applied', 'a.tiles'), 'taken');
+    await writeFile(join(folder, 'expired', '20260101', 'a.tiles'), '6/33/22\r\n\nnonsense\n7/128/0\n');
+    await eventually('the file is moved', async () =>
+      existsSync(join(folder, 'expired', 'applied', 'a.tiles.1')),
+    );
+    const seen = await cache('lists', '6/33/22.png', '8/134/89.png', '6/34/22.png', '6/33/20.png');
+    expect(seen).toEqual(['MISS', 'MISS', 'HIT', 'HIT']);
+    const feed = await eventually(
+      'the bad line is reported',
+      () => feedNamed('osm'),
+      (one) => one.lastError !== null,
+    );
+    expect(feed).toMatchObject({ state: 'ok', received: 1, applied: 1 });
+    expect(feed.lastError).toContain('20260101/a.tiles, line 4');
+    expect(await readdir(join(folder, 'expired', '20260101'))).toEqual([]);
+  });
+});
+
+describe('a GeoRSS feed', () => {
+  const entry = (id: string, updated: string, where: string) =>
+    `<entry><id>${id}</id><updated>${updated}</updated>${where}</entry>`;
+  const atom = (...entries: readonly string[]) =>
+    `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">${entries.join('')}</feed>`;
+
+  it('applies entries once, again when they are newer, and asks from the newest on', async () => {
+    await cached('entries', '6/33/22.png', '6/33/20.png');
+    const zurich = '<georss:point>47.35 8.55</georss:point>';
+    feedText = atom(entry('a', '2026-01-01T00:00:00Z', zurich));
+    await eventually('the entry is applied', async () => (await feedNamed('feed')).applied === 1);
+    expect(await cache('entries', '6/33/22.png', '6/33/20.png')).toEqual(['MISS', 'HIT']);
+    await cached('entries', '6/33/22.png');
+    feedRequests = [];
+    await eventually('the feed is read twice', () => feedRequests.length >= 2);
+    expect(feedRequests.at(-1)).toBe(`/c?since=${encodeURIComponent('2026-01-01T00:00:00Z')}`);
+    expect(await cache('entries', '6/33/22.png')).toEqual(['HIT']);
+    const hamburg = '<georss:where><Point><pos>53.55 10</pos></Point></georss:where>';
+    const older = entry('b', '2025-12-31T00:00:00Z', hamburg);
+    feedText = atom(
+      entry('a', '2026-01-02T00:00:00Z', zurich),
+      older,
+      entry('c', '2026-01-01T12:00:00Z', ''),
+    );
+    await eventually('both are applied', async () => (await feedNamed('feed')).applied === 3);
+    expect(await cache('entries', '6/33/22.png', '6/33/20.png')).toEqual(['MISS', 'MISS']);
+    const state = await feedNamed('feed');
+    expect(state).toMatchObject({ state: 'ok', received: 4, lastError: 'entry c: has no geometry' });
+  });
+
+  it('is failing while its document is a bomb or none, and works again afterwards', async () => {
+    feedText = `<!DOCTYPE feed [<!ENTITY a "aaaa">]>${atom()}`;
+    const failing = await eventually(
+      'the feed fails',
+      () => feedNamed('feed'),
+      (one) => one.state === 'failing',
+    );
+    expect(failing.lastError).toContain('DOCTYPE');
+    feedText = '<html/>';
+    await eventually(
+      'another reason',
+      () => feedNamed('feed'),
+      (one) => /neither/.test(String(one.lastError)),
+    );
+    feedText = atom();
+    await eventually(
+      'the feed works',
+      () => feedNamed('feed'),
+      (one) => one.state === 'ok',
+    );
+  });
+});
+
+describe('a PostgreSQL table', () => {
+  const insert = (values: string) =>
+    gis.query(`insert into tile_changes (layer, minx, miny, maxx, maxy, srid) values ${values}`);
+  const isEmpty = async () => (await gis.query('select from tile_changes')).rowCount === 0;
+
+  it('applies rows in any CRS and deletes them', async () => {
+    await cached('rows', '6/33/22.png', '6/33/20.png');
+    await insert(`(null, ${ZURICH}, null)`);
+    await gis.query('notify "public.tile_changes"');
+    await eventually('the row is deleted', isEmpty);
+    expect(await cache('rows', '6/33/22.png', '6/33/20.png')).toEqual(['MISS', 'HIT']);
+    await cached('rows', '6/33/22.png');
+    await insert(`('rows', 560000, 5930000, 570000, 5940000, 25832)`);
+    await gis.query('notify "public.tile_changes"');
+    await eventually('the row is deleted', isEmpty);
+    expect(await cache('rows', '6/33/22.png', '6/33/20.png')).toEqual(['HIT', 'MISS']);
+  });
+
+  it('deletes, counts and reports bad rows', async () => {
+    const before = await feedNamed('edits');
+    await cached('rows', '6/33/22.png');
+    await insert(`('roads', ${ZURICH}, null), (null, 1, 0, 0, 1, null), (null, 1, 0, null, 1, null),
+      (null, 0, 0, 'Infinity', 1, null), (null, 0, 0, 1, 1, 999999)`);
+    await gis.query('notify "public.tile_changes"');
+    await eventually('the rows are deleted', isEmpty);
+    const after = await eventually(
+      'it is reported',
+      () => feedNamed('edits'),
+      (one) => one.lastError !== null,
+    );
+    expect(after).toMatchObject({
+      state: 'ok',
+      applied: before.applied,
+      received: Number(before.received) + 5,
+    });
+    expect(await cache('rows', '6/33/22.png')).toEqual(['HIT']);
+  });
+
+  it('merges a burst of 10,000 rows into a few lines of the audit log', async () => {
+    const { applied } = await feedNamed('edits');
+    await gis.query(`insert into tile_changes (minx, miny, maxx, maxy)
+      select 8 + n % 100 * 0.01, 47 + n / 100 * 0.01, 8 + n % 100 * 0.01 + 0.005, 47 + n / 100 * 0.01 + 0.005
+      from generate_series(0, 9999) as n`);
+    await gis.query('notify "public.tile_changes"');
+    await eventually('the rows are deleted', isEmpty);
+    const total = Number(applied) + 10_000;
+    await eventually('they are counted', async () => (await feedNamed('edits')).applied === total);
+    const entries = await auditOf('edits', 100);
+    expect(entries.length).toBeLessThan(10);
+  });
+});
