@@ -25,7 +25,7 @@ export async function openAzureObjects(options: AzureStoreOptions, tools: GuardT
   const guard = new ObjectGuard({ what: `container ${container}`, ...options }, tools);
   const agent = createObjectAgent(options);
   const client = serviceClient(options, {
-    httpClient: createAzureRequests(agent, (operation) => guard.count(operation)),
+    httpClient: createAzureRequests(agent, guard.admit.bind(guard)),
     retryOptions: { maxTries: ATTEMPTS, ...RETRIES },
   }).getContainerClient(container);
   const close = () => void agent.destroy();

@@ -1,13 +1,14 @@
 import type { HttpHeaders, IHttpClient, WebResource } from '@azure/storage-blob';
 import type { Agent, Dispatcher } from 'undici';
 import { requestFailure } from '../packs/object-agent.ts';
+import type { ObjectGuard } from '../packs/object-guard.ts';
 
-/** Sends the requests of the SDK by undici. `sent` receives the operation of each, as they are counted. */
-export function createAzureRequests(agent: Agent, sent: (operation: string) => void): IHttpClient {
+/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
+export function createAzureRequests(agent: Agent, admit: ObjectGuard['admit']): IHttpClient {
   return {
     async sendRequest(request) {
       const { abortSignal } = request;
-      sent(operationOf(request));
+      admit(operationOf(request), (abortSignal ?? null) as AbortSignal | null);
       try {
         const { statusCode, headers, body } = await agent.request(dispatchOf(request));
         const streamed = request.streamResponseStatusCodes?.has(statusCode) ?? false;

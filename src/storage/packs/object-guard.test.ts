@@ -80,6 +80,46 @@ describe('requests to an object store', () => {
     expect(await isPaused()).toBe(false);
   });
 
+  /** A request that is sent before the store fails; `repeat` is its second try: whether it was admitted. */
+  function sendEarly() {
+    const [first, answer] = [createDeferred<AbortSignal>(), createDeferred<number>()];
+    const done = guard.send('put', (signal) => {
+      first.resolve(signal);
+      return answer.promise;
+    });
+    const repeat = async () => {
+      const signal = await first.promise;
+      try {
+        guard.admit('put', signal);
+        return true;
+      } catch (error) {
+        answer.reject(error);
+        return false;
+      }
+    };
+    return { done, repeat, answer };
+  }
+
+  it('an object store that is left alone does not get the second try of an earlier request either', async () => {
+    const early = sendEarly();
+    await fail(5);
+    expect(await early.repeat()).toBe(false);
+    await expect(early.done).rejects.toMatchObject({ code: 'store-failed' });
+    now += 500;
+    expect(await isPaused()).toBe(false);
+  });
+
+  it('the second try of an earlier request is the trial when it is the first after a pause', async () => {
+    const early = sendEarly();
+    await fail(5);
+    now += 500;
+    expect(await early.repeat()).toBe(true);
+    expect(await isPaused()).toBe(true);
+    early.answer.resolve(1);
+    await early.done;
+    expect(await isPaused()).toBe(false);
+  });
+
   it('an object store is left alone longer each time that it fails again soon', async () => {
     for (const pause of [500, 1000, 2000, 4000, 8000, 10_000, 10_000]) {
       await fail(5);

@@ -36,6 +36,11 @@ const REFUSALS: ReadonlyMap<number | null, string> = new Map([
   [403, 'may not be used with these credentials'],
 ]);
 
+interface RequestState {
+  /** Its success ends the pause of the breaker. */
+  probe: boolean;
+}
+
 /** A slow read was given up. */
 class GaveWay extends Error {}
 
@@ -50,6 +55,7 @@ export class ObjectGuard {
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
+  readonly #requests = new WeakMap<AbortSignal, RequestState>();
   readonly counters = new Counters();
   #reported = false;
 
@@ -63,8 +69,13 @@ export class ObjectGuard {
     this.#turns = new Semaphore(options.connections);
   }
 
-  /** Each try is one request. */
-  count(operation: string): void {
+  /**
+   * Called before each try, with the signal that `send` gave. During a pause the clients do not repeat requests that were
+   * sent before it: a store that answers one of them would look well while all others are still refused.
+   */
+  admit(operation: string, signal: AbortSignal | null): void {
+    const request = signal && this.#requests.get(signal);
+    if (request && !request.probe) request.probe = this.#begin();
     this.#count(operation, { requests: 1 });
   }
 
@@ -77,9 +88,13 @@ export class ObjectGuard {
       throw failed('has had no free connection in time', cause);
     });
     try {
-      await this.#try(operation, isRead, () =>
-        deadline ? this.#givingWay(deadline, send) : send(this.#limit(ATTEMPTS)),
-      );
+      await this.#try(operation, isRead, (request) => {
+        const sendAs = (signal: AbortSignal) => {
+          this.#requests.set(signal, request);
+          return send(signal);
+        };
+        return deadline ? this.#givingWay(deadline, sendAs) : sendAs(this.#limit(ATTEMPTS));
+      });
     } finally {
       leave();
     }
@@ -101,18 +116,27 @@ export class ObjectGuard {
     }
   }
 
-  async #try(operation: string, isRead: boolean, send: () => Promise<number>): Promise<void> {
+  /** True: it is the trial. */
+  #begin(): boolean {
     if (this.#breaker.closedFor('task')) throw paused();
-    const probe = this.#breaker.begin();
+    return this.#breaker.begin();
+  }
+
+  async #try(
+    operation: string,
+    isRead: boolean,
+    send: (request: RequestState) => Promise<number>,
+  ): Promise<void> {
+    const request = { probe: this.#begin() };
     const begun = this.#clock.monotonic();
     try {
-      this.#count(operation, { bytes: await send() });
-      this.#breaker.succeeded(probe);
-      if (probe) this.#reads.clear();
+      this.#count(operation, { bytes: await send(request) });
+      this.#breaker.succeeded(request.probe);
+      if (request.probe) this.#reads.clear();
       this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
     } catch (cause) {
       this.#count(operation, { failures: 1 });
-      if (probe || !(cause instanceof GaveWay)) this.#breaker.failed(probe, FAILURE);
+      if (request.probe || !(cause instanceof GaveWay)) this.#breaker.failed(request.probe, FAILURE);
       this.#judge(isRead, true, cause);
       throw failed('failed', cause);
     }

@@ -162,6 +162,32 @@ describeOnObjectStores('the upkeep of packs', (service) => {
     await proxy.close();
   });
 
+  it('a write under way is not repeated while the object store is left alone', async () => {
+    const proxy = await openFaultProxy(await service.origin());
+    // The pause does not end.
+    const clock = { ...systemClock, monotonic: () => 0 };
+    await stores.using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        let writes = 0;
+        proxy.watch = (asked) => void (asked.startsWith('PUT') && writes++);
+        proxy.hangs = (asked) => asked.startsWith('PUT');
+        const write = store.putMany(set, 9, metatile(4, 4, 'map'), 0).catch(codeOfFailure);
+        await eventually('the write is under way', () => writes === 1);
+        proxy.mode = 'fail';
+        for (let failure = 0; failure < 5; failure++)
+          await expect(store.get(set, { z: 9, x: 0, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
+        proxy.mode = 'pass';
+        proxy.hangs = () => false;
+        proxy.cut();
+        expect(await write).toBe('store-failed');
+        expect(writes).toBe(1);
+      },
+      { origin: proxy.url, clock },
+    );
+    await proxy.close();
+  });
+
   it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
     const proxy = await openFaultProxy(await service.origin());
     const few = { origin: proxy.url, connections: 4, timeoutSeconds: 4 };

@@ -18,27 +18,12 @@ import type { ObjectPage, ObjectStore, UnfinishedObject } from '../packs/object-
 import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
-/** Operations by command, as they are counted. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-  PutObjectCommand: 'put',
-  UploadPartCommand: 'put',
-  CreateMultipartUploadCommand: 'multipart',
-  CompleteMultipartUploadCommand: 'multipart',
-  AbortMultipartUploadCommand: 'multipart',
-  ListMultipartUploadsCommand: 'list',
-  GetObjectCommand: 'get',
-  DeleteObjectsCommand: 'delete',
-  ListObjectsV2Command: 'list',
-  HeadBucketCommand: 'head-bucket',
-};
-
 /** Refuses a bucket that is missing, or that the credentials do not lead to. */
 export async function openS3Objects(options: S3StoreOptions, tools: GuardTools): Promise<ObjectStore> {
   // The SDK warns on standard error of its future versions; ours is pinned and runs on Node.js 20.
   sdkState.warningEmitted = true;
-  const client = new S3Client(clientOptions(options));
   const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, ...options }, tools);
-  countRequests(client, guard);
+  const client = new S3Client(clientOptions(options, createS3Requests(options, guard.admit.bind(guard))));
   const head = new HeadBucketCommand({ Bucket: options.bucket });
   try {
     await guard.check((abortSignal) => client.send(head, { abortSignal }), statusOf);
@@ -49,7 +34,10 @@ export async function openS3Objects(options: S3StoreOptions, tools: GuardTools):
   }
 }
 
-function clientOptions(options: S3StoreOptions): S3ClientConfig {
+function clientOptions(
+  options: S3StoreOptions,
+  requestHandler: S3Client['config']['requestHandler'],
+): S3ClientConfig {
   const { endpoint, region, pathStyle, accessKeyId, secretAccessKey } = options;
   return {
     region,
@@ -59,22 +47,11 @@ function clientOptions(options: S3StoreOptions): S3ClientConfig {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,
-    requestHandler: createS3Requests(options),
+    requestHandler,
     ...(endpoint !== undefined && { endpoint }),
     ...(accessKeyId !== undefined &&
       secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
   };
-}
-
-function countRequests(client: S3Client, guard: ObjectGuard): void {
-  client.middlewareStack.add(
-    (next, { commandName = '' }) =>
-      async (request) => {
-        guard.count(OPERATIONS[commandName] ?? 'other');
-        return next(request);
-      },
-    { step: 'deserialize', name: 'countRequests', priority: 'low' },
-  );
 }
 
 class S3Objects implements ObjectStore {

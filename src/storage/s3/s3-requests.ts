@@ -1,18 +1,20 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Dispatcher } from 'undici';
 import { createObjectAgent, requestFailure } from '../packs/object-agent.ts';
+import type { ObjectGuard } from '../packs/object-guard.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 type RequestHandler = S3Client['config']['requestHandler'];
 type SdkRequest = Parameters<RequestHandler['handle']>[0];
 
-/** Sends the requests of the SDK by undici. */
-export function createS3Requests(options: S3StoreOptions): RequestHandler {
+/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
+export function createS3Requests(options: S3StoreOptions, admit: ObjectGuard['admit']): RequestHandler {
   const agent = createObjectAgent(options);
   return {
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(request, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
-      const signal = abortSignal as AbortSignal | undefined;
+      const signal = (abortSignal ?? null) as AbortSignal | null;
+      admit(operationOf(request), signal);
       try {
         const { statusCode, headers, body } = await agent.request({ ...dispatchOf(request), signal });
         return { response: { statusCode, headers: headers as Record<string, string>, body } };
@@ -39,4 +41,12 @@ function dispatchOf({ protocol, hostname, port, path, query, method, headers, bo
     headers,
     body: body ?? null,
   };
+}
+
+function operationOf({ method, query = {} }: SdkRequest): string {
+  if ('delete' in query) return 'delete';
+  if ('list-type' in query || (method === 'GET' && 'uploads' in query)) return 'list';
+  if (method === 'PUT') return 'put';
+  if (method === 'HEAD') return 'head-bucket';
+  return method === 'GET' ? 'get' : 'multipart';
 }
