@@ -51,7 +51,10 @@ export interface RouteDeps extends Surroundings {
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
-  readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
+  readonly accounts: Pick<
+    Accounts,
+    'users' | 'tokens' | 'sessions' | 'readerKeys' | 'authenticator' | 'audit'
+  >;
   readonly assets: readonly WebAsset[];
 }
 
