@@ -75,6 +75,7 @@ async function openParts(
   };
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
+  await node.followKeys(accounts.readerKeys);
   const { access, initialPassword } = await openDoor(settings, accounts);
   const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
@@ -95,6 +96,7 @@ async function openParts(
     upstreams: desk.report,
     eventLoop,
     node: { leads: node.leads, isAway },
+    readerKeys: accounts.readerKeys,
   };
   const layerState = (name: string) => {
     const state = activity.of(name);
@@ -137,7 +139,8 @@ async function openParts(
   await rm(socketPath, { force: true });
   const inner = { ...settings.server, tls: null, socketPath };
   server = open.use(await openHttpServer(deps, inner));
-  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
+  const keys = accounts.readerKeys;
+  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, keys, count: server.count }));
   await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
   return { server, initialPassword, takeUp };
 }

@@ -26,7 +26,7 @@ export function mayWorkOnAll(caller: Pick<Caller, 'layers'>): boolean {
   return caller.layers.some((pattern) => /^\*+$/.test(pattern));
 }
 
-function matchesPattern(pattern: string, layer: string): boolean {
+export function matchesPattern(pattern: string, layer: string): boolean {
   const [first = '', ...parts] = pattern.split('*');
   const last = parts.pop();
   if (last === undefined) return pattern === layer;

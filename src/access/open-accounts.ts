@@ -9,6 +9,7 @@ import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
+import { openReaderKeys, WRONG_KEY } from './open-reader-keys.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { openPasswordHasher } from './password-hasher.ts';
 import { createSessionStore } from './session-store.ts';
@@ -35,7 +36,21 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
   const shared = database.dialect === 'postgres' ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);
-  const failures = shared && openSharedFailures({ database, instance: randomUUID(), throttle, clock, log });
+  /** Of its own: an old key in a page must not keep anyone there from logging in. */
+  const keyThrottle = new LoginThrottle(clock);
+  const heard = {
+    failedElsewhere: (source: string, account: string) =>
+      (account.startsWith(WRONG_KEY) ? keyThrottle : throttle).failedElsewhere(source, account),
+  };
+  const failures =
+    shared && openSharedFailures({ database, instance: randomUUID(), throttle: heard, clock, log });
+  const readerKeys = openReaderKeys({
+    database,
+    throttle: keyThrottle,
+    ...(failures && { failed: failures.failed }),
+    clock,
+    log,
+  });
   const authenticator = new Authenticator({
     users: stored,
     tokens,
@@ -61,6 +76,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     users: createAccountDesk({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
+    readerKeys,
     authenticator,
     audit,
     throttle,
@@ -71,6 +87,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
       ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
     async close(): Promise<void> {
       await failures?.close();
+      await readerKeys.close();
       await hasher.close();
       await audit.close();
     },

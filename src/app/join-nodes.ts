@@ -97,6 +97,8 @@ interface FollowOptions {
   readonly registry: NodeRegistry;
   /** Takes up in this node what has been declared elsewhere. */
   readonly refreshCatalog: () => Promise<void>;
+  /** The same of keys for readers. */
+  readonly refreshKeys: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
 }
 
@@ -128,6 +130,10 @@ export async function followNodes(
     pipeline,
     /** Null where there are no other nodes. */
     news,
+    /** Something else was changed that other nodes have copies of. */
+    changed(): void {
+      made++;
+    },
     /** Resolves when processes have told what they counted; or when they and all nodes obey every change made before. */
     async settled(what: 'counts' | 'changes'): Promise<void> {
       await processes?.settle();
@@ -142,12 +148,13 @@ export async function followNodes(
 }
 
 function createTakeUp(
-  { stores, refreshCatalog, processes }: FollowOptions,
+  { stores, refreshCatalog, refreshKeys, processes }: FollowOptions,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
 ): () => Promise<void> {
   const cursors = new Map<string, string>();
   return async () => {
     await refreshCatalog();
+    await refreshKeys();
     for (const [name, store] of stores) {
       const told = await store.news?.(cursors.get(name) ?? null);
       if (!told) continue;

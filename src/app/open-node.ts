@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
+import type { ReaderKeys } from '../access/open-reader-keys.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
@@ -145,8 +146,19 @@ export async function openNode(
     await service.refresh();
     await announceHere();
   };
+  let refreshKeys = async () => {};
   const following = await followNodes(
-    { settings, database, stores, pipeline: road.pipeline, events, registry, refreshCatalog, processes },
+    {
+      settings,
+      database,
+      stores,
+      pipeline: road.pipeline,
+      events,
+      registry,
+      refreshCatalog,
+      refreshKeys: () => refreshKeys(),
+      processes,
+    },
     surroundings,
     open,
   );
@@ -276,6 +288,16 @@ export async function openNode(
     entries,
     news,
     settled,
+    /** Keeps keys for readers in step with the other processes and nodes. */
+    async followKeys(keys: ReaderKeys): Promise<void> {
+      if (shared) keys.shareRates();
+      refreshKeys = keys.refresh;
+      await keys.refresh();
+      keys.onChange((change) => {
+        following.changed();
+        processes?.keysChanged(change);
+      });
+    },
     fileTaker,
     lead,
     leads,

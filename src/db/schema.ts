@@ -124,6 +124,26 @@ export interface Schema {
     expires_at: number | null;
     last_used_at: number | null;
   };
+  reader_keys: {
+    id: Generated<number>;
+    name: string;
+    /** SHA-256 of the key, hexadecimal. */
+    hash: string;
+    /** JSON lists; `origins` null: any. */
+    layers: string;
+    origins: string | null;
+    rate_per_second: number | null;
+    requests_per_day: number | null;
+    expires_at: number | null;
+    created_by: string;
+    created_at: number;
+    last_used_at: number | null;
+    /** Microseconds since 1970: the time up to which the rate is used up, where nodes share the database. */
+    rate_at: number;
+    /** Requests drawn on this day (days since 1970, UTC). */
+    used_day: number;
+    used: number;
+  };
   sessions: {
     /** SHA-256 of what the cookie holds, hexadecimal. */
     hash: string;

@@ -7,6 +7,7 @@ import { type Answer, jsonAnswer } from './answer.ts';
 import type { Access } from './door/access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
 import { ownAddress, type TrustsProxy } from './door/peer.ts';
+import type { KeyMemory, PresentedKey } from './door/reader-key.ts';
 import type { HttpProblem } from './problems.ts';
 
 /** What of a path stood where its route's pattern has names. */
@@ -56,6 +57,10 @@ export class Exchange {
    * sites, whatever the route says.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
+  /** On tile services: the key that the request shows. */
+  key: PresentedKey | null = null;
+  /** Pairs of the query that look like keys and are parameters of the layer. */
+  released = '';
   readonly #request: IncomingMessage;
   readonly #number: number;
   readonly #deps: ExchangeDeps;
@@ -73,7 +78,9 @@ export class Exchange {
   }
 
   get query(): string {
-    return this.target.query;
+    const { query } = this.target;
+    if (this.released === '') return query;
+    return query === '' ? this.released : `${query}&${this.released}`;
   }
 
   get params(): PathParams {
@@ -134,11 +141,12 @@ export class Exchange {
 }
 
 /** What is kept for all requests that come by one connection. */
-export class Connection {
+export class Connection implements KeyMemory {
   /** The answer to the last request so far: answers leave in the order of the requests. */
   lastResponse: ServerResponse | null = null;
   /** The last `Host` that was found to be one. */
   host: string | null = null;
+  key: KeyMemory['key'] = null;
   readonly #socket: Socket;
   #signal: AbortSignal | null = null;
   /** Requests whose answers have not left. */

@@ -53,7 +53,10 @@ export interface RouteDeps extends Surroundings {
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota'>;
-  readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit' | 'throttle'>;
+  readonly accounts: Pick<
+    Accounts,
+    'users' | 'tokens' | 'sessions' | 'readerKeys' | 'authenticator' | 'audit' | 'throttle'
+  >;
   readonly assets: readonly WebAsset[];
 }
 

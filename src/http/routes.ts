@@ -1,4 +1,4 @@
-import { tokenRoutes, userRoutes } from './api/accounts.ts';
+import { keyRoutes, tokenRoutes, userRoutes } from './api/accounts.ts';
 import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
@@ -66,6 +66,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   statusRoutes,
   userRoutes,
   tokenRoutes,
+  keyRoutes,
   sessionRoutes,
   auditRoutes,
 ];

@@ -76,7 +76,10 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
   };
 }
 
-type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled' | 'isAway'>;
+type DoorDeps = Pick<
+  DispatcherOptions,
+  'access' | 'audit' | 'keys' | 'log' | 'elsewhere' | 'settled' | 'isAway'
+>;
 
 /** Everything but the routes: what stands between a caller and a handler. */
 export function createHttpAppOver(

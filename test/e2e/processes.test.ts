@@ -285,6 +285,32 @@ describe('a server with several processes', () => {
     expect((await askWho(server.url, basicOf('guess'), '127.0.0.78')).status).toBe(401);
   });
 
+  it('a server with several processes knows a key for readers in every process until it is deleted, and counts its limits over all', async () => {
+    const create = async (draft: object) => {
+      const body = JSON.stringify({ name: 'portal', layers: ['map'], ...draft });
+      const headers = { 'content-type': 'application/json' };
+      const made = await admin(server, '/api/v1/keys', { method: 'POST', headers, body });
+      return (await made.json()) as { readonly id: number; readonly key: string };
+    };
+    const statuses = async (key: string, count: number) => {
+      const asked = [];
+      for (let i = 0; i < count; i++)
+        asked.push((await ask(server.url, `/tiles/map/0/0/0.png?key=${key}`)).status);
+      return asked;
+    };
+    const { id, key } = await create({});
+    expect(new Set(await statuses(key, 12))).toEqual(new Set([200]));
+    const { key: daily } = await create({ requestsPerDay: 7 });
+    expect((await statuses(daily, 20)).filter((status) => status === 200)).toHaveLength(7);
+    expect(await (await admin(server, '/api/v1/keys')).text()).not.toContain('"lastUsedAt":null');
+    expect(await (await admin(server, '/metrics')).text()).toContain(
+      `tilewarden_reader_key_requests_total{key="${id}",name="portal",outcome="answered"} 12`,
+    );
+    await admin(server, `/api/v1/keys/${id}`, { method: 'DELETE' });
+    const refused = await statuses(key, 20);
+    expect(new Set(refused)).toEqual(new Set([401, 429]));
+  });
+
   it('a server with several processes passes bodies, refusals and addresses on', async () => {
     const large = await admin(server, '/rest/seed/map.json', { method: 'POST', body: ' '.repeat(3_000_000) });
     expect(large.status).toBe(413);

@@ -74,6 +74,7 @@ function headersOf({ status, headers }: Answer, exchange: Exchange, sharing: 'an
   const shared = [...headers, ...SHARED_HEADERS];
   if (status >= 400) shared.push('X-Request-Id', exchange.id);
   if (audience !== 'all') shared.push(...BY_CALLER);
+  if (exchange.headers['x-api-key'] !== undefined) shared.push('Vary', 'X-Api-Key');
   return shared;
 }
 

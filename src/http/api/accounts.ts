@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../../access/caller.ts';
+import type { ReaderKey } from '../../access/reader-key.ts';
 import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -38,6 +39,27 @@ export const tokenAnswer = z.object({
   createdBy: z.string(),
   createdAt: time,
   expiresAt: time.nullable(),
+  lastUsedAt: time.nullable(),
+});
+
+const limit = z.number().nullable().default(null);
+export const keyBody = z.strictObject({
+  name: z.string(),
+  layers: texts,
+  origins: texts.nullable().default(null),
+  ratePerSecond: limit,
+  requestsPerDay: limit,
+  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
+});
+export const keyAnswer = z.object({
+  id: z.number().int(),
+  name: z.string(),
+  layers: texts,
+  origins: texts.nullable(),
+  ratePerSecond: z.number().nullable(),
+  requestsPerDay: z.number().nullable(),
+  expiresAt: time.nullable(),
+  createdAt: time,
   lastUsedAt: time.nullable(),
 });
 
@@ -133,6 +155,41 @@ export function tokenRoutes({ accounts: { tokens } }: RouteDeps): readonly Route
     exchange.change = { target, before: tokenDocument(await tokens.revoke(idIn(exchange))) };
     return NOTHING;
   }
+}
+
+/** `/api/v1/keys` and below: keys for readers. */
+export function keyRoutes({ accounts: { readerKeys } }: RouteDeps): readonly Route[] {
+  const path = '/api/v1/keys';
+  return [
+    { method: 'GET', path, role: 'admin', handler: list },
+    { method: 'POST', path, role: 'admin', handler: create },
+    { method: 'DELETE', path: `${path}/{id}`, role: 'admin', handler: remove },
+  ];
+
+  async function list(): Promise<Answer> {
+    return jsonAnswer({ keys: (await readerKeys.list()).map(keyDocument) });
+  }
+
+  /** The one time that the key is shown. */
+  async function create(exchange: Exchange): Promise<Answer> {
+    const draft = readBody(exchange, keyBody);
+    const expiresAt = draft.expiresAt === null ? null : Date.parse(draft.expiresAt);
+    const { key, secret } = await readerKeys.create({ ...draft, expiresAt }, makerOf(exchange));
+    exchange.change = { target: `key:${key.id}`, after: keyDocument(key) };
+    return createdAnswer(exchange, `${path}/${key.id}`, { ...keyDocument(key), key: secret });
+  }
+
+  async function remove(exchange: Exchange): Promise<Answer> {
+    const target = `key:${exchange.param('id')}`;
+    exchange.change = { target };
+    exchange.change = { target, before: keyDocument(await readerKeys.remove(idIn(exchange))) };
+    return NOTHING;
+  }
+}
+
+function keyDocument({ createdAt, expiresAt, lastUsedAt, ...key }: ReaderKey): object {
+  const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
+  return { ...key, ...times, lastUsedAt: isoTime(lastUsedAt) };
 }
 
 /** A token that was made by means of another belongs to the same user, and goes when that one goes. */

@@ -13,6 +13,8 @@ import { stopAnswer, stopBody, taskListQuery } from '../wire/task-filter.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
   callerAnswer,
+  keyAnswer,
+  keyBody,
   sessionAnswer,
   tokenAnswer,
   tokenBody,
@@ -238,6 +240,14 @@ export const API_DESCRIPTIONS = {
     status: 201,
   },
   'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
+  'GET /api/v1/keys': { summary: 'List keys for readers', answer: z.object({ keys: z.array(keyAnswer) }) },
+  'POST /api/v1/keys': {
+    summary: 'Create a key for readers; it is shown only once',
+    body: keyBody,
+    answer: keyAnswer.extend({ key: z.string() }),
+    status: 201,
+  },
+  'DELETE /api/v1/keys/{id}': { summary: 'Delete a key for readers', status: 204 },
   'GET /api/v1/audit': { summary: 'Query the audit log', query: auditQuery, answer: auditAnswer },
   'POST /api/v1/audit/{id}/restore': {
     summary: 'Declare a layer again as it was before a change in the audit log',

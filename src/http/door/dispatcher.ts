@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { createSender } from '../answer/send.ts';
@@ -19,6 +20,7 @@ import {
   refuseUnsafe,
 } from './gate.ts';
 import type { TrustsProxy } from './peer.ts';
+import { createKeyGate, type PresentedKey, preflightAnswer, presentedKeyOf } from './reader-key.ts';
 import { readBody } from './request-body.ts';
 import { type Match, type Router, routeOf } from './router.ts';
 
@@ -37,6 +39,8 @@ export interface DispatcherOptions {
   readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
   /** What everything but tiles needs does not answer: nobody waits for it. */
   readonly isAway?: () => boolean;
+  /** Without it keys for readers mean nothing. */
+  readonly keys?: KeyDoor;
 }
 
 interface Elsewhere {
@@ -58,6 +62,7 @@ export function createDispatcher(options: DispatcherOptions) {
   let stopped = false;
   let lastOnKept = 0;
   let requests = 0;
+  const keyGate = options.keys ? createKeyGate(options.keys, trusts) : null;
   const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
 
   const listener: RequestListener = (request, response) => {
@@ -93,8 +98,19 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function matchOf(request: IncomingMessage) {
     requests += 1;
-    const match = router.match(request.method ?? '', request.url ?? '');
-    return { match, exchange: new Exchange(request, match, requests, options) };
+    const { match, key } = targetOf(request);
+    const exchange = new Exchange(request, match, requests, options);
+    exchange.key = key;
+    return { match, exchange };
+  }
+
+  /** A key on the way to a tile service is no part of the address. */
+  function targetOf(request: IncomingMessage): { readonly match: Match; readonly key: PresentedKey | null } {
+    const { method = '', url = '' } = request;
+    const key = keyGate && presentedKeyOf(request);
+    const match = router.match(method, key?.url ?? url);
+    if (!key || match.route?.sharing === 'anyone') return { match, key };
+    return { match: key.url === url ? match : router.match(method, url), key: null };
   }
 
   function refuseCrowd(request: IncomingMessage, response: ServerResponse): void {
@@ -116,8 +132,32 @@ export function createDispatcher(options: DispatcherOptions) {
       void forward(elsewhere, request, response, exchange, match);
       return;
     }
-    if (match.role === 'public' && isReading(request)) answerAtOnce(request, response, exchange, match);
-    else void answerAdmitted(request, response, exchange, match);
+    if (match.role !== 'public' || !isReading(request)) {
+      void answerAdmitted(request, response, exchange, match);
+      return;
+    }
+    const counted = admitKey(request, exchange);
+    if (!counted) answerAtOnce(request, response, exchange, match);
+    else
+      counted.then(
+        () => answerAtOnce(request, response, exchange, match),
+        (error: unknown) => answerProblem(response, error, exchange, match),
+      );
+  }
+
+  function admitKey(request: IncomingMessage, { key, connection }: Exchange): Promise<void> | null {
+    return key && keyGate ? keyGate.admit(key, request, connection) : null;
+  }
+
+  /** Whatever the handler has made of it. */
+  async function refuseKey(
+    key: PresentedKey,
+    response: ServerResponse,
+    exchange: Exchange,
+    match: Match,
+  ): Promise<void> {
+    exchange.key = null;
+    answerProblem(response, await keyGate?.refuse(key, response.req), exchange, match);
   }
 
   async function forward(
@@ -165,6 +205,12 @@ export function createDispatcher(options: DispatcherOptions) {
     exchange: Exchange,
     match: Match,
   ): Promise<void> {
+    const preflight = match.route?.sharing === 'anyone' ? preflightAnswer(request) : null;
+    if (preflight) {
+      exchange.key = null;
+      deliver(response, preflight, exchange, match);
+      return;
+    }
     try {
       await admit(request, exchange, match);
       if (!isReading(request)) exchange.body = await readBody(request, limits.bodySize);
@@ -190,6 +236,7 @@ export function createDispatcher(options: DispatcherOptions) {
       refuseLesserRole(exchange.caller, match.role);
     }
     refuseExcess(request, limits);
+    await admitKey(request, exchange);
     routeOf(match);
     if (!isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
     refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
@@ -233,7 +280,10 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   function deliver(response: ServerResponse, answer: Answer, exchange: Exchange, match: Match): void {
-    if (!response.destroyed) send(response, answer, exchange, match.route?.sharing);
+    if (response.destroyed) return;
+    const { key } = exchange;
+    if (key && key.refusal !== null) void refuseKey(key, response, exchange, match);
+    else send(response, answer, exchange, match.route?.sharing);
   }
 
   function streamSignal(exchange: Exchange, response: ServerResponse): AbortSignal {

@@ -6,6 +6,7 @@ import type { Headers } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { type Handler, recovering } from '../route.ts';
+import { keyForbidden, keyRefused, type PresentedKey } from './reader-key.ts';
 
 /**
  * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
@@ -18,11 +19,24 @@ export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise
 
 /** For administration, which disabled layers are open to as well. */
 export async function refuseOthers(exchange: Exchange, layer: Layer): Promise<void> {
+  const key = keyFor(exchange, layer);
+  if (key?.opens(layer)) return;
+  if (key) throw key.refusal === null ? keyForbidden() : keyRefused(key);
   if (layer.access === 'public') return;
   exchange.audience = 'caller';
   const caller = await exchange.identify();
   if (!caller) throw exchange.credentialsNeeded();
   if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+}
+
+/** Null: the request shows no key, or nothing but parameters of this layer. */
+function keyFor(exchange: Exchange, layer: Layer): PresentedKey | null {
+  const { key } = exchange;
+  if (!key) return null;
+  const released = key.release(layer);
+  if (released.length > 0) exchange.released = [exchange.released, ...released].filter(Boolean).join('&');
+  if (key.candidates.length === 0) exchange.key = null;
+  return exchange.key;
 }
 
 /** Wraps what answers about layers: says of one that is not there what it says of one that strangers may not see. */
@@ -35,7 +49,9 @@ export type LayerScreen = (handler: Handler) => Handler;
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
     recovering(handler, async (error, exchange) => {
-      if (!isAboutUnknownLayer(error) || areOpen(await allLayers())) throw error;
+      if (!isAboutUnknownLayer(error)) throw error;
+      if (exchange.key) throw exchange.key.refusal === null ? keyForbidden() : keyRefused(exchange.key);
+      if (areOpen(await allLayers())) throw error;
       exchange.audience = 'caller';
       throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
     });
@@ -49,6 +65,11 @@ function isAboutUnknownLayer(error: unknown): boolean {
 
 export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
+}
+
+/** Whether a request may read the layer without being asked who is calling. */
+export function isOpenTo({ key }: Exchange, layer: Layer): boolean {
+  return key ? layer.enabled && key.opens(layer) : isOpen(layer);
 }
 
 /** Of a list that stays the same while the catalog does, found once. */
@@ -69,6 +90,9 @@ export function cacheControlOf(...layers: readonly Layer[]): Headers {
 }
 
 export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): Promise<readonly Layer[]> {
+  const { key } = exchange;
+  if (key && key.refusal !== null) throw keyRefused(key);
+  if (key) return all.filter((layer) => key.mayRead(layer));
   if (publicOf(all) === all) return all;
   const caller = await exchange.identify();
   exchange.audience = caller ? 'caller' : 'varies';

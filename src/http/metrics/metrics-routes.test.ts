@@ -46,6 +46,7 @@ function open(read = hit) {
         eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
         upstreams: () => [STATUS],
         node: { leads: () => true, isAway: () => false },
+        readerKeys: { figures: () => [{ id: 7, name: 'portal', answered: 3, refused: 1 }] },
       },
       tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
       quota: quotaWith([{ name: 'world', bytes: 4096, tiles: 7 }]),

@@ -1,3 +1,4 @@
+import type { ReaderKeys } from '../../access/open-reader-keys.ts';
 import type { FeedStatus } from '../../changes/change.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
@@ -22,6 +23,7 @@ export interface MetricsDeps {
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
   readonly node: NodeState;
+  readonly readerKeys: Pick<ReaderKeys, 'figures'>;
 }
 
 export interface NodeState {
@@ -50,6 +52,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
     LEDGER,
   );
   sheet.add(() => node, NODE);
+  sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
   sheet.add(() => deps.eventLoop.take(), processMetrics());
   const handler = async () => {
     const body = await sheet.write();
@@ -105,6 +108,18 @@ function counted(names: readonly [string, ...string[]], help: string) {
     all.filter(({ name }) => name === names[0]).map(({ value, labels }): Sample => [value, labels]),
   );
 }
+
+const READER_KEYS = [
+  metric<ReturnType<ReaderKeys['figures']>>(
+    ['reader_key_requests_total', 'key', 'name', 'outcome'],
+    'Requests with a key for readers: answered, or refused because a limit was exceeded',
+    (figures) =>
+      figures.flatMap(({ id, name, answered, refused }): Sample[] => [
+        [answered, { key: String(id), name, outcome: 'answered' }],
+        [refused, { key: String(id), name, outcome: 'refused' }],
+      ]),
+  ),
+];
 
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { KeyMeter } from '../../access/key-meter.ts';
+import { KeyRing } from '../../access/key-ring.ts';
+import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { CATALOG_CHANGED } from '../../catalog/catalog-entries.ts';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -21,16 +24,21 @@ import { sourcelessRoutes } from '../services/tile-service-routes.ts';
 import {
   AUTHENTICATE,
   COUNTED,
+  DRAW_REQUESTS,
   FORGET,
   type Forgotten,
   GO_ON,
   HOLD,
   type PageServed,
+  PUT_BACK_REQUESTS,
   READ_TILE,
+  READER_KEYS,
+  READER_KEYS_CHANGED,
   SETTLE,
   STARTED,
   STOP_SERVING,
   type TileAsked,
+  WRONG_KEY,
 } from './process-messages.ts';
 
 interface HttpProcessOptions extends Surroundings {
@@ -62,11 +70,13 @@ export async function openHttpProcess(
     ask: (asked, signal) => channel.ask(READ_TILE, asked, signal),
   });
   const pipeline = countReads(front, clock, counts);
+  const keys = await keysThrough(channel, clock);
   const app = createHttpAppOver(
     sourcelessRoutes({ catalog, pipeline, clock, log }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,
+      keys,
       log,
       elsewhere: { takes: isForPrimary, ...forwarder },
     },
@@ -75,8 +85,10 @@ export async function openHttpProcess(
 
   function report(): void {
     pipeline.flush();
-    const counted = { tiles: counts.take(), pages: front.takePages() };
-    if (counted.tiles.length + counted.pages.length > 0) channel.tell(COUNTED, counted);
+    keys.meter.putBack();
+    const counted = { tiles: counts.take(), pages: front.takePages(), keys: keys.meter.takeUses() };
+    const { tiles, pages } = counted;
+    if (tiles.length + pages.length + counted.keys.length > 0) channel.tell(COUNTED, counted);
   }
 
   channel.handle(FORGET, (forgotten) => front.forget(forgotten));
@@ -103,6 +115,7 @@ export async function openHttpProcess(
     channel.handle(STOP_SERVING, () => {
       server.close().then(() => {
         clearInterval(reporting);
+        keys.meter.putBack(true);
         report();
         forwarder.close();
         resolve();
@@ -131,6 +144,24 @@ function accessThrough(channel: Channel): Access {
     authenticate: (credentials) => channel.ask(AUTHENTICATE, credentials),
     // Answers without an end come from the primary.
     stillHolds: async () => false,
+  };
+}
+
+/** The keys in the memory of this process; the primary tells of changes, and supplies what limits leave. */
+async function keysThrough(channel: Channel, clock: Clock): Promise<KeyDoor & { readonly meter: KeyMeter }> {
+  const ring = new KeyRing(clock);
+  channel.handle(READER_KEYS_CHANGED, (change) => ring.change(change));
+  ring.change({ added: await channel.ask(READER_KEYS, null), removed: [] });
+  const meter = new KeyMeter(clock, {
+    draw: (draw) => channel.ask(DRAW_REQUESTS, draw),
+    putBack: (unused) => channel.tell(PUT_BACK_REQUESTS, unused),
+  });
+  return {
+    ring,
+    meter,
+    async wrongKey(address) {
+      await channel.ask(WRONG_KEY, address);
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Caller } from '../../access/caller.ts';
+import type { KeyChange } from '../../access/key-ring.ts';
+import type { ReaderKeys } from '../../access/open-reader-keys.ts';
 import { CATALOG_CHANGED, CATALOG_NEWS, type CatalogEntry } from '../../catalog/catalog-entries.ts';
 import { errorCopier } from '../../domain/error-copier.ts';
 import { misconfigured } from '../../domain/errors.ts';
@@ -15,15 +17,20 @@ import {
   AUTHENTICATE,
   COUNTED,
   type Counted,
+  DRAW_REQUESTS,
   FORGET,
   type Forgotten,
   GO_ON,
   HOLD,
+  PUT_BACK_REQUESTS,
   READ_TILE,
+  READER_KEYS,
+  READER_KEYS_CHANGED,
   SETTLE,
   STARTED,
   STOP_SERVING,
   type TileAsked,
+  WRONG_KEY,
 } from './process-messages.ts';
 
 /** What the primary does for the processes that answer. */
@@ -31,6 +38,7 @@ export interface PrimaryPart {
   readTile(asked: TileAsked, signal: AbortSignal): Promise<TileAnswer>;
   authenticate(credentials: Credentials): Promise<Caller | null>;
   counted(counted: Counted): void;
+  readonly keys: Pick<ReaderKeys, 'ring' | 'supply' | 'wrongKey'>;
   catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
 }
 
@@ -67,6 +75,13 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
       const { channel } = child;
       channel.handle(READ_TILE, async (asked, signal) => (await part.promise).readTile(asked, signal));
       channel.handle(AUTHENTICATE, async (credentials) => (await part.promise).authenticate(credentials));
+      channel.handle(READER_KEYS, async () => (await part.promise).keys.ring.all());
+      channel.handle(DRAW_REQUESTS, async (draw) => (await part.promise).keys.supply.draw(draw));
+      channel.handle(PUT_BACK_REQUESTS, (unused) => present?.keys.supply.putBack(unused));
+      channel.handle(WRONG_KEY, async (address) => {
+        (await part.promise).keys.wrongKey(address);
+        return null;
+      });
       channel.handle(COUNTED, (counted) => present?.counted(counted));
       channel.handle(CATALOG_NEWS, async ({ version, limit }) =>
         (await part.promise).catalogNews(version, limit),
@@ -131,6 +146,7 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
       held = false;
       pool.tell(GO_ON, null);
     },
+    keysChanged: (change: KeyChange): void => pool.tell(READER_KEYS_CHANGED, change),
     forget: (forgotten: Forgotten): void => pool.tell(FORGET, forgotten),
     /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
     catalogChanged: (file: unknown): void => pool.tell(CATALOG_CHANGED, file),

@@ -1,3 +1,4 @@
+import type { ReaderKeys } from '../../access/open-reader-keys.ts';
 import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEntries } from '../../catalog/catalog-entries.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
@@ -13,6 +14,7 @@ export interface PrimaryPartDeps {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly events: TileEvents;
   readonly access: Access;
+  readonly keys: PrimaryPart['keys'] & Pick<ReaderKeys, 'used'>;
   readonly count: (batches: readonly TileBatch[]) => void;
 }
 
@@ -23,6 +25,7 @@ export function primaryPart({
   pipeline,
   events,
   access,
+  keys,
   count,
 }: PrimaryPartDeps): PrimaryPart {
   return {
@@ -33,8 +36,10 @@ export function primaryPart({
     },
     authenticate: (credentials) => access.authenticate(credentials),
     catalogNews: (version, limit) => entries.after(version, limit),
-    counted({ tiles, pages }) {
+    keys,
+    counted({ tiles, pages, keys: uses }) {
       count(tiles);
+      keys.used(uses);
       for (const page of pages) events.emit({ type: 'served', ...page });
     },
   };

@@ -1,4 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
+import type { Draw, Grant, KeyUse, Unused } from '../../access/key-meter.ts';
+import type { KeyChange } from '../../access/key-ring.ts';
+import type { HeldKey } from '../../access/reader-key.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { messageKind } from '../../lib/channel.ts';
@@ -26,6 +29,7 @@ export interface PageServed {
 export interface Counted {
   readonly tiles: readonly TileBatch[];
   readonly pages: readonly PageServed[];
+  readonly keys: readonly KeyUse[];
 }
 
 type Places = NonNullable<Parameters<TilePipeline['forgetPlaces']>[1]>;
@@ -45,9 +49,16 @@ export const STARTED = messageKind<StartReport>('started');
 /** A tile that the process does not have. */
 export const READ_TILE = messageKind<TileAsked, TileAnswer>('read-tile');
 export const AUTHENTICATE = messageKind<Credentials, Caller | null>('authenticate');
+/** All keys for readers, at the start of a process. */
+export const READER_KEYS = messageKind<null, readonly HeldKey[]>('reader-keys');
+export const DRAW_REQUESTS = messageKind<Draw, Grant>('draw-requests');
+export const PUT_BACK_REQUESTS = messageKind<readonly Unused[]>('put-back-requests');
+/** A wrong key came from this address. Fails with `attempts-throttled`. */
+export const WRONG_KEY = messageKind<string, null>('wrong-key');
 export const COUNTED = messageKind<Counted>('counted');
 
 /** From the primary. */
+export const READER_KEYS_CHANGED = messageKind<KeyChange>('reader-keys-changed');
 export const FORGET = messageKind<Forgotten>('forget');
 /** Answered when everything told before is done, and everything counted before is told. */
 export const SETTLE = messageKind('settle');

@@ -6,7 +6,7 @@ import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
 import { type Answer, pairs } from '../answer.ts';
-import { cacheControlOf, isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import { cacheControlOf, isOpenTo, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Kvp } from './kvp.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
@@ -54,7 +54,7 @@ async function layerQueried(
   const shown = layersAsked(catalog, asked, 'LAYERS');
   const queried = layersAsked(catalog, asked, 'QUERY_LAYERS');
   for (const { layer } of [...shown, ...queried]) {
-    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+    if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
   }
   const bound = queryable(shown, queried);
   const style = stylesAsked(asked, shown.length)[shown.indexOf(bound)] ?? '';
@@ -121,7 +121,7 @@ export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const bound = layerAsked(catalog, asked);
     const { layer } = bound;
-    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+    if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
     const infoFormat = wmtsInfoFormat(layer, asked);
     const format = asked('FORMAT') === null ? layer.formats[0].mediaType : null;
     const tiles = tileSetAsked(bound, asked, format);

@@ -16,6 +16,7 @@ import type { Html as Markup } from '../answer/html.ts';
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
 import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../door/layer-visibility.ts';
+import { withKeyInAddresses } from '../door/reader-key.ts';
 import type { Exchange } from '../exchange.ts';
 
 export interface LayerDocument {
@@ -73,9 +74,11 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     exchange: Exchange,
     { contentType, fileName }: LayerDocument,
     template: DocumentTemplate,
+    layers: readonly Layer[],
     isPublic: boolean,
   ): Promise<Answer> {
-    const document = addressed(template, exchange.baseUrl);
+    const pair = exchange.key?.pairFor(layers) ?? null;
+    const document = addressed(template, exchange.baseUrl, pair);
     const etag = `"${document.id}"`;
     const headers: Headers = [
       // RFC 9110, 8.8.1: packed or not, it says the same.
@@ -88,6 +91,8 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
       return { status: 304, headers, body: null };
     }
     const typed = ['Content-Type', contentType, ...headers];
+    // What carries a key is for one caller, and not kept.
+    if (pair !== null) return { status: 200, headers: typed, body: inPieces(document) };
     const bytes = await pack(exchange, document);
     if (bytes && takesPacked(exchange)) {
       return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
@@ -102,15 +107,18 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
 
   return (document: LayerDocument): DocumentAnswerer => {
     const templateOf = createTemplateShelf(document.write);
+    // Of its own, so that callers with keys, who are many, take no place of others.
+    const templateWithKey = createTemplateShelf(document.write);
     return {
       async aboutAll(exchange) {
         const all = await roll();
-        const template = await templateOf(await visibleLayers(exchange, all), serviceNow());
-        return await answer(exchange, document, template, areOpen(all));
+        const shown = await visibleLayers(exchange, all);
+        const template = await (exchange.key ? templateWithKey : templateOf)(shown, serviceNow());
+        return await answer(exchange, document, template, shown, areOpen(all) && !exchange.key);
       },
       async about(exchange, layers) {
         const template = await writeTemplate(document.write, layers, serviceNow());
-        return await answer(exchange, document, template, layers.every(isOpen));
+        return await answer(exchange, document, template, layers, layers.every(isOpen) && !exchange.key);
       },
     };
   };
@@ -208,11 +216,14 @@ async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], se
 
 type AddressedDocument = ReturnType<typeof addressed>;
 
-/** The document as it goes to callers who know the server by this address. */
-function addressed(template: DocumentTemplate, base: string) {
+/** The document as it goes to callers who know the server by this address, with a key in every address or without. */
+function addressed(template: DocumentTemplate, base: string, pair: string | null) {
   const address = escapeXml(base);
   const { digest, addresses, pieces } = template;
-  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${address}`).digest('base64url');
+  const said = pair === null ? address : `${address} ${pair}`;
+  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${said}`).digest('base64url');
+  const keyed = (piece: string) =>
+    pair === null ? piece : withKeyInAddresses(piece, BASE.markup, pair, '&amp;');
   const grown = Buffer.byteLength(address) - Buffer.byteLength(BASE.markup);
   return {
     /** Another one for other bytes. */
@@ -221,7 +232,7 @@ function addressed(template: DocumentTemplate, base: string) {
     /** Piece by piece, with turns for others between. */
     async *pieces(): AsyncIterable<Buffer> {
       for (const piece of pieces) {
-        yield Buffer.from(piece.replaceAll(BASE.markup, () => address));
+        yield Buffer.from(keyed(piece).replaceAll(BASE.markup, () => address));
         if (pieces.length > 1) await nextTurn();
       }
     },

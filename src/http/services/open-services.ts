@@ -4,7 +4,7 @@ import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { createLayerScreen, isOpen } from '../door/layer-visibility.ts';
+import { createLayerScreen, isOpen, isOpenTo } from '../door/layer-visibility.ts';
 import type { Target } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
@@ -37,13 +37,15 @@ interface Named {
   readonly version: number;
 }
 
-/** Which tile an address names is worked out once, until a layer changes. Only of layers that are open to all. */
+/** Which tile an address names is worked out once, until a layer changes. Who may have it is asked each time. */
 function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: TileAnswerer) {
   const remembered = new WeakMap<Target, Named>();
   /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
   const answerTile: TileAnswerer = (exchange, tiles, index) => {
     const { version } = catalog;
-    if (isOpen(tiles.bound.layer)) remembered.set(exchange.target, { tiles, index, version });
+    const { layer } = tiles.bound;
+    const isWhole = exchange.released === '' && (exchange.key !== null || isOpen(layer));
+    if (isWhole) remembered.set(exchange.target, { tiles, index, version });
     return answerAccepted(exchange, tiles, index);
   };
   /** The handler hears only of addresses that `answerTile` does not know. */
@@ -52,6 +54,7 @@ function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: Til
     (exchange) => {
       const known = remembered.get(exchange.target);
       if (known?.version !== catalog.version) return handler(exchange);
+      if (!isOpenTo(exchange, known.tiles.bound.layer)) return handler(exchange);
       return answerAccepted(exchange, known.tiles, known.index);
     };
   return { answerTile, remembering };

@@ -2,6 +2,7 @@ import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { html as markup } from '../answer/html.ts';
 import type { Answer, Headers } from '../answer.ts';
+import { isKeyName } from '../door/reader-key.ts';
 import { CallerGone, type Exchange } from '../exchange.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
 import { type Handler, recovering } from '../route.ts';
@@ -54,7 +55,11 @@ export function blaming<Result>(code: ServiceCode, locator: string, read: () => 
 }
 
 export function readPairs(exchange: Exchange): Kvp {
-  return readKvp(pairsOf(exchange), (name) => badValue(name, `The parameter ${name} is given twice.`));
+  const refusal = (name: string) => badValue(name, `The parameter ${name} is given twice.`);
+  const pairs = readKvp(pairsOf(exchange), refusal);
+  // Which of these are parameters of the layer is known when the layer is.
+  const own: Kvp = (name) => (isKeyName(name) ? readKvp(exchange.released, refusal)(name) : null);
+  return (name) => pairs(name) ?? own(name);
 }
 
 export function required(asked: Kvp, name: string, locator = name): string {

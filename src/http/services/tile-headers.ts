@@ -201,7 +201,8 @@ function cacheControl(lifetime: Lifetime): Headers {
   if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');
   // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
   if (!lifetime.isPublic) words.unshift('private');
-  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
+  const vary = lifetime.isPublic ? [] : ['Vary', 'X-Api-Key'];
+  return words.length > 0 ? ['Cache-Control', words.join(', '), ...vary] : [];
 }
 
 /** For those of HTTP/1.0. */

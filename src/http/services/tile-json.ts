@@ -60,7 +60,9 @@ async function answerTileJson(
   const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, exchange.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();
   const folder = `${exchange.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
-  const ending = `.${format.extensions[0]}${query === '' ? '' : `?${query}`}`;
+  const pair = exchange.key?.pairFor([layer]) ?? '';
+  const pairs = [query, pair].filter((each) => each !== '').join('&');
+  const ending = `.${format.extensions[0]}${pairs === '' ? '' : `?${pairs}`}`;
   const dense = layer.retinaSubsets.length > 0 && format.kind === 'raster';
   return jsonAnswer(
     {

@@ -8,7 +8,7 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { formatAccepted } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
-import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import { isOpenTo, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './kvp.ts';
@@ -27,7 +27,7 @@ export function createTileService(deps: Services): Handler {
       y: indexOf('row', name.row),
     };
     const bound = boundLayer(catalog, exchange.param('layer'));
-    if (isOpen(bound.layer)) return answer(exchange, bound, name, index);
+    if (isOpenTo(exchange, bound.layer)) return answer(exchange, bound, name, index);
     return refuseStrangers(exchange, bound.layer).then(() => answer(exchange, bound, name, index));
   });
 
@@ -61,7 +61,7 @@ export async function layerFor(
   name: string,
 ): Promise<BoundLayer> {
   const bound = boundLayer(catalog, name);
-  if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+  if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
   return bound;
 }
 

@@ -9,6 +9,7 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import { refuseStrangers } from '../../door/layer-visibility.ts';
+import { carryKey } from '../../door/reader-key.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
@@ -74,7 +75,8 @@ function kmlLayer(exchange: Exchange, { bound, subset }: ResolvedTileSet, extens
 }
 
 function kmlAnswer(exchange: Exchange, text: string, kind: KmlKind, layer: Layer): Answer {
-  const document = kind === 'kmz' ? writeZip('doc.kml', Buffer.from(text)) : text;
+  const carried = carryKey(exchange, text, [layer], '&amp;');
+  const document = kind === 'kmz' ? writeZip('doc.kml', Buffer.from(carried)) : carried;
   return documentAnswer(exchange, document, [layer], TYPES[kind]);
 }
 

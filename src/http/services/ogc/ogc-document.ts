@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { invalid, isTilewardenError, shortened } from '../../../domain/errors.ts';
+import type { Layer } from '../../../domain/layer.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
 import { type Html, html } from '../../answer/html.ts';
 import { chooseMediaType, validated } from '../../answer/negotiate.ts';
 import type { Answer } from '../../answer.ts';
+import { carryKey } from '../../door/reader-key.ts';
 import { CallerGone, type Exchange } from '../../exchange.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
@@ -19,6 +21,8 @@ export interface OgcDocument {
   readonly jsonType?: string;
   /** Who asks decides what is in it. */
   readonly personal: boolean;
+  /** Those that its addresses lead to. */
+  readonly layers?: readonly Layer[];
 }
 
 type DocumentAnswerer = (exchange: Exchange, document: OgcDocument) => Answer;
@@ -31,12 +35,12 @@ export function createDocumentAnswerer(page: PageWriter): DocumentAnswerer {
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
     const freshness = ['Cache-Control', lifetime, 'Vary', 'Accept'];
     if (type !== HTML_TYPE) {
-      const body = writeJson(document.content);
+      const body = carryKey(exchange, writeJson(document.content), document.layers ?? [], '&');
       return validated(exchange, etagOf(body), freshness, { body, type: document.jsonType ?? JSON_TYPE });
     }
     const shown = page({ title: document.title, body: describeInHtml(document.content) });
     const [, pageType = HTML_TYPE, ...policies] = shown.headers;
-    const body = String(shown.body);
+    const body = carryKey(exchange, String(shown.body), document.layers ?? [], '&amp;');
     return validated(exchange, etagOf(body), [...freshness, ...policies], { body, type: pageType });
   };
 }

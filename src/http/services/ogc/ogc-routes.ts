@@ -63,8 +63,8 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     add(path, summary, async (exchange) => {
       const all = await roll();
       const shown = await visibleLayers(exchange, all);
-      const personal = !areOpen(all);
-      return answer(exchange, { ...describe(rootOf(exchange), shown, exchange), personal });
+      const personal = !areOpen(all) || exchange.key !== null;
+      return answer(exchange, { ...describe(rootOf(exchange), shown, exchange), personal, layers: shown });
     });
   }
 
@@ -76,7 +76,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     add(`${COLLECTION}${path}`, summary, async (exchange) => {
       const { layer } = await layerFor(exchange, catalog, exchange.param('layer'));
       const personal = !isOpen(layer);
-      return answer(exchange, { ...describe(rootOf(exchange), layer, exchange), personal });
+      return answer(exchange, { ...describe(rootOf(exchange), layer, exchange), personal, layers: [layer] });
     });
   }
 

@@ -6,7 +6,8 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { Html } from '../../answer/html.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
-import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
+import { isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
+import { carryKey } from '../../door/reader-key.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
@@ -75,7 +76,7 @@ function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'doc
     const { row, extension } = splitRow(exchange.param('tile'));
     const name = readTileMapName(catalog, exchange.param('map'));
     const { bound } = name;
-    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
     const { subset, format } = tileMapNamed(name, extension);
     const tiles = resolveTileSet(bound, {
       gridSet: subset.gridSet.name,
@@ -122,7 +123,7 @@ function folderOf(exchange: Exchange): string {
 }
 
 function xmlAnswer(exchange: Exchange, document: Html, layers: readonly Layer[]): Answer {
-  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${document.markup}\n`;
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${carryKey(exchange, document.markup, layers, '&amp;')}\n`;
   const answer = documentAnswer(exchange, text, layers, XML);
   return withHeaders(answer, ['Content-Disposition', `inline;filename=${FILE_NAME}`]);
 }

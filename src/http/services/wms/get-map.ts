@@ -7,7 +7,7 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
 import { validated } from '../../answer/negotiate.ts';
 import { type Answer, type Headers, pairs } from '../../answer.ts';
-import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
+import { isOpen, isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { bypassAsked, type Kvp } from '../kvp.ts';
 import type { Services } from '../open-services.ts';
@@ -59,7 +59,7 @@ export function createGetMap({ catalog, answerTile, composer, clock }: MapServic
 async function readMap(catalog: Services['catalog'], exchange: Exchange, asked: Kvp): Promise<AskedMap> {
   const version = versionOf(asked);
   const bounds = layersAsked(catalog, asked, 'LAYERS');
-  for (const { layer } of bounds) if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+  for (const { layer } of bounds) if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
   const styles = stylesAsked(asked, bounds.length);
   const formats = bounds.map((bound) => formatAsked(bound, asked));
   const crs = crsAsked(asked, version);

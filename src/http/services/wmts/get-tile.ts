@@ -8,7 +8,7 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
+import { isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
@@ -21,7 +21,7 @@ const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 export function createGetTile({ catalog, answerTile }: Services) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const bound = layerAsked(catalog, asked);
-    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
     const tiles = tileSetAsked(bound, asked);
     return answerTile(exchange, tiles, indexAsked(tilesAnswered(tiles), asked));
   };

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { createHeldClock, openTestAccounts } from '../../test/fixtures/accounts.ts';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { KeyMeter } from './key-meter.ts';
+import type { ReaderKeyDraft } from './reader-key.ts';
+
+const DRAFT: ReaderKeyDraft = {
+  name: 'portal',
+  layers: ['*'],
+  origins: null,
+  ratePerSecond: null,
+  requestsPerDay: null,
+  expiresAt: null,
+};
+
+async function open(limits: Partial<ReaderKeyDraft>, address?: string) {
+  const clock = createHeldClock();
+  const { readerKeys } = await openTestAccounts(clock, address);
+  if (address !== undefined) readerKeys.shareRates();
+  const { key } = await readerKeys.create({ ...DRAFT, ...limits }, 'anna');
+  const held = readerKeys.ring.get(key.id);
+  if (!held) throw new Error('the key is not in the ring');
+  /** As each process has it. */
+  const meters = [readerKeys.meter, new KeyMeter(clock, readerKeys.supply)];
+  async function answered(count: number): Promise<number> {
+    let granted = 0;
+    for (let i = 0; i < count; i++) {
+      if ((await meters[i % meters.length]?.admit(held as NonNullable<typeof held>)) === null) granted++;
+    }
+    return granted;
+  }
+  return { clock, readerKeys, held, answered, meters };
+}
+
+describe('limits of keys', () => {
+  it('the rate of a key counts over all processes and refills with time', async () => {
+    const { clock, answered } = await open({ ratePerSecond: 10 });
+    expect(await answered(40)).toBe(10);
+    clock.advance(500);
+    expect(await answered(40)).toBe(5);
+    clock.advance(60_000);
+    expect(await answered(40)).toBe(10);
+  });
+
+  it.each([3, 1000])('%i requests per day are counted over all processes, to the last one', async (limit) => {
+    const { clock, answered, meters } = await open({ requestsPerDay: limit });
+    const first = await answered(limit + 50);
+    clock.advance(2000);
+    for (const meter of meters) meter.putBack();
+    expect(first).toBeLessThanOrEqual(limit);
+    expect(first + (await answered(50))).toBe(limit);
+    clock.advance(86_400_000);
+    expect(await answered(limit + 50)).toBeGreaterThan(0);
+  });
+
+  it('requests of a day are drawn in blocks, not one by one', async () => {
+    const { readerKeys, clock, held } = await open({ requestsPerDay: 1_000_000 });
+    let draws = 0;
+    const meter = new KeyMeter(clock, {
+      ...readerKeys.supply,
+      draw: (draw) => {
+        draws++;
+        return readerKeys.supply.draw(draw);
+      },
+    });
+    for (let i = 0; i < 1000; i++) await meter.admit(held);
+    expect(draws).toBe(2);
+  });
+
+  it('the requests of a day survive a restart, and those drawn and not used are given back', async () => {
+    const address = await createPostgresDatabase();
+    const { answered, readerKeys, held } = await open({ requestsPerDay: 1000 }, address);
+    expect(await answered(400)).toBe(400);
+    await readerKeys.close();
+    const { readerKeys: again } = await openTestAccounts(createHeldClock(), address);
+    await again.refresh();
+    const after = again.ring.get(held.id);
+    let left = 0;
+    for (let i = 0; after && i < 900; i++) if ((await again.meter.admit(after)) === null) left++;
+    expect(left).toBeGreaterThan(590);
+    expect(left).toBeLessThanOrEqual(600);
+  });
+
+  it('the rate of a key counts over nodes that share a database', async () => {
+    const address = await createPostgresDatabase();
+    // As slow as can be: the database has a clock of its own.
+    const { answered, readerKeys, held } = await open({ ratePerSecond: 1 }, address);
+    const { readerKeys: other } = await openTestAccounts(createHeldClock(), address);
+    other.shareRates();
+    await other.refresh();
+    expect(await answered(1)).toBe(1);
+    const there = other.ring.get(held.id);
+    const draw = { id: held.id, kind: 'rate', wanted: 1 } as const;
+    const grants = await Promise.all([...Array(20)].map(() => other.supply.draw(draw)));
+    expect(there).toEqual(held);
+    expect(grants.filter(({ granted }) => granted === 0).length).toBeGreaterThan(0);
+    await readerKeys.remove(held.id);
+    await other.refresh();
+    expect(other.ring.get(held.id)).toBeNull();
+  });
+});

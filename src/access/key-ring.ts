@@ -1,0 +1,60 @@
+import type { Clock } from '../lib/clock.ts';
+import { hashSecret } from './api-token.ts';
+import { type HeldKey, isReaderSecretShaped } from './reader-key.ts';
+
+export interface KeyChange {
+  readonly added: readonly HeldKey[];
+  /** Ids. */
+  readonly removed: readonly number[];
+}
+
+/** All keys, in the memory of each process that answers, so that a request with a key asks no database. */
+export class KeyRing {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #byHash = new Map<string, HeldKey>();
+  readonly #byId = new Map<number, HeldKey>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  get ids(): Iterable<number> {
+    return this.#byId.keys();
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  all(): readonly HeldKey[] {
+    return [...this.#byId.values()];
+  }
+
+  get(id: number): HeldKey | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  change({ added, removed }: KeyChange): void {
+    for (const key of added) {
+      this.#byHash.set(key.hash, key);
+      this.#byId.set(key.id, key);
+    }
+    for (const id of removed) {
+      this.#byHash.delete(this.#byId.get(id)?.hash ?? '');
+      this.#byId.delete(id);
+    }
+  }
+
+  /** Null for a secret that is unknown, deleted or expired. */
+  find(secret: string): HeldKey | null {
+    if (!isReaderSecretShaped(secret)) return null;
+    const key = this.#byHash.get(hashSecret(secret));
+    return key && this.isValid(key) ? key : null;
+  }
+
+  /** Whether a key that was found before would be found now. */
+  isValid(key: HeldKey): boolean {
+    if (key.expiresAt !== null && key.expiresAt <= this.#clock.now()) return false;
+    return this.#byId.get(key.id) === key;
+  }
+}

@@ -1,0 +1,180 @@
+import type { Database } from '../db/database.ts';
+import { openRepeater } from '../lib/repeat.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import { type Draw, type Grant, KeyMeter, type KeyUse, type LimitSupply } from './key-meter.ts';
+import { type KeyChange, KeyRing } from './key-ring.ts';
+import { type LoginThrottle, sourceOf } from './login-throttle.ts';
+import type { ReaderKey, ReaderKeyDraft } from './reader-key.ts';
+import { createReaderKeyStore } from './reader-key-store.ts';
+
+interface ReaderKeysOptions extends Surroundings {
+  readonly database: Database;
+  readonly throttle: Pick<LoginThrottle, 'begin'>;
+  /** A wrong key came from this address; other nodes count it too. */
+  readonly failed?: (address: string, account: string) => void;
+}
+
+const SAVE_USES_MS = 60_000;
+const PUT_BACK_MS = 1000;
+
+export type ReaderKeys = ReturnType<typeof openReaderKeys>;
+
+/** What of the keys the part that answers HTTP needs, in whatever process it is. */
+export interface KeyDoor {
+  readonly ring: Pick<KeyRing, 'find' | 'isValid'>;
+  readonly meter: Pick<KeyMeter, 'admit'>;
+  /** Counts a wrong key against an address. Throws `attempts-throttled` when there were too many. */
+  wrongKey(address: string): void | Promise<void>;
+}
+
+/** The keys of all readers, in the database and in the memory of this node, and the supply of their limits. */
+export function openReaderKeys({ database, throttle, failed, clock, log }: ReaderKeysOptions) {
+  const store = createReaderKeyStore(database, clock);
+  const ring = new KeyRing(clock);
+  const names = new Map<number, string>();
+  const totals = new Map<number, { answered: number; refused: number }>();
+  const unsaved = new Map<number, number>();
+  const rates = new Map<number, number>();
+  let rateIsShared = false;
+  let returning = Promise.resolve();
+  let listener: (change: KeyChange) => void = () => {};
+
+  /** By the same rule as `drawRate` of the store, in memory: a bucket that holds the requests of a second. */
+  function drawHere(id: number, wanted: number, limit: number): Grant {
+    const interval = 1000 / limit;
+    const now = clock.monotonic();
+    const begun = Math.max(rates.get(id) ?? 0, now);
+    const granted = Math.min(wanted, Math.floor((now + 1000 - begun) / interval + 1e-6));
+    if (granted > 0) rates.set(id, begun + granted * interval);
+    return { granted, left: 0, waitMs: Math.max(0, begun + interval - 1000 - now) };
+  }
+
+  /** While the database is away limits count in this node only, and those of the day not at all. */
+  function ifAway(grant: Grant) {
+    return (error: unknown): Grant => {
+      log.debug({ err: error }, 'the limits of a key could not be read');
+      return grant;
+    };
+  }
+
+  const supply: LimitSupply = {
+    draw({ id, kind, wanted }: Draw): Grant | Promise<Grant> {
+      const key = ring.get(id);
+      const limit = kind === 'rate' ? key?.ratePerSecond : key?.requestsPerDay;
+      if (limit == null) return { granted: 1, left: 0, waitMs: 0 };
+      if (kind === 'day') {
+        return store.drawToday(id, wanted, limit).catch(ifAway({ granted: wanted, left: wanted, waitMs: 0 }));
+      }
+      if (!rateIsShared) return drawHere(id, wanted, limit);
+      return store
+        .drawRate(id, wanted, limit)
+        .catch((error: unknown) => ifAway(drawHere(id, 1, limit))(error));
+    },
+    putBack(unused) {
+      returning = store.putBack(unused).catch((error: unknown) => {
+        log.debug({ err: error }, 'unused requests of keys could not be given back');
+      });
+    },
+  };
+  const meter = new KeyMeter(clock, supply);
+
+  /** Takes up what was created or deleted, here or on another node. */
+  async function refresh(): Promise<void> {
+    const last = Math.max(0, ...ring.ids);
+    const added = await store.listAfter(last);
+    const complete = (await store.count()) === ring.size + added.length;
+    const kept = complete ? null : await store.ids();
+    const removed = kept ? [...ring.ids].filter((id) => !kept.has(id)) : [];
+    if (added.length + removed.length === 0) return;
+    const held = added.map(({ id, hash, layers, origins, ratePerSecond, requestsPerDay, expiresAt }) => {
+      return { id, hash, layers, origins, ratePerSecond, requestsPerDay, expiresAt };
+    });
+    for (const { id, name } of added) names.set(id, name);
+    for (const id of removed) for (const known of [names, totals, unsaved, rates]) known.delete(id);
+    ring.change({ added: held, removed });
+    listener({ added: held, removed });
+  }
+
+  function used(uses: readonly KeyUse[]): void {
+    const now = clock.now();
+    for (const { id, answered, refused } of uses) {
+      if (!ring.get(id)) continue;
+      const total = totals.get(id) ?? { answered: 0, refused: 0 };
+      totals.set(id, { answered: total.answered + answered, refused: total.refused + refused });
+      if (answered > 0) unsaved.set(id, now);
+    }
+  }
+
+  async function saveUses(): Promise<void> {
+    used(meter.takeUses());
+    if (unsaved.size === 0) return;
+    const uses = new Map(unsaved);
+    unsaved.clear();
+    await store.markUsed(uses);
+  }
+
+  const surroundings = { clock, log, pauseFirst: true } as const;
+  const savings = openRepeater(saveUses, {
+    ...surroundings,
+    pause: SAVE_USES_MS,
+    failure: 'the last use of keys could not be recorded',
+  });
+  const returns = openRepeater(() => meter.putBack(), {
+    ...surroundings,
+    pause: PUT_BACK_MS,
+    failure: 'unused requests of keys could not be given back',
+  });
+
+  return {
+    ring,
+    meter,
+    supply,
+    refresh,
+    used,
+    wrongKey(address: string): void {
+      throttle.begin(address, `${WRONG_KEY} ${sourceOf(address)}`);
+      failed?.(address, `${WRONG_KEY} ${sourceOf(address)}`);
+    },
+    /** Nodes share the database: rates are counted there. */
+    shareRates(): void {
+      rateIsShared = true;
+    },
+    /** Hears of every change that this node takes up. */
+    onChange(heard: (change: KeyChange) => void): void {
+      listener = heard;
+    },
+    async create(draft: ReaderKeyDraft, createdBy: string) {
+      const created = await store.create(draft, createdBy);
+      await refresh();
+      return created;
+    },
+    async remove(id: number): Promise<ReaderKey> {
+      const removed = await store.remove(id);
+      await refresh();
+      return removed;
+    },
+    async list(): Promise<readonly ReaderKey[]> {
+      used(meter.takeUses());
+      const keys = await store.listAfter(0);
+      return keys.map(({ hash: _, ...key }) => ({
+        ...key,
+        lastUsedAt: unsaved.get(key.id) ?? key.lastUsedAt,
+      }));
+    },
+    /** Requests with each key since the start. */
+    figures() {
+      used(meter.takeUses());
+      return Array.from(totals, ([id, total]) => ({ id, name: names.get(id) ?? '', ...total }));
+    },
+    async close(): Promise<void> {
+      await returns.close();
+      meter.putBack(true);
+      await returning;
+      await savings.close();
+      await saveUses().catch(() => {});
+    },
+  };
+}
+
+/** No account has such a name: names of accounts have no space. Guesses count against their address only. */
+export const WRONG_KEY = 'reader key';

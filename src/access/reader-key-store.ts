@@ -1,0 +1,172 @@
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { hashSecret } from './api-token.ts';
+import { dayOf, type Grant, restOfDay, type Unused } from './key-meter.ts';
+import { checkReaderKey, createReaderSecret, type ReaderKey, type ReaderKeyDraft } from './reader-key.ts';
+
+type KeyRow = Omit<Schema['reader_keys'], 'id'> & { readonly id: number };
+
+const LOCK = 'reader-keys';
+const MAX_KEYS = 100_000;
+const SECOND_US = 1_000_000;
+
+export type ReaderKeyStore = ReturnType<typeof createReaderKeyStore>;
+
+/** Keys for readers in the database, and what was drawn of their limits. Only hashes of the keys are kept. */
+export function createReaderKeyStore(database: Database, clock: Clock) {
+  return {
+    /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
+    async create(draft: ReaderKeyDraft, createdBy: string) {
+      const [now, secret] = [clock.now(), createReaderSecret()];
+      checkReaderKey(draft, now);
+      const row = {
+        name: draft.name,
+        hash: hashSecret(secret),
+        layers: JSON.stringify(draft.layers),
+        origins: draft.origins && JSON.stringify(draft.origins),
+        rate_per_second: draft.ratePerSecond,
+        requests_per_day: draft.requestsPerDay,
+        expires_at: draft.expiresAt,
+        created_by: createdBy,
+        created_at: now,
+        last_used_at: null,
+        rate_at: 0,
+        used_day: 0,
+        used: 0,
+      };
+      const key = await database.transaction(LOCK, async (query) => {
+        const { count } = await query
+          .selectFrom('reader_keys')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow();
+        if (count >= MAX_KEYS) throw new TilewardenError('account-conflict', 'There are too many keys.');
+        return keyOf(
+          await query.insertInto('reader_keys').values(row).returningAll().executeTakeFirstOrThrow(),
+        );
+      });
+      return { key, secret };
+    },
+
+    /** Those made after the one with this id, oldest first. */
+    async listAfter(id: number): Promise<readonly (ReaderKey & { readonly hash: string })[]> {
+      const rows = await database.query
+        .selectFrom('reader_keys')
+        .selectAll()
+        .where('id', '>', id)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...keyOf(row), hash: row.hash }));
+    },
+
+    async ids(): Promise<ReadonlySet<number>> {
+      const rows = await database.query.selectFrom('reader_keys').select('id').execute();
+      return new Set(rows.map(({ id }) => id));
+    },
+
+    async count(): Promise<number> {
+      const { count } = await database.query
+        .selectFrom('reader_keys')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+
+    /** Throws `account-unknown`. */
+    remove: (id: number): Promise<ReaderKey> =>
+      database.transaction(LOCK, async (query) => {
+        const row = await query
+          .deleteFrom('reader_keys')
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirst();
+        if (row) return keyOf(row);
+        throw new TilewardenError('account-unknown', 'There is no such key.');
+      }),
+
+    async markUsed(uses: ReadonlyMap<number, number>): Promise<void> {
+      await database.transaction(LOCK, async (query) => {
+        for (const [id, at] of uses) {
+          await query.updateTable('reader_keys').set({ last_used_at: at }).where('id', '=', id).execute();
+        }
+      });
+    },
+
+    /** Of the requests of today, as many of these as are left. */
+    async drawToday(id: number, wanted: number, limit: number): Promise<Grant> {
+      const now = clock.now();
+      const day = dayOf(now);
+      const row = await database.change
+        .updateTable('reader_keys')
+        .set((eb) => ({
+          used: eb
+            .case()
+            .when('used_day', '=', day)
+            .then(eb('used', '+', wanted))
+            .else(wanted)
+            .end(),
+          used_day: day,
+        }))
+        .where('id', '=', id)
+        .returning('used')
+        .executeTakeFirst();
+      const left = row ? limit - row.used : -wanted;
+      return {
+        granted: Math.max(0, Math.min(wanted, left + wanted)),
+        left: Math.max(0, left),
+        waitMs: restOfDay(now),
+      };
+    },
+
+    async putBack(unused: readonly Unused[]): Promise<void> {
+      for (const { id, day, count } of unused) {
+        await database.change
+          .updateTable('reader_keys')
+          .set((eb) => ({ used: eb('used', '-', count) }))
+          .where('id', '=', id)
+          .where('used_day', '=', day)
+          .where('used', '>=', count)
+          .execute();
+      }
+    },
+
+    /** By the clock of PostgreSQL, which all nodes share: the wanted number, or one, or none. */
+    async drawRate(id: number, wanted: number, limit: number): Promise<Grant> {
+      const now = (await database.now()) * 1000;
+      for (const count of new Set([wanted, 1])) {
+        const cost = Math.ceil((count * SECOND_US) / limit);
+        const row = await database.change
+          .updateTable('reader_keys')
+          .set((eb) => ({
+            rate_at: eb
+              .case()
+              .when('rate_at', '>', now)
+              .then(eb('rate_at', '+', cost))
+              .else(now + cost)
+              .end(),
+          }))
+          .where('id', '=', id)
+          .where('rate_at', '<=', now + SECOND_US - cost)
+          .returning('id')
+          .executeTakeFirst();
+        if (row) return { granted: count, left: 0, waitMs: 0 };
+      }
+      return { granted: 0, left: 0, waitMs: 1000 / limit };
+    },
+  };
+}
+
+function keyOf(row: KeyRow): ReaderKey {
+  return {
+    id: row.id,
+    name: row.name,
+    layers: JSON.parse(row.layers) as string[],
+    origins: row.origins === null ? null : (JSON.parse(row.origins) as string[]),
+    ratePerSecond: row.rate_per_second,
+    requestsPerDay: row.requests_per_day,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  };
+}

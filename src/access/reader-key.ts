@@ -1,0 +1,82 @@
+import { invalid } from '../domain/errors.ts';
+import { createSecret } from './api-token.ts';
+import { matchesPattern } from './caller.ts';
+import { checkLayerPatterns } from './user.ts';
+
+/** Lets a map client read some layers, closed ones included. It gives no administrative right. */
+export interface ReaderKey {
+  readonly id: number;
+  readonly name: string;
+  /** Patterns of layer names; `*` in one stands for any text. */
+  readonly layers: readonly string[];
+  /** Null: any. */
+  readonly origins: readonly string[] | null;
+  /** Null: no limit. */
+  readonly ratePerSecond: number | null;
+  readonly requestsPerDay: number | null;
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+  /** To the minute. */
+  readonly lastUsedAt: number | null;
+}
+
+export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt'>;
+
+/** What every process that answers needs to know of a key. */
+export interface HeldKey
+  extends Pick<ReaderKey, 'id' | 'layers' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'> {
+  /** SHA-256 of the secret, hexadecimal. */
+  readonly hash: string;
+}
+
+/** The beginning lets people, and tools that look for leaked secrets, see what it is. */
+const SECRET = /^twk_[A-Za-z0-9_-]{43}$/;
+
+export function createReaderSecret(): string {
+  return `twk_${createSecret()}`;
+}
+
+export function isReaderSecretShaped(text: string): boolean {
+  return SECRET.test(text);
+}
+
+export function mayRead({ layers }: Pick<HeldKey, 'layers'>, layer: string): boolean {
+  return layers.some((pattern) => matchesPattern(pattern, layer));
+}
+
+const MAX_NAME_LENGTH = 100;
+const MAX_ORIGINS = 100;
+const MAX_LIMIT = 1_000_000_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: names are shown on one line
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Throws `request-invalid`. */
+export function checkReaderKey(draft: ReaderKeyDraft, now: number): void {
+  const { name, layers, origins, ratePerSecond, requestsPerDay, expiresAt } = draft;
+  if (name.trim() === '' || name.length > MAX_NAME_LENGTH || CONTROLS.test(name)) {
+    throw invalid(`name must have 1 to ${MAX_NAME_LENGTH} characters on one line.`);
+  }
+  checkLayerPatterns(layers);
+  if (origins !== null) checkOrigins(origins);
+  checkLimit('ratePerSecond', ratePerSecond);
+  checkLimit('requestsPerDay', requestsPerDay);
+  if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt is in the past.');
+}
+
+function checkOrigins(origins: readonly string[]): void {
+  if (origins.length >= 1 && origins.length <= MAX_ORIGINS && origins.every(isOrigin)) return;
+  throw invalid(
+    `origins must be null or list 1 to ${MAX_ORIGINS} origins such as https://maps.example.org, without path or closing slash.`,
+  );
+}
+
+/** RFC 6454, 6.2: as browsers write it, in lower case and without the default port. */
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+function checkLimit(field: 'ratePerSecond' | 'requestsPerDay', limit: number | null): void {
+  if (limit === null || (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) return;
+  throw invalid(`${field} must be null or a whole number from 1 to ${MAX_LIMIT}.`);
+}

@@ -1,0 +1,245 @@
+import type { IncomingMessage } from 'node:http';
+import type { KeyDoor } from '../../access/open-reader-keys.ts';
+import { type HeldKey, mayRead } from '../../access/reader-key.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { HttpProblem } from '../problems.ts';
+import { sourceAddress } from './gate.ts';
+import type { TrustsProxy } from './peer.ts';
+
+const HEADER = 'x-api-key';
+const IN_ADDRESS = /[?&](key|authkey|access_token)=([^&]*)/i;
+const KEY_NAMES: ReadonlySet<string> = new Set(['KEY', 'AUTHKEY', 'ACCESS_TOKEN']);
+
+export function isKeyName(name: string): boolean {
+  return KEY_NAMES.has(name);
+}
+
+interface Candidate {
+  /** As it came, e.g. `key=…`; null: in a header. */
+  readonly pair: string | null;
+  /** In upper case. */
+  readonly name: string;
+  readonly secret: string;
+  /** Null: not a valid key. */
+  held: HeldKey | null;
+}
+
+/** What a request shows in place of a key. Whether it is one may depend on the layer, which keeps parameters of its own. */
+export class PresentedKey {
+  /** The address without it. */
+  readonly url: string;
+  candidates: readonly Candidate[];
+  /** Set at the door. */
+  held: HeldKey | null = null;
+  /** Why the key may not be used now, though it is valid. */
+  problem: HttpProblem | null = null;
+
+  constructor(url: string, candidates: readonly Candidate[]) {
+    this.url = url;
+    this.candidates = candidates;
+  }
+
+  get refusal(): 'unknown' | HttpProblem | null {
+    const { held } = this;
+    const isKnown = held !== null && this.candidates.every((candidate) => candidate.held === held);
+    return isKnown ? this.problem : 'unknown';
+  }
+
+  /** Whether the layer may be read with it. */
+  opens(layer: Layer): boolean {
+    return this.refusal === null && !this.candidates.some(isParameterOf(layer)) && this.mayRead(layer);
+  }
+
+  /** Whether the layer is one of the key's. */
+  mayRead({ name }: Layer): boolean {
+    return this.held !== null && mayRead(this.held, name);
+  }
+
+  /** Takes what the layer has parameters for to be those, and returns the pairs. */
+  release(layer: Layer): readonly string[] {
+    const isOwn = isParameterOf(layer);
+    const released = this.candidates.filter(isOwn);
+    this.candidates = this.candidates.filter((candidate) => !isOwn(candidate));
+    return released.map(({ pair }) => pair ?? '');
+  }
+
+  /** For addresses in a document about these layers, under a name that none of them has a parameter for; null: not in the address. */
+  pairFor(layers: readonly Layer[]): string | null {
+    const inAddress = this.candidates.find(({ pair }) => pair !== null);
+    if (!inAddress) return null;
+    const taken = (name: string) => layers.some(isOwner(name));
+    const name = [inAddress.name, ...KEY_NAMES].find((each) => !taken(each)) ?? inAddress.name;
+    return `${name.toLowerCase()}=${encodeURIComponent(inAddress.secret)}`;
+  }
+}
+
+function isParameterOf(layer: Layer): (candidate: Candidate) => boolean {
+  return ({ name, pair }) => pair !== null && isOwner(name)(layer);
+}
+
+function isOwner(name: string): (layer: Layer) => boolean {
+  return ({ parameters }) => parameters.some((parameter) => parameter.name === name);
+}
+
+/** Null: the request shows nothing of the kind. */
+export function presentedKeyOf({ url = '', headers }: IncomingMessage): PresentedKey | null {
+  const inHeader = headers[HEADER];
+  if (inHeader === undefined && !url.includes('?')) return null;
+  let bare = url;
+  const candidates: Candidate[] = [];
+  for (let found = IN_ADDRESS.exec(bare); found; found = IN_ADDRESS.exec(bare)) {
+    const [whole, name = '', value = ''] = found;
+    candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
+    bare = without(bare, found.index, whole.length);
+  }
+  if (inHeader !== undefined)
+    candidates.push({ pair: null, name: HEADER, secret: String(inHeader), held: null });
+  return candidates.length === 0 ? null : new PresentedKey(bare, candidates);
+}
+
+/** The address without the pair that begins at `?` or `&`. */
+function without(url: string, start: number, length: number): string {
+  const rest = url.slice(start + length);
+  if (rest === '') return url.slice(0, start);
+  return `${url.slice(0, start)}${url[start]}${rest.slice(1)}`;
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return '';
+  }
+}
+
+const FORBIDDEN_LAYER = 'This key is not valid for this layer.';
+
+/** The same for every layer that the key does not open, whether or not it exists. */
+export function keyForbidden(): HttpProblem {
+  return new HttpProblem('forbidden', FORBIDDEN_LAYER);
+}
+
+/** Thrown by whatever a key does not open; what the caller gets is decided when it is answered. */
+export function keyRefused({ refusal }: PresentedKey): HttpProblem {
+  return refusal === null || refusal === 'unknown' ? keyUnknown() : refusal;
+}
+
+function keyUnknown(): HttpProblem {
+  return new HttpProblem('credentials-needed', 'This key is unknown, expired or deleted.', [
+    'WWW-Authenticate',
+    'ApiKey realm="Tilewarden"',
+  ]);
+}
+
+export type KeyGate = ReturnType<typeof createKeyGate>;
+
+/** The key that a connection showed last: looking it up again costs a hash. */
+export interface KeyMemory {
+  key: { readonly secret: string; readonly held: HeldKey } | null;
+}
+
+export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: TrustsProxy) {
+  function find(secret: string, memory: KeyMemory): HeldKey | null {
+    const known = memory.key;
+    if (known && known.secret === secret && ring.isValid(known.held)) return known.held;
+    const held = ring.find(secret);
+    memory.key = held && { secret, held };
+    return held;
+  }
+
+  return {
+    /** Looks the key up, and counts the request against its limits. */
+    admit(presented: PresentedKey, request: IncomingMessage, memory: KeyMemory): Promise<void> | null {
+      for (const candidate of presented.candidates) {
+        candidate.held = find(candidate.secret, memory);
+        presented.held ??= candidate.held;
+      }
+      const { held } = presented;
+      if (!held) return null;
+      if (held.origins && !held.origins.includes(originOf(request) ?? '')) {
+        presented.problem = new HttpProblem('forbidden', 'This key is not valid for this origin.');
+        return null;
+      }
+      const note = (wait: number | null) => {
+        if (wait !== null) presented.problem = overLimit(wait);
+      };
+      const verdict = meter.admit(held);
+      if (verdict instanceof Promise) return verdict.then(note);
+      note(verdict);
+      return null;
+    },
+    /** What the caller is answered. Wrong keys count against its address. */
+    async refuse(presented: PresentedKey, request: IncomingMessage): Promise<unknown> {
+      if (presented.refusal !== 'unknown') return keyRefused(presented);
+      try {
+        await wrongKey(sourceAddress(request, trusts));
+        return keyUnknown();
+      } catch (throttled) {
+        return throttled;
+      }
+    },
+  };
+}
+
+function overLimit(seconds: number): HttpProblem {
+  return new HttpProblem('too-many-requests', 'The request limit of this key is exceeded.', [
+    'Retry-After',
+    String(seconds),
+  ]);
+}
+
+/** RFC 6454: of the page that asks; browsers name it in `Referer` alone for pictures. */
+function originOf({ headers: { origin, referer = '' } }: IncomingMessage): string | null {
+  if (origin !== undefined) return origin;
+  return URL.canParse(referer) ? new URL(referer).origin : null;
+}
+
+/** Puts a key into every address of this server in a document; `&` as the document's language writes it. */
+export function withKeyInAddresses(
+  text: string,
+  base: string,
+  pair: string,
+  ampersand: '&' | '&amp;',
+): string {
+  const parts = text.split(base);
+  return parts
+    .map((part, i) => {
+      if (i === 0) return part;
+      if (!part.startsWith('/')) return `${base}${part}`;
+      const end = part.search(/["'<>\s]|$/);
+      return `${base}${keyed(part.slice(0, end), pair, ampersand)}${part.slice(end)}`;
+    })
+    .join('');
+}
+
+/** The document with the key that the request has in its address, if it has one there. */
+export function carryKey(
+  { key, baseUrl }: { readonly key: PresentedKey | null; readonly baseUrl: string },
+  text: string,
+  layers: readonly Layer[],
+  ampersand: '&' | '&amp;',
+): string {
+  const pair = key?.pairFor(layers) ?? null;
+  return pair === null ? text : withKeyInAddresses(text, baseUrl, pair, ampersand);
+}
+
+function keyed(path: string, pair: string, ampersand: string): string {
+  const mark = path.indexOf('?');
+  if (mark < 0) return `${path}?${pair}`;
+  return `${path.slice(0, mark + 1)}${pair}${ampersand}${path.slice(mark + 1)}`;
+}
+
+const PREFLIGHT: readonly string[] = [
+  ...['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
+  ...[
+    'Access-Control-Allow-Headers',
+    'X-Api-Key, Content-Type, If-None-Match, If-Modified-Since, Authorization',
+  ],
+  ...['Access-Control-Max-Age', '86400'],
+];
+
+/** Fetch, 3.2.2: a browser asks before it sends a header of ours to another site. */
+export function preflightAnswer({ method, headers }: IncomingMessage) {
+  if (method !== 'OPTIONS' || headers.origin === undefined) return null;
+  return { status: 204, headers: PREFLIGHT, body: null };
+}
