@@ -268,7 +268,7 @@ const GERMAN: Texts = {
     time: 'Zeit',
     action: 'Aktion',
     target: 'Ziel',
-    source: 'Herkunftsadresse',
+    source: 'Quelladresse',
     empty: 'Keine passenden Einträge.',
     stranger: 'anonym',
     change: 'Änderungen',
