@@ -52,7 +52,7 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
   );
 }
 
-/** A page that somebody is about to open. What fails here fails again where it is shown. */
+/** Loads a page that the user is about to open. What fails here fails again where it is shown. */
 function preload(entry: Entry): void {
   loadPage(entry).catch(() => undefined);
 }

@@ -60,7 +60,7 @@ export class ConsoleMap {
       layers: [this.#base, this.#tiles, this.#overlay],
       controls: [new Zoom({ zoomInTipLabel: TEXTS.zoomIn, zoomOutTipLabel: TEXTS.zoomOut })],
       maxTilesLoading: this.#options.maxTilesLoading,
-      // The wheel and the mouse work at once, also before the map has the focus.
+      // The wheel and the mouse work immediately, also before the map has the focus.
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());

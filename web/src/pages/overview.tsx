@@ -194,7 +194,7 @@ function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   );
 }
 
-/** At most 240 points, so that a day is drawn at once. */
+/** At most 240 points, so that a day is drawn quickly. */
 function groupSize(count: number): number {
   return Math.max(1, Math.ceil(count / 240));
 }
