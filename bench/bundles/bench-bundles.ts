@@ -35,7 +35,7 @@ await fillPages(join(data, 'stores', 'default'), 'layer-0', most * PAGES_OF_A_BU
 const configuration = `memoryTier: { size: 0 }\n${manyLayers(1)}`;
 
 const counting = await startServerProcess(data, configuration, FROM_BUILD);
-await usage(counting.url, 'of bundles that nobody has counted');
+await usage(counting.url, 'of bundles that were never counted');
 await counting.stop();
 const server = await startServerProcess(data, configuration, FROM_BUILD);
 for (const what of ['the first after a start', 'again']) await usage(server.url, what);

@@ -65,7 +65,7 @@ async function measureCapabilities(): Promise<void> {
     catalog.version++;
     await ask();
   });
-  tell('after all layers were declared anew', all, 300);
+  tell('after all layers were declared again', all, 300);
   const one = await timesOf(ROUNDS, async () => {
     layers = layers.map((layer, index) =>
       index === 500 ? { ...layer, title: `Changed ${Math.random()}` } : layer,
@@ -76,7 +76,7 @@ async function measureCapabilities(): Promise<void> {
   tell('after one layer has changed', one, 300);
   tell('while nothing has changed', await timesOf(ROUNDS, () => ask()), 20);
   const { etag } = await ask();
-  tell('to whoever has it already', await timesOf(ROUNDS, () => ask({ 'if-none-match': etag })), 20);
+  tell('to a client that has it already', await timesOf(ROUNDS, () => ask({ 'if-none-match': etag })), 20);
   await close();
 }
 

@@ -91,7 +91,7 @@ async function openPage(using: Browser): Promise<Page> {
   return page;
 }
 
-/** Bytes that the network carries, and the time until somebody can type or click, on a processor four times slower. */
+/** Bytes that the network carries, and the time until one can type or click, on a processor four times slower. */
 async function measureFirstLoad(using: Browser): Promise<readonly Figure[]> {
   const known = await openPage(using);
   const storageState = await known.context().storageState();

@@ -87,7 +87,7 @@ async function serve(name: string, configuration: string): Promise<ServerProcess
   return server;
 }
 
-/** A process that performs tasks, with `THREADS` metatiles at once. */
+/** A process that performs tasks, with `THREADS` concurrent metatiles. */
 async function work(name: string): Promise<ChildProcess> {
   mkdirSync(join(folder, name), { recursive: true });
   const config = join(folder, name, 'tilewarden.yaml');
@@ -191,7 +191,7 @@ function contestant(name: string, { url, pid, stop }: ServerProcess): Contestant
 /** The first look at the bucket comes ten seconds after a start, and has the client of S3 loaded and compiled. */
 const SETTLING_MS = 12_000;
 
-/** Both start anew in each round: how the same code is compiled differs from process to process by some percent. */
+/** Both are restarted in each round: how the same code is compiled differs from process to process by some percent. */
 async function compareHits(idle: string): Promise<void> {
   const load = { seconds: Math.ceil(SECONDS / 3), connections: 8, zoom: READ_ZOOM };
   const all: Record<string, number[]> = { s3: [], bundles: [] };
@@ -214,7 +214,7 @@ async function compareHits(idle: string): Promise<void> {
     for (const one of both) await one.stop();
   }
   sayHits('a hit from memory', all);
-  sayHits('the same without what each uses when nobody asks', alone);
+  sayHits('the same without what each uses when idle', alone);
 }
 
 function sayHits(what: string, { s3: far = [], bundles: near = [] }: Record<string, number[]>): void {

@@ -26,7 +26,7 @@ const limit = Number(values.quota) * MIB;
 const tolerated = Math.max(limit * 0.01, 64 * MIB);
 const PERIOD_SECONDS = 10;
 const ZOOM = 12;
-/** Tiles along a side of what is seeded at once. */
+/** Tiles along a side of one seeded area. */
 const STRIP = 128;
 const folder = mkdtempSync(join(values.folder, 'tilewarden-bench-'));
 const data = join(folder, 'data');

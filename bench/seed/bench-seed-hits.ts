@@ -1,6 +1,6 @@
 /**
  * Cache hits while a seed runs, beside Apache with mod_mapcache while mapcache_seed runs, and beside both at rest: the
- * same tiles, the same readers (wrk), two seeding threads, an upstream that answers at once.
+ * same tiles, the same readers (wrk), two seeding threads, an upstream that answers immediately.
  *
  *   npm run bench:seed-hits -- [--seconds 5] [--connections 8] [--rounds 3] [--processes 2]
  *

@@ -47,7 +47,7 @@ export async function loadPictures(name: PictureName, zoom: number, mapServerUrl
     mediaType: name === 'photo' ? 'image/jpeg' : 'image/png',
     of(place) {
       const bytes = loaded.get(keyOf(place));
-      if (!bytes) throw new Error(`nobody drew ${keyOf(place)}`);
+      if (!bytes) throw new Error(`there is no picture of ${keyOf(place)}`);
       return bytes;
     },
   };
@@ -82,7 +82,7 @@ export function boundsOf({ z, column, row, side }: PicturePlace): readonly [numb
   return [west, north - width, west + width, north];
 }
 
-/** Which picture a WMS request means, whoever rounds its box how. */
+/** The picture that a WMS request means; clients round its box differently. */
 export function placeOf(query: URLSearchParams): PicturePlace {
   const [west = 0, , east = 0, north = 0] = (query.get('bbox') ?? '').split(',').map(Number);
   const side = Number(query.get('width'));

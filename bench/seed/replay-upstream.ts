@@ -28,7 +28,7 @@ export interface ReplayUpstream {
 }
 
 /**
- * A WMS in a process of its own, so that what it costs is not what whoever measures costs. Until `replay` is called it
+ * A WMS in a process of its own, so that its cost is not part of what is measured. Until `replay` is called it
  * sends one picture for each size.
  */
 export async function openReplayUpstream(): Promise<ReplayUpstream> {

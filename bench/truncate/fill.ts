@@ -12,7 +12,7 @@ import { createSyntheticTiles } from '../store/synthetic-tiles.ts';
  * `fill.ts files ROOT SIDE PART PARTS` as files, one of several processes at work on them.
  */
 const ZOOM = 14;
-/** Tiles along a side of what is written at once. */
+/** Tiles along a side of one written block. */
 const BATCH = 16;
 /** Writes handed over before the first of them has ended. */
 const AT_ONCE = 4;

@@ -45,7 +45,7 @@ process.env.TURN_METER = meterFile;
 const program = ['--import', './bench/turns/turn-meter.mjs', ...FROM_BUILD];
 const configuration = withSchedules(manyLayers(layers), schedules) + MAP_LAYER;
 const first = await startServerProcess(data, configuration, program);
-await timed('usage, of bundles that nobody has counted', () => get(first.url, '/api/v1/usage'));
+await timed('usage, of bundles that were never counted', () => get(first.url, '/api/v1/usage'));
 await first.stop();
 const server = await startServerProcess(data, configuration, program);
 const body = (document: object) => ({

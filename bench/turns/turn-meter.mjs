@@ -1,7 +1,7 @@
 /**
  * Loaded before a server: measures the longest turn of its event loop, by the clock and by the processor's time that
  * the loop's thread had in it; the second is the same on a busy machine. `GET /` on the port in the file that
- * TURN_METER names answers both in milliseconds and begins anew.
+ * TURN_METER names answers both in milliseconds and resets them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -4,7 +4,7 @@ const { dirname, join } = require('node:path');
 const { threadId } = require('node:worker_threads');
 const vm = require('node:vm');
 
-/** Whoever runs the server reads it, as they do the rest of the build. */
+/** Readable by the account that runs the server, as the rest of the build. */
 const AS_THE_BUILD = 0o022;
 const scripts = new Map();
 

@@ -4,7 +4,7 @@ const { dirname, join, relative } = require('node:path');
 const { cachedDataVersionTag } = require('node:v8');
 const { Script } = require('node:vm');
 
-/** Compiled code is good for one Node.js with one set of V8's flags on one kind of processor; others compile anew. */
+/** Compiled code is good for one Node.js with one set of V8's flags on one kind of processor; others compile again. */
 const folder = join(__dirname, 'compiled', `${process.version}-${process.arch}-${cachedDataVersionTag()}`);
 const loaded = new Map();
 

@@ -28,7 +28,7 @@ interface AccountChange {
   readonly after?: unknown;
 }
 
-/** Works on the data folder itself, so it also works when nobody can log in any more or no server runs. */
+/** Works on the data folder itself, so it also works when no account can log in or no server runs. */
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
   const { settings } = settingsFor(flags);
@@ -42,7 +42,7 @@ async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>
   }
 }
 
-/** Whoever is at the machine leaves a trace too. */
+/** Changes made at the machine are audited too. */
 async function changeAccounts<Result>(
   flags: FlagValues,
   { action, target, after }: AccountChange,
@@ -63,7 +63,7 @@ async function changeAccounts<Result>(
   });
 }
 
-/** Whoever is at the machine; no user's name holds a colon. */
+/** The actor of changes made at the machine; no user's name contains a colon. */
 function consoleActor(): string {
   return `console:${userInfo().username}`;
 }

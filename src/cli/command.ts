@@ -34,7 +34,7 @@ export interface Terminal {
   out(text: string): void;
   /** Standard error: everything that is said about it. */
   err(text: string): void;
-  /** How wide standard error is; null or absent when nobody is looking at it. */
+  /** How wide standard error is; null or absent when it is no terminal. */
   readonly columns?: number | null;
 }
 

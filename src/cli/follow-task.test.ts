@@ -69,7 +69,7 @@ async function follow(
 }
 
 describe('watching a task', () => {
-  it('prints plain lines where nobody looks, and not for every look', async () => {
+  it('prints plain lines without a terminal, and not at every poll', async () => {
     const busy = Array.from({ length: 40 }, (_, index) => ({ ...RUNNING, tilesPerSecond: index + 1 }));
     const { code, out, err } = await follow([...busy, DONE]);
     expect([code, err]).toEqual([0, '']);
@@ -100,7 +100,7 @@ describe('watching a task', () => {
   });
 
   it('waits for a server that restarts, and says so once', async () => {
-    const away = new ServerUnreachable('nobody');
+    const away = new ServerUnreachable('no answer');
     const stopping = new ServerRefusal(503, 'The server is stopping.');
     const { code, err } = await follow([stopping, away, away, RUNNING, DONE]);
     expect(code).toBe(0);
@@ -109,7 +109,7 @@ describe('watching a task', () => {
     );
   });
 
-  it('gives up on a server that stays away, and at once on one that refuses', async () => {
+  it('gives up on a server that stays away, and immediately on one that refuses', async () => {
     expect((await follow([new ServerUnreachable('It cannot be reached.')])).code).toBe(
       'It cannot be reached.',
     );

@@ -7,7 +7,7 @@ export function hardenProcess(): void {
   Reflect.deleteProperty(Object.prototype, '__proto__');
 }
 
-/** Passwords and tokens lie hashed in the data folder: nobody but its owner and group reads what we write. */
+/** The data folder contains hashed passwords and tokens: only its owner and group may read it. */
 export const PRIVATE_FILES = 0o027;
 
 /** To the data folder: the one that it was started in may be removed, and in a folder that is gone no thread starts. */
@@ -15,7 +15,7 @@ export function moveTo(folder: string): void {
   process.chdir(folder);
 }
 
-/** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
+/** A process in an unknown state does not go on serving; its supervisor starts a new one. */
 export function exitOnTheUnforeseen(log: Logger): void {
   process.on('uncaughtException', (error, origin) => {
     log.error({ err: error, origin }, 'unexpected failure; the process exits');

@@ -47,7 +47,7 @@ function reportOldNode(log: Logger): void {
   if (notice !== null) log.info({}, notice);
 }
 
-/** SIGHUP also says that a terminal has been closed: whoever started a plain server in it wants it to end then. */
+/** SIGHUP also means that the terminal was closed: a plain server that was started in it ends then. */
 function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
   return process.stdin.isTTY !== true || tls !== null || processes > 1;
 }
@@ -113,7 +113,7 @@ function waitForStop(log: Logger): Promise<void> {
     const onSignal = (signal: NodeJS.Signals) => {
       if (stoppingSince === null) {
         stoppingSince = performance.now();
-        log.info({ signal }, 'stopping; a second signal ends it at once');
+        log.info({ signal }, 'stopping; a second signal ends it immediately');
         resolve();
         return;
       }

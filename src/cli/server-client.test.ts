@@ -95,9 +95,9 @@ describe('speaking to a server', () => {
     ).toBe('--zoom-start must be below --zoom-stop. area.type must be Polygon.');
   });
 
-  it('says why nobody answers, also in the middle of an answer', async () => {
-    const nobody = createServerClient({ server: 'http://127.0.0.1:9', credentials: null });
-    const failure = await failureOf(nobody.get('/'));
+  it('reports why a server cannot be reached, also in the middle of an answer', async () => {
+    const away = createServerClient({ server: 'http://127.0.0.1:9', credentials: null });
+    const failure = await failureOf(away.get('/'));
     expect(failure).toBeInstanceOf(ServerUnreachable);
     expect(failure?.message).toContain('nothing listens there');
     const client = await openAnswering((_, response) => {

@@ -10,7 +10,7 @@ import { CommandFailure, type FlagValues } from './command.ts';
 
 export type ServerClient = ReturnType<typeof createServerClient>;
 
-/** Nobody answers; the server may come back. */
+/** The server cannot be reached; it may come back. */
 export class ServerUnreachable extends CommandFailure {}
 
 /** The server answered that it will not. */

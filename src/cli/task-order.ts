@@ -12,7 +12,7 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('area-crs', 'CRS', 'of the area: EPSG:4326 (default) or grid-set'),
   flag('format', 'FORMAT', 'e.g. image/png or png (the layer’s first)'),
   flag('parameter', 'NAME=VALUE', 'e.g. STYLES=dark (the defaults); may be repeated', true),
-  flag('threads', 'N', 'metatiles in flight at once (1)'),
+  flag('threads', 'N', 'concurrent metatiles (1)'),
   flag('priority', 'N', 'higher runs first (0)'),
 ];
 

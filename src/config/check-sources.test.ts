@@ -67,7 +67,7 @@ describe('a layer drawn from another', () => {
     expect(problems(layers).join('\n')).toMatch(message);
   });
 
-  it('is refused in a CRS that nobody has defined', () => {
+  it('is refused in an unknown CRS', () => {
     const strange = { name: 'strange', srs: 99999, extent: [0, 0, 10, 10], levels: 3 };
     expect(problems([WORLD, on('a', 'world', { gridSets: ['strange'] })], [strange])).toEqual([
       expect.stringContaining('the projection of EPSG:99999 is not known; give the grid set a projection'),

@@ -10,7 +10,7 @@ function read(flags: Record<string, string> = {}, environment: Record<string, st
 }
 
 describe('which server a command speaks to, and as whom', () => {
-  it('is the one on this machine, as nobody, when nothing is said', () => {
+  it('is the one on this machine, without an account, by default', () => {
     expect(read({}, { TILEWARDEN_SERVER: '', TILEWARDEN_USER: '' })).toEqual({
       server: 'http://127.0.0.1:8080',
       credentials: null,

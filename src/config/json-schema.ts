@@ -15,7 +15,7 @@ const SECRET_FORMS = [
   },
 ];
 
-/** JSON Schema of the configuration file, for editors and for whoever generates such files. */
+/** JSON Schema of the configuration file, for editors and for programs that generate such files. */
 export function createSettingsSchema(): JsonSchema {
   return z.toJSONSchema(settingsSchema, {
     io: 'input',

@@ -179,7 +179,7 @@ export function describeSettings({ shown, configFile }: LoadedSettings): string 
 const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
 const FILE_VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD_FILE';
 
-/** What the first administrator's password is to be; null when nobody says. Not a flag: flags are seen by everybody on the machine. */
+/** The first administrator's password; null when none is given. Not a flag: all users of the machine can see flags. */
 function readAdminPassword(input: {
   readonly environment: Environment;
   readonly workingFolder: string;

@@ -74,7 +74,7 @@ export function referenceOf(value: Record<string, unknown>): Reference | null {
   return null;
 }
 
-/** What a map server is asked with is named by whoever runs it, e.g. `vendorParameters.authkey`. */
+/** The operator of a map server names its parameters, e.g. `vendorParameters.authkey`. */
 function isSecretOption(key: string, path: ValuePath): boolean {
   return (path.at(-1) === 'vendorParameters' || path.at(-1) === 'dimensions') && isSecretName(key);
 }

@@ -23,7 +23,7 @@ const layerSchema = createLayerSchema(sourceSchema, scheduleSchema);
 
 const LAST_ZOOM = 12;
 
-/** What is served when nobody has declared a layer: a map that needs nothing but the package. */
+/** Served when no layer is declared: a map that needs nothing but the package. */
 const WORLD_LAYER: z.input<typeof layerSchema> = {
   name: 'world',
   title: 'The world',
@@ -75,7 +75,7 @@ const tasksSchema = z.strictObject({
     .default(null)
     .describe('Metatiles in flight over all tasks; null: four for each processor core, at least 8'),
   maxThreadCount: whole(1, 1024).default(64).describe('What the threadCount of a request is reduced to'),
-  maxUnfinished: whole(1, 100_000).default(1000).describe('Tasks that may wait or run at once'),
+  maxUnfinished: whole(1, 100_000).default(1000).describe('Tasks that may wait or run at the same time'),
   keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
   keepFinished: whole(0, 100_000).default(10_000).describe('How many finished tasks are remembered'),
 });

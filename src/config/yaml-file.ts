@@ -14,7 +14,7 @@ export interface YamlFile {
 /** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
 const MAX_ALIASES = 100;
 
-/** Places are looked for only when somebody asks: most files are right. */
+/** Positions are computed only on request: most files are valid. */
 export function parseYamlFile(name: string, text: string): YamlFile {
   let tree: YamlNode | null = null;
   const nodes = () => {

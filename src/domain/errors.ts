@@ -29,23 +29,23 @@ export type ErrorCode =
   | 'store-full'
   /** What was fetched belongs to a generation that a truncation has ended. */
   | 'generation-stale'
-  /** What was made belongs to a lease that somebody else has taken over. */
+  /** The result belongs to a lease that another worker has taken over. */
   | 'lease-lost'
   | 'data-folder-in-use'
-  /** Too many wrong passwords, or too many at once; come back later. */
+  /** Too many wrong passwords, or too many concurrent checks; retry later. */
   | 'attempts-throttled'
   | 'account-unknown'
   /** The name is taken, or it is the last administrator. */
   | 'account-conflict'
   /** What is not recorded is not done. */
   | 'audit-unwritable'
-  /** Nobody has declared it. */
+  /** Not declared. */
   | 'entry-unknown'
   /** It stands in the configuration file, or comes with the program. */
   | 'entry-read-only'
   /** The name is taken, or others need it. */
   | 'entry-conflict'
-  /** Somebody else has changed it meanwhile. */
+  /** Changed by another request in the meantime. */
   | 'entry-changed'
   | 'stopping';
 

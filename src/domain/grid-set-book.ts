@@ -21,7 +21,7 @@ export function createGridSetBook(gridSets: readonly GridSet[]) {
     byName.get(nameOrAlias) ?? byAlias.get(nameOrAlias) ?? null;
   return {
     gridSets,
-    /** By name, or by an alias that is nobody's name. */
+    /** By name, or by an alias that is no other grid set's name. */
     find,
     /** As `find`, but throws `grid-set-unknown`. */
     get(nameOrAlias: string): GridSet {

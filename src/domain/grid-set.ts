@@ -82,7 +82,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
   return gridSet;
 }
 
-/** As `createGridSet`, of options known to be right. Levels are worked out when first asked for: of most, nobody asks. */
+/** As `createGridSet`, of options known to be right. Levels are computed when first used: most never are. */
 export function wellKnownGridSet(options: GridSetOptions): GridSet {
   const tileWidth = options.tileWidth ?? DEFAULT_TILE_SIZE;
   const tileHeight = options.tileHeight ?? DEFAULT_TILE_SIZE;

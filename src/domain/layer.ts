@@ -6,7 +6,7 @@ import type { MetatileSize } from './metatile.ts';
 import type { ParameterFilter } from './parameter-filter.ts';
 
 export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'admin'] as const;
-/** Who may look at a layer: anybody, whoever has logged in (as `viewer`), or who has at least this role. */
+/** Who may read a layer: everyone, signed-in users (`viewer`), or users with at least this role. */
 type LayerAccess = (typeof LAYER_ACCESS)[number];
 
 export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
@@ -58,13 +58,13 @@ export interface Layer {
   readonly advertised: boolean;
   readonly title: string;
   readonly description: string;
-  /** Whom map clients are to name beside the map. Empty: nobody. */
+  /** The attribution that map clients show. Empty: none. */
   readonly attribution: string;
   /** The first is the default. */
   readonly formats: readonly [Format, ...Format[]];
   /** The first is the default. */
   readonly gridSubsets: readonly [GridSubset, ...GridSubset[]];
-  /** For dense screens: not listed to clients, but there for whoever names them. */
+  /** For dense screens: not listed to clients, but served on request. */
   readonly retinaSubsets: readonly GridSubset[];
   readonly metatile: MetatileSize;
   /** Pixels fetched around a metatile and cut away, so that labels and symbols at its edge come out whole. */
@@ -76,7 +76,7 @@ export interface Layer {
   readonly expireCacheByZoom: readonly ZoomExpiry[];
   /** Tiles stay fresh only as long as the source's server says, where it says so. */
   readonly followSource: boolean;
-  /** For this long a tile that is no longer fresh is answered at once and renewed in the background. */
+  /** For this long a tile that is no longer fresh is served immediately and renewed in the background. */
   readonly staleWhileRevalidateSeconds: number;
   /** For this long a tile that is no longer fresh is answered when its source fails. */
   readonly staleIfErrorSeconds: number;
@@ -99,7 +99,7 @@ export interface Layer {
   readonly legends: readonly Legend[];
   /** The name of a filter that leaves tiles out that lie far from the middle; null: there is none. */
   readonly circularFilter: string | null;
-  /** Its source tells what lies at a place, in these formats. Empty: nobody asks it. */
+  /** Formats of feature info that its source returns. Empty: it is never queried. */
   readonly infoFormats: readonly string[];
 }
 

@@ -9,7 +9,7 @@ export interface MetatileSize {
   readonly rows: number;
 }
 
-/** The block of tiles fetched at once, clipped to what the layer offers. */
+/** The block of tiles fetched by one request, clipped to what the layer offers. */
 export interface Metatile {
   readonly z: number;
   /** Place in the grid of metatiles: the same for every tile of the block, so it names the flight. */

@@ -86,7 +86,7 @@ export function selectParameters(
 }
 
 /**
- * For whoever names tiles to be changed: a name that no filter has, and an empty value, would select the default
+ * For requests that select tiles to be changed: a name that no filter has, and an empty value, would select the default
  * combination. Throws `request-invalid`.
  */
 export function refuseUnknownParameters(

@@ -43,7 +43,7 @@ describe('projections', () => {
     expect(latitude).toBeCloseTo(place[1], 6);
   });
 
-  it('knows web mercator by all its numbers, and no projection for a number that nobody defined', () => {
+  it('knows web mercator by all its numbers, and no projection for an undefined number', () => {
     expect(projectionOfSrs(900913)).toBe(projectionOfSrs(3857));
     expect(projectionOfSrs(102100)).toBe(projectionOfSrs(3857));
     expect(projectionOfSrs(999999)).toBeNull();

@@ -50,7 +50,7 @@ const webMercator: Projection = {
 const byDefinition = new Map<string, Projection>();
 const MOST_REMEMBERED = 1000;
 
-/** Null for a CRS that nobody has defined. */
+/** Null for an unknown CRS. */
 export function projectionOf({ srs, projection }: Pick<GridSet, 'srs' | 'projection'>): Projection | null {
   if (projection !== null) return remembered(projection);
   return projectionOfSrs(srs);
@@ -101,7 +101,7 @@ interface Converter {
   inverse(point: [number, number]): [number, number];
 }
 
-/** Only parameter lists: the library would also look up names, and read grids that nobody has loaded. */
+/** Only parameter lists: the library would also look up names, and read grids that are not loaded. */
 function converterOf(definition: string): Converter {
   try {
     if (!definition.startsWith('+proj=') || definition.length > MAX_DEFINITION) throw new Error();

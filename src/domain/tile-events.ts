@@ -1,7 +1,7 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
 import type { TileRect } from './tile-rect.ts';
 
-/** What happens to tiles, told by the pipeline and by deletions; whoever counts uses or bytes listens. */
+/** Events of tiles, sent by the pipeline and by deletions to the counters of uses and bytes. */
 export type TileEvent =
   | {
       readonly type: 'served';

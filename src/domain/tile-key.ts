@@ -55,7 +55,7 @@ export function pageOf(tileIndex: number): number {
   return Math.floor(tileIndex / PAGE_SIZE);
 }
 
-/** The id of the task that made a tile; `MADE_BY_REQUEST`: somebody asked for it; null: not known. */
+/** The id of the task that made a tile; `MADE_BY_REQUEST`: a client requested it; null: unknown. */
 export type TileMaker = number | null;
 
 /** Tasks count from 1. */

@@ -41,7 +41,7 @@ export interface UpstreamStatus {
   };
   readonly inFlight: number;
   readonly waiting: { readonly interactive: number; readonly task: number };
-  /** Requests at once that it seems to bear now; never above the limit. */
+  /** Concurrent requests that it seems to bear now; never above the limit. */
   readonly concurrency: number;
   /** Begun in the last ten seconds, on average. */
   readonly requestsPerSecond: number;
@@ -102,10 +102,10 @@ export function hostClosedIn(error: unknown): HostClosed | null {
   return isTilewardenError(error) && error.cause instanceof HostClosed ? error.cause : null;
 }
 
-/** What stands before a map server says so when there is nobody behind it. */
+/** Sent by a proxy whose map server is down. */
 const NOBODY_THERE = [502, 503, 504];
 
-/** Nobody is there to be asked: what was asked for is not to blame, and anything else would have fared the same. */
+/** The host is unreachable: the request is not to blame, and any other would have failed too. */
 export function isHostAway(error: unknown): boolean {
   if (!isTilewardenError(error, 'source-unavailable')) return false;
   return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);

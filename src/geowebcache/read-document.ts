@@ -36,7 +36,7 @@ function readXmlRoot(bytes: Buffer): WireElement {
   }
 }
 
-/** For whoever has read the XML already. */
+/** For callers that have parsed the XML already. */
 export function wireElementOf({ name, text, children, place, attributes }: XmlElement): WireElement {
   const plain = { name, text, children: children.map(wireElementOf), place };
   return attributes.size === 0 ? plain : { ...plain, attributes };

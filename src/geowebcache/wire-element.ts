@@ -8,7 +8,7 @@ export interface WirePlace {
 }
 
 /**
- * What XML and JSON have in common, so that whoever reads a document reads both. A JSON object is an element
+ * What XML and JSON have in common, so that one reader of documents reads both. A JSON object is an element
  * whose fields are its children; a list is its field repeated; a list within a list has children without a name.
  */
 export interface WireElement {
@@ -18,7 +18,7 @@ export interface WireElement {
   readonly place: WirePlace;
   /** Of XML; in JSON an attribute is a field whose name begins with `@`. */
   readonly attributes?: ReadonlyMap<string, string>;
-  /** Of JSON, a value that says nothing. Nobody may take it for absent: what it should have narrowed would be whole. */
+  /** A JSON value without content. It must not count as absent: a filter that it stands for would select everything. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
 

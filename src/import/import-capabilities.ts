@@ -110,7 +110,7 @@ async function eachInTurn<Layer, Read>(
   return all;
 }
 
-/** Behind a proxy a document may name a host that nobody else can reach; what was read could be reached. */
+/** Behind a proxy a document may name a host that is reachable only inside; the address of the document is reachable. */
 function serviceAddress(address: URL, told: string | null, report: ImportReport): string {
   const own = new URL(address.href);
   for (const key of [...own.searchParams.keys()]) {

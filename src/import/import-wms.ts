@@ -63,7 +63,7 @@ function formatsOf(formats: readonly string[], about: SubjectReport): readonly s
     if (format) served.add(format.mediaType);
     else about.leftOut('GetMap.Format', `${name} is not served here`);
   }
-  // Deeper and flatter kinds of PNG are made from PNG when somebody adds them; GIF is for want of better.
+  // Deeper and flatter kinds of PNG are made from PNG when an administrator adds them; GIF is the last resort.
   const usual = ['image/png', 'image/jpeg', 'image/webp'].filter((name) => served.has(name));
   const taken = usual.length === 0 && served.has('image/gif') ? ['image/gif'] : usual;
   if (taken.length > 0) about.taken('GetMap.Format');

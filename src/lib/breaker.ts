@@ -38,7 +38,7 @@ const FAST_FAILURE = 1000;
 const SPREAD = 0.2;
 /** While a probe is under way, ask again in this time. */
 const PROBE_PATIENCE = 500;
-/** Milliseconds. Whoever had an answer within this time knows better than other nodes. */
+/** Milliseconds. A node that had an answer within this time ignores the other nodes. */
 const OWN_WORD = 2000;
 const LONGEST_RETRY_AFTER = 15 * 60_000;
 
@@ -73,7 +73,7 @@ interface BreakerClosing {
  *              that says when to come back: open.
  *   open       nothing passes until the pause is over, which is shorter for people than for tasks. Then: half-open.
  *   half-open  one request passes as a probe. It succeeds: closed. It fails: open, and the pause doubles.
- *              Whoever sent it went away: half-open still, and the next one is the probe.
+ *              Its caller went away: still half-open, and the next request is the probe.
  */
 export class Breaker {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -151,7 +151,7 @@ export class Breaker {
     };
   }
 
-  /** What another node says; null: nobody says anything. What this node has seen itself counts more. */
+  /** The state that another node reports; null: none. What this node has seen itself counts more. */
   hear(news: BreakerNews | null): void {
     if (this.#probing || (this.#pause && !this.#pause.heard)) return;
     const now = this.#clock.monotonic();

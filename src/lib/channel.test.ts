@@ -7,7 +7,7 @@ const DOUBLE = messageKind<number, number>('double');
 const NOTE = messageKind<string>('note');
 
 describe('a channel between two processes', () => {
-  it('answers what is asked, whoever asks', async () => {
+  it('answers the questions of either side', async () => {
     const { server, child } = createChannelPair();
     server.handle(DOUBLE, (number) => number * 2);
     child.handle(DOUBLE, async (number) => number * 3);
@@ -36,7 +36,7 @@ describe('a channel between two processes', () => {
     });
   });
 
-  it('tells the other side when nobody waits any more', async () => {
+  it('notifies the other side when the caller stops waiting', async () => {
     const { server, child } = createChannelPair();
     const left = new Promise<void>((resolve) => {
       server.handle(DOUBLE, (_number, signal) => {
@@ -61,7 +61,7 @@ describe('a channel between two processes', () => {
     expect(server.closed.aborted).toBe(true);
   });
 
-  it('keeps what comes before somebody handles it', async () => {
+  it('keeps messages that arrive before their handler', async () => {
     const { server, child } = createChannelPair();
     const heard: string[] = [];
     server.tell(NOTE, 'early');

@@ -31,11 +31,11 @@ export interface ErrorCopier {
 
 /** Both sides make one over the same pair of processes. Messages arrive in the order they were sent. */
 export interface Channel {
-  /** Nobody answers. What is told to a process that has gone is lost. */
+  /** Without an answer. A message to a process that has ended is lost. */
   tell<Body>(kind: MessageKind<Body>, body: Body): void;
   /** Rejects with what the handler threw, with the signal's reason, and with `ChannelClosed`. */
   ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply>;
-  /** One handler for each kind; what came before waits for it. `signal` aborts when whoever asked has stopped waiting or has gone. */
+  /** One handler for each kind; earlier messages wait for it. `signal` aborts when the caller stops waiting or ends. */
   handle<Body, Reply>(
     kind: MessageKind<Body, Reply>,
     handler: (body: Body, signal: AbortSignal) => Reply | Promise<Reply>,

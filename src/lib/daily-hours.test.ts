@@ -58,7 +58,7 @@ describe('hours that come back every day', () => {
     expect(until([], 'UTC', '2026-11-15T12:00:00Z')).toBeNull();
   });
 
-  it('begin at once for whoever is in them, and otherwise when they come', () => {
+  it('begin immediately within the hours, and otherwise with their next start', () => {
     const night = new DailyHours(['22:00-06:00'], new LocalTime('Europe/Berlin'));
     expect(night.from(Date.parse('2026-01-10T12:00:00Z'))).toBe(Date.parse('2026-01-10T21:00:00Z'));
     expect(night.from(Date.parse('2026-01-10T23:00:00Z'))).toBe(Date.parse('2026-01-10T23:00:00Z'));

@@ -6,7 +6,7 @@ export interface Deferred<T> {
   reject(error: unknown): void;
 }
 
-/** A failure that nobody waits for any more is no unhandled rejection. */
+/** A failure that is no longer awaited is no unhandled rejection. */
 export function createDeferred<T>(): Deferred<T> {
   let resolve: (value: T) => void = () => {};
   let reject: (error: unknown) => void = () => {};

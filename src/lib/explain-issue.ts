@@ -37,7 +37,7 @@ export function printExplanations(problems: readonly Explanation[], whole: strin
     .join(' ');
 }
 
-/** What is wrong with `tree`, in words for whoever wrote it. The schema is only made when a key is unknown. */
+/** What is wrong with `tree`, in words for its author. The schema is only made when a key is unknown. */
 export function explainIssues(
   issues: readonly Issue[],
   tree: unknown,

@@ -19,7 +19,7 @@ it('what is made one by one comes in its order, and others have their turns mean
   expect(seen.length).toBeGreaterThan(5);
 });
 
-it('lanes work on all there is, so many at once', async () => {
+it('lanes work on all items, a given number at a time', async () => {
   let atOnce = 0;
   let most = 0;
   const done: number[] = [];

@@ -12,7 +12,7 @@ export async function inTurns<Item>(items: Iterable<Item>): Promise<readonly Ite
   return all;
 }
 
-/** Works on all of them, so many at once; others have their turns of the event loop meanwhile. */
+/** Works on all of them, `lanes` at a time; yields to the event loop in between. */
 export async function inLanes<Item>(
   items: Iterable<Item>,
   lanes: number,
@@ -23,7 +23,7 @@ export async function inLanes<Item>(
   const lane = async () => {
     for (let next = waiting.next(); !next.done && !isOver; next = waiting.next()) {
       await work(next.value);
-      // What there is nothing to do for is done at once, thousands of times.
+      // Items without work finish synchronously, thousands of times.
       await nextTurn();
     }
   };

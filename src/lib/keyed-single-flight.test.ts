@@ -26,7 +26,7 @@ describe('a keyed single flight', () => {
     expect(new Set(results).size).toBe(1);
   });
 
-  it('keeps keys apart and starts anew once a flight has landed', async () => {
+  it('keeps keys apart and starts another flight after one has landed', async () => {
     const flights = createKeyedSingleFlight<number>();
     let starts = 0;
     const start = async () => ++starts;

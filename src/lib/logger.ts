@@ -22,7 +22,7 @@ export function createLogger(level: LogLevel): Logger {
   return pino(settings, onTerminal ? prettyLines() : pino.destination({ dest: 2, sync: true }));
 }
 
-/** Loaded only where somebody looks at a terminal. */
+/** Loaded only for a terminal. */
 function prettyLines(): PinoPretty.PrettyStream {
   const build: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty');
   return build({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true });

@@ -5,7 +5,7 @@ import { openRepeater, repeat } from './repeat.ts';
 
 const seldom = { clock: systemClock, log: silentLogger, pause: 1_000_000, failure: 'it failed' };
 
-it('works at once, and again when it is woken, which a turn under way can tell', async () => {
+it('works immediately, and again when it is woken, which a running turn can see', async () => {
   const turns: AbortSignal[] = [];
   const repeater = openRepeater((_, woken) => turns.push(woken), seldom);
   expect(turns.map(({ aborted }) => aborted)).toEqual([false]);

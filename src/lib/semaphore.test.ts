@@ -112,7 +112,7 @@ describe('a semaphore', () => {
     expect(semaphore.full).toBe(false);
   });
 
-  it('refuses a limit that would admit nobody', () => {
+  it('refuses a limit that would admit no holder', () => {
     expect(() => new Semaphore(0)).toThrow('whole number');
     expect(() => new Semaphore(Number.NaN)).toThrow('whole number');
   });

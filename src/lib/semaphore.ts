@@ -3,7 +3,7 @@ interface Waiter {
   readonly admit: () => void;
 }
 
-/** Lets at most `limit` holders in at once; the others wait by priority, then by arrival. */
+/** Admits at most `limit` concurrent holders; the others wait by priority, then by arrival. */
 export class Semaphore {
   readonly #maxWaiting: number;
   readonly #queue: Waiter[] = [];

@@ -17,7 +17,7 @@ it('lets one pass in each turn of the event loop, in order', async () => {
   expect(turnstile.waiting).toBe(0);
 });
 
-it('turns again after nobody has come for a while', async () => {
+it('turns again after a while without arrivals', async () => {
   const turnstile = new Turnstile();
   await turnstile.pass();
   await nextTurn();

@@ -45,7 +45,7 @@ export type ReadTileRow = (layer: number, row: number) => Promise<readonly Buffe
 /** Rejects with what `read` throws and with the signal's reason, which is looked at between bands. */
 export type DrawMap = (drawing: MapDrawing, read: ReadTileRow, signal: AbortSignal) => Promise<DrawnMap>;
 
-/** Rows of tiles, of all maps together: whoever answers hits needs a core meanwhile. */
+/** Rows of tiles, of all maps together: one core stays free to serve hits. */
 const DECODES_AT_ONCE = 1;
 /** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
 const SOURCE_ROWS_PER_BAND = 128;

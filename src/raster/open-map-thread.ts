@@ -24,7 +24,7 @@ export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): P
   });
 
   return {
-    /** Who has gone is told so when the thread has stopped: whoever counts maps counts what is really drawn. */
+    /** A caller that has left is notified when the thread has stopped: the count of maps is that of maps being drawn. */
     async draw(drawing, read, signal) {
       signal.throwIfAborted();
       const map = ++lastMap;

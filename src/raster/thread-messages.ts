@@ -12,7 +12,7 @@ export const DRAW_MAP = messageKind<
   { readonly bytes: Uint8Array; readonly digest: string }
 >('draw-map');
 
-/** Nobody wants this map any more. */
+/** This map is no longer wanted. */
 export const LEAVE_MAP = messageKind<number>('leave-map');
 
 /** Asked by the thread. */

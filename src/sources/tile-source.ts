@@ -90,7 +90,7 @@ export interface LegendRequest {
  * rejects with its reason. Retrying is the caller's business.
  */
 export interface TileSource {
-  /** The largest metatile the source can answer at once; null when it can draw any block. */
+  /** The largest metatile the source can answer in one request; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
   /** Whether a request's validator saves it anything. */
   readonly confirms?: boolean;

@@ -99,7 +99,7 @@ function nameOnly(element: XmlElement): XmlElement {
   return { ...element, children: childrenOf(element, 'Identifier') };
 }
 
-/** For whoever has read the XML already. Throws an `Error` that says what is missing. */
+/** For callers that have parsed the XML already. Throws an `Error` that says what is missing. */
 export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
   const contents = childOf(root, 'Contents');

@@ -362,7 +362,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await leases.take({ ...wish, owner: 'b' })).toBeNull();
     });
 
-    it('that several ask for at once go to different holders', async () => {
+    it('that several workers request concurrently go to different holders', async () => {
       await create(newTask(64, { threadCount: 8 }));
       const wishes = Array.from({ length: 8 }, (_, i) => ({ owner: `w${i}`, freeThreads: 1, workers: 8 }));
       const taken = await Promise.all(wishes.map((wish) => leases.take(wish)));
@@ -498,7 +498,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(task?.errors).toMatchObject([{ z: 9, x: 0, y: 0, message: 'upstream is down' }]);
     });
 
-    it('are due at once when the clock was set back by more than any pause', async () => {
+    it('are due immediately when the clock was set back by more than any pause', async () => {
       const { id } = await failFirst({});
       now -= 2 * 86_400_000;
       const lease = await take();

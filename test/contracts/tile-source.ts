@@ -67,7 +67,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     });
     afterEach(async () => await opened.close());
 
-    /** As large as the source can answer at once: ready-made tiles are single and have no gutter. */
+    /** As large as the source can answer in one request: ready-made tiles are single and have no gutter. */
     function ask(changes: RequestChanges = {}): SourceRequest {
       const gridSetName = harness.gridSets?.[0] ?? 'EPSG:900913';
       const readyMade = opened.source.maxMetatile?.columns === 1 ? { tiles: 1, gutter: 0 } : {};
@@ -99,7 +99,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     });
 
     it('rejects with the reason of a signal that has aborted', async () => {
-      const reason = new Error('nobody waits any more');
+      const reason = new Error('the caller has gone');
       expect(await failureOf(ask({ signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
 

@@ -65,7 +65,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
       });
     });
 
-    it('answers at once as it does after a wait, if it can', async () => {
+    it('returns the same synchronously as after a wait, if it can', async () => {
       const [there, missing] = [
         { z: 3, x: 1, y: 2 },
         { z: 3, x: 2, y: 2 },
@@ -309,7 +309,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().generation('roads')).toBe(raised);
     });
 
-    it('are never the same for two that raise at once', async () => {
+    it('are never the same for two concurrent raises', async () => {
       const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration('roads')));
       expect(new Set(raised).size).toBe(20);
       expect(await use().generation('roads')).toBe(Math.max(...raised));
@@ -375,7 +375,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: -300 });
     });
 
-    it('begins anew for what its server confirms, and not after a truncation', async () => {
+    it('begins again for tiles that their server confirms, and not after a truncation', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
       await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null, madeBy: 8 }, 0);
       expect(await use().get(states, { z: 9, x: 129, y: 5 })).toMatchObject({
@@ -680,7 +680,7 @@ function takesAnyName(use: () => TileStore): void {
 }
 
 function standsConcurrentUse(use: () => TileStore): void {
-  it('counts exactly while many write, read and delete at once', async () => {
+  it('counts exactly during concurrent writes, reads and deletions', async () => {
     const block = { minX: 0, minY: 0, maxX: 20, maxY: 20 };
     const changes = await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {

@@ -104,7 +104,7 @@ describe('an administrator who has lost the password', () => {
 });
 
 describe('a server for everybody on the machine', () => {
-  it('asks nobody who they are, but is there for no other name than its own', async () => {
+  it('needs no sign-in, but answers only to its own host name', async () => {
     const server = await startServer({ args: ['--no-auth'] });
     expect((await fetch(`${server.url}/api/v1/tasks`)).status).toBe(200);
     expect(existsSync(join(server.data, 'initial-admin-password'))).toBe(false);

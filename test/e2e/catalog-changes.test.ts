@@ -51,7 +51,7 @@ describe('a layer declared over the network', () => {
     await rm(data, { recursive: true, force: true });
   });
 
-  it('serves tiles at once, and after a restart', async () => {
+  it('serves tiles immediately, and after a restart', async () => {
     const { document, at, tile } = fresh('topp:states of america');
     expect((await call('GET', tile)).status).toBe(404);
     const created = await call('POST', '/api/v1/layers', document);
@@ -81,7 +81,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).status).toBe(404);
   });
 
-  it('is not replaced by somebody who has not seen the last change', async () => {
+  it('is not replaced by a request with an outdated version', async () => {
     const { document, at } = fresh('not replaced');
     const seen = (await call('POST', '/api/v1/layers', document)).headers.get('etag') ?? '';
     expect((await call('POST', '/api/v1/layers', document)).status).toBe(409);
@@ -111,7 +111,7 @@ describe('a layer declared over the network', () => {
     await expect.poll(async () => (await otherFormat()).json.tileSets).toEqual(orphans);
   });
 
-  it('is left alone when the query has a name that nobody knows', async () => {
+  it('is left alone when the query has an unknown name', async () => {
     const { document, at } = fresh('misspelt');
     await call('POST', '/api/v1/layers', document);
     for (const [method, body] of [['DELETE'], ['PUT', { ...document, title: 'other' }]] as const) {
@@ -137,7 +137,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', tile)).status).toBe(404);
     await call('POST', '/api/v1/layers', document);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
-    expect((await call('DELETE', '/api/v1/layers/nobody')).status).toBe(404);
+    expect((await call('DELETE', '/api/v1/layers/missing')).status).toBe(404);
   });
 
   it('cannot take the place of one in the configuration file', async () => {

@@ -114,7 +114,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
     return snippets.get(id) ?? expect.fail(`no snippet ${id}`);
   }
 
-  /** Runs what somebody would paste into their page, and what shows the place afterwards. */
+  /** Runs what a user would paste into a page, and what shows the place afterwards. */
   async function show(client: string, code: string, density = 1): Promise<RasterImage> {
     const path = `/${client}-${pages.size}.js`;
     pages.set(path, { type: 'text/javascript', body: code });

@@ -118,7 +118,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
 
   it('allow the exceptions of WMS 1.3.0', async () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130_EXCEPTIONS)).toBe('');
-    const url = '/service/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=<nobody>';
+    const url = '/service/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=<missing>';
     expect(await complaintsAbout(url, WMS_130_EXCEPTIONS)).toBe('');
   });
 
@@ -134,7 +134,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1', WMS_111],
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&TILED=true', WMS_111],
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&LAYERS=nation', WMS_111],
-    ['/service/wms?REQUEST=GetMap&VERSION=1.1.1&LAYERS=<nobody>', WMS_111_EXCEPTIONS],
+    ['/service/wms?REQUEST=GetMap&VERSION=1.1.1&LAYERS=<missing>', WMS_111_EXCEPTIONS],
   ])('allow what WMS 1.1.1 says at %s', async (url, dtd) => {
     expect(await complaintsByDtd(url, dtd)).toBe('');
   });

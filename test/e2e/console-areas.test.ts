@@ -35,7 +35,7 @@ describe('areas in the console', needs('chromium'), () => {
     return (await fetch(`${server.url}/api/v1/${path}`, { headers: { authorization } })).json() as T;
   }
 
-  it('seeds all formats and styles of an area in GeoJSON at once', async () => {
+  it('seeds all formats and styles of an area in GeoJSON together', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=0', 'Seed and truncate');
     await page.getByText('Area from GeoJSON').click();

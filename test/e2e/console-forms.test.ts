@@ -242,7 +242,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
       await route.continue();
     });
     await button('Save').click();
-    await page.getByText(/changed meanwhile/).waitFor();
+    await page.getByText(/was changed in the meantime/).waitFor();
     await page.unroute('**/api/v1/quota');
     await page.getByRole('textbox', { name: 'Limit for world' }).waitFor();
     expect([await limit.inputValue(), await frequency.inputValue()]).toEqual(['123', '42']);

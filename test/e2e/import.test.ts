@@ -25,7 +25,7 @@ async function run(...args: readonly string[]) {
   return { code, out, err };
 }
 
-/** A server that keeps nobody waiting when it stops. */
+/** A server that stops without waiting for its clients. */
 async function openServer(config = ''): Promise<string> {
   const folder = temporaryFolder();
   const file = join(folder, 'tilewarden.yaml');
@@ -82,8 +82,8 @@ describe('tilewarden import URL', () => {
   it('tilewarden import URL says what is wrong with an address', async () => {
     const page = await serveDocument('<html/>');
     expect(await run(page)).toMatchObject({ code: 1, err: expect.stringContaining('answers with html') });
-    const nobody = await run('http://127.0.0.1:9/wms');
-    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('127.0.0.1:9 cannot be read') });
+    const away = await run('http://127.0.0.1:9/wms');
+    expect(away).toMatchObject({ code: 1, err: expect.stringContaining('127.0.0.1:9 cannot be read') });
     expect(await run(page, '--replace')).toMatchObject({ code: 2 });
   });
 });

@@ -35,7 +35,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   });
   beforeEach(() => cluster.wms.reset());
 
-  it('bring a database of the version before up to date once, though all of them start at once', () => {
+  it('bring a database of the version before up to date once, though all of them start together', () => {
     const logs = nodes.map((node) => node.stderr()).join('\n');
     expect(logs.match(/database migrated/g)).toHaveLength(1);
   });

@@ -273,7 +273,7 @@ describe('a server with several processes', () => {
     const guess = (_: unknown, i: number) => askWho(server.url, basicOf(`guess ${i}`), '127.0.0.77');
     const statuses: (number | null)[] = [];
     await eventually(
-      'nobody from there is listened to any more',
+      'its connections are closed',
       async () => (await Promise.all(Array.from({ length: 5 }, guess))).map(({ status }) => status),
       (batch) => {
         statuses.push(...batch);
@@ -344,7 +344,7 @@ describe('a server with several processes', () => {
       await load.stop();
       const { failed } = load.tally;
       expect(failed.filter(({ reason }) => !/ECONNRESET|socket hang up|EPIPE/.test(reason))).toEqual([]);
-      // Whoever was connected to it loses one request, and has the next one answered by another.
+      // A client connected to it loses one request; another process answers the next one.
       expect(new Set(failed.map(({ caller }) => caller)).size).toBe(failed.length);
     },
   );

@@ -208,10 +208,10 @@ describe('/rest/layers', () => {
     ],
     [
       'POST',
-      '/rest/layers/nobody.xml',
-      wmsLayer('nobody'),
+      '/rest/layers/missing.xml',
+      wmsLayer('missing'),
       400,
-      /^Layer nobody is not known by the configuration/,
+      /^Layer missing is not known by the configuration/,
     ],
     ['PUT', '/rest/layers/img%20states.xml', wmsLayer('img states'), 409, /configuration file/],
     ['DELETE', '/rest/layers/world', undefined, 409, /configuration file/],

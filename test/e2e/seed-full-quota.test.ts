@@ -31,7 +31,7 @@ interface TileServer {
   release(): void;
 }
 
-/** The same picture for every tile, at once; but the last ones of a layer below `/held` wait to be released. */
+/** The same picture for every tile, immediately; but the last ones of a layer below `/held` wait to be released. */
 async function openTileServer(): Promise<TileServer> {
   const bytes = await encodeImage(photoLike(256, 256), format('image/png'));
   const asked = new Map<string, number>();
@@ -116,7 +116,7 @@ function watchUsage(server: TaskServer) {
   };
 }
 
-it('seeds into a full quota: what nobody uses goes, what was just made stays, and the task says so', async () => {
+it('seeds into a full quota: unused tiles are evicted, new ones stay, and the task reports it', async () => {
   const tiles = await openTileServer();
   const config = configOf(tiles.url);
   const server = speakTo(await startServer({ config }));

@@ -22,7 +22,7 @@ describe('tasks in PostgreSQL', () => {
     await first.kill();
     wms.answer = 'good';
 
-    // Another server might still do the killed one's work: only its silence says that nobody does.
+    // Another server might still do the killed one's work: only the end of its lease shows that it is dead.
     const expectedLog = /a worker stopped responding; its piece goes to another/;
     const second = await startTaskServer(wms, { data: first.data, args, expectedLog });
     const task = await second.over(id);

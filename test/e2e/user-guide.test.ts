@@ -332,7 +332,7 @@ function field(text: string): readonly string[] {
   return ['--data-urlencode', text];
 }
 
-it('nobody gets in without a password', async () => {
+it('every request without a password is refused', async () => {
   for (const path of [
     'layers',
     'layers/world.xml',
@@ -342,6 +342,6 @@ it('nobody gets in without a password', async () => {
     'bounds/world/EPSG:4326/java',
     'statistics',
   ]) {
-    expect((await curl('-u', 'nobody:wrong password', `${HOST}/${path}`)).status, path).toBe(401);
+    expect((await curl('-u', 'unknown:wrong password', `${HOST}/${path}`)).status, path).toBe(401);
   }
 });

@@ -7,7 +7,7 @@ describe('tilewarden worker', () => {
     expect(alone).toMatchObject({ code: 1, stdout: '' });
     expect(alone.stderr).toContain('name it with --database');
     const config = ['--config', writeConfig('tasks: { workers: 0 }')];
-    const location = ['--database', 'postgres://nobody@127.0.0.1:1/none'];
+    const location = ['--database', 'postgres://unknown@127.0.0.1:1/none'];
     const idle = await runTilewarden(['worker', '--data', temporaryFolder(), ...config, ...location]);
     expect(idle).toMatchObject({ code: 1, stdout: '' });
     expect(idle.stderr).toContain('tasks.workers is 0');

@@ -33,7 +33,7 @@ const MOST_STEPS = 40;
 const LONGEST_STEP = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 
-/** Kills a process that writes, truncates and evicts, again and again, and counts anew after each kill. */
+/** Kills a process that writes, truncates and evicts, again and again, and counts again after each kill. */
 export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
   const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };

@@ -6,7 +6,7 @@ import { needs } from '../fixtures/needs.ts';
 
 async function leaderOf(server: TaskServer): Promise<string | undefined | null> {
   const answer = await server.request('GET', '/api/v1/nodes');
-  // Whoever has just woken may find its connections to the database gone.
+  // A node that was just continued may find its connections to the database gone.
   if (!answer.ok) return null;
   const { nodes } = (await answer.json()) as { nodes: { name: string; leader: boolean }[] };
   return nodes.find(({ leader }) => leader)?.name;

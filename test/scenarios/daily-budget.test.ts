@@ -62,7 +62,7 @@ async function openServer(location: string, clock: VirtualClock) {
 
 type Server = Awaited<ReturnType<typeof openServer>>;
 
-/** Everybody asks until nobody gets anything any more; counts what was let through, by the day of the host. */
+/** All nodes request until none is admitted any longer; counts the admitted requests, by the day of the host. */
 async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<string, number>, most = 60) {
   const time = new LocalTime(ZONE);
   const askOn = async (line: UpstreamDesk, priority: 'interactive' | 'task') => {

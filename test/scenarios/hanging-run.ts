@@ -22,7 +22,7 @@ export interface HangingRunReport {
 const ZOOM = 12;
 const CACHED = 20;
 
-/** So many misses of an upstream that hangs from one process, and somebody in another who looks at what is cached. */
+/** So many misses of an upstream that hangs from one process, and a client in another that reads cached tiles. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
   const looker = openLooker(server);

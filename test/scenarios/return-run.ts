@@ -65,7 +65,7 @@ function answering(wms: MockWms, answer: MockAnswer): Outage {
   };
 }
 
-/** Nobody listens; then somebody does again, on the same port. Whoever asked meanwhile was not counted. */
+/** Closes the port, then listens again on the same one. Requests in between are not counted. */
 function closing(wms: MockWms, successors: MockWms[]): Outage {
   return {
     begin: () => wms.close(),

@@ -15,13 +15,13 @@ const upstreamStep = z.strictObject({
   retryAfter: z.int().optional(),
 });
 
-/** Somebody who asks for tiles, one request after the other or not, as a map in a browser does. */
+/** A client that requests tiles, one request after the other or not, as a map in a browser does. */
 const clients = z.strictObject({
   ...span,
-  /** Requests a second. Without it `count` are sent at once, at `from`. */
+  /** Requests a second. Without it `count` are sent together, at `from`. */
   rate: z.number().positive().optional(),
   count: z.int().positive().optional(),
-  /** `new`: each asks for a tile that nobody asked for yet; `same`: all ask for one; `seen`: for what was seen before. */
+  /** `new`: each asks for a tile that was never requested; `same`: all ask for one; `seen`: for what was seen before. */
   tiles: z.enum(['new', 'same', 'seen']).default('new'),
   name: z.string().default('clients'),
 });
@@ -55,7 +55,7 @@ const expectation = z.strictObject({
   upstreamRequests: z.strictObject({ least: z.int().default(0), most: z.int() }).optional(),
   /** Requests that reach it in any second of the span, at most. */
   upstreamRate: z.int().optional(),
-  /** Requests under way there at once, in the whole scenario, at most. */
+  /** The most concurrent requests there, in the whole scenario. */
   upstreamPeak: z.int().optional(),
 });
 

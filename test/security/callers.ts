@@ -13,7 +13,7 @@ export interface TestCaller {
   readonly role: Role | null;
   readonly layers: readonly string[];
   headers(): Record<string, string>;
-  /** Each guess comes from elsewhere: where it is about who may do what, nobody is to be slowed down. */
+  /** Each guess has its own address: tests of permissions must not be slowed down. */
   address(): string;
 }
 
@@ -47,7 +47,7 @@ export async function openCallers(): Promise<{
     strangers += 1;
     return `10.${(strangers >> 16) & 255}.${(strangers >> 8) & 255}.${strangers & 255}`;
   };
-  const nobody = (title: string, authorization: string | null): TestCaller => ({
+  const stranger = (title: string, authorization: string | null): TestCaller => ({
     title,
     role: null,
     layers: [],
@@ -65,9 +65,9 @@ export async function openCallers(): Promise<{
   return {
     accounts,
     callers: [
-      nobody('anonymous', null),
-      nobody('with a wrong password', basic('anna', 'wrong')),
-      nobody('with an expired token', `Bearer ${expired.secret}`),
+      stranger('anonymous', null),
+      stranger('with a wrong password', basic('anna', 'wrong')),
+      stranger('with an expired token', `Bearer ${expired.secret}`),
       known('viewer', 'viewer', user('vera')),
       known('viewer in a session', 'viewer', { cookie: `tilewarden=${session}` }),
       known('operator', 'operator', user('otto')),

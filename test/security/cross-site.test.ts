@@ -29,7 +29,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     await server?.stop();
   });
 
-  /** Somebody whose browser keeps the password, as it does once it has asked for it. */
+  /** A user whose browser keeps the password, as it does once it has asked for it. */
   async function withPassword(): Promise<BrowserContext> {
     const context = await browser.newContext({
       httpCredentials: { username: 'admin', password: ADMIN_PASSWORD },
@@ -40,7 +40,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     return context;
   }
 
-  /** Somebody who has logged in on our own page. */
+  /** A user who has logged in on our own page. */
   async function withSession(): Promise<BrowserContext> {
     const context = await browser.newContext();
     context.setDefaultTimeout(PATIENCE_MS);

@@ -3,10 +3,10 @@ import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } f
 import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { residentMemory } from '../fixtures/processes.ts';
 
-/** One tile: whatever a hostile request starts is over at once. */
+/** One tile: a task that a hostile request starts ends quickly. */
 export const SMALL_LAYER = 'small';
 
-/** With nobody but the user `admin`, who comes with a password: hostile requests may revoke tokens. */
+/** With the user `admin` only, who comes with a password: hostile requests may revoke tokens. */
 export async function startGuardedServer({ env, ...options }: ServerOptions = {}): Promise<RunningServer> {
   return startServer({
     config: `tasks: { workers: 1 }${await pictureLayer(SMALL_LAYER, 0)}`,

@@ -13,7 +13,7 @@ import { peakMemory, resetPeakMemory, SMALL_LAYER, startGuardedServer } from './
 import { hostileBodies } from './hostile-bodies.ts';
 import { rawRequest } from './raw-request.ts';
 
-const SECRET = 'the content of a file that is nobody’s business';
+const SECRET = 'the content of a file that must stay secret';
 const TYPES = ['text/xml', 'application/json', 'application/x-www-form-urlencoded'];
 /** Bytes. What unfolds takes hundreds of times as much; what garbage there is depends on the machine. */
 const MOST_MEMORY = 64 * 2 ** 20;

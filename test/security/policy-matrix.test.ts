@@ -42,7 +42,7 @@ const VARIANTS: readonly (readonly [string, (address: string) => string])[] = [
 async function openMatrix() {
   const { accounts, callers } = await openCallers();
   const [anonymous] = callers;
-  /** Everybody in the long form; nobody and one other, another each time, in the short one. */
+  /** All callers in the long form; the anonymous one and another, different each time, in the short one. */
   const someCallers = (number: number) =>
     callers.filter((one, at) => isLong || one === anonymous || at === number % callers.length);
   // Instead of doing anything each says which one was reached.
@@ -135,7 +135,7 @@ describe('who may do what', () => {
 
   it('leaves nothing below the closed areas open, and tells strangers nothing about them', async () => {
     const { routes, anonymous, ask } = await openMatrix();
-    if (!anonymous) throw new Error('nobody');
+    if (!anonymous) throw new Error('there is no anonymous caller');
     const open = routes
       .filter(({ role }) => role === 'public')
       .map(({ method, path }) => `${method} ${path}`);

@@ -1,5 +1,14 @@
 import cronstrue from 'cronstrue';
+import { LANGUAGE } from './language.ts';
 import { TEXTS } from './texts.ts';
+
+const LOCALES = {
+  en: async () => undefined,
+  de: () => import('cronstrue/locales/de.js'),
+  fr: () => import('cronstrue/locales/fr.js'),
+  es: () => import('cronstrue/locales/es.js'),
+};
+await LOCALES[LANGUAGE]();
 
 const WORDS = TEXTS.cron;
 const FULL: Readonly<Record<string, string>> = {
@@ -21,7 +30,7 @@ const FIELDS = [
 /** `*`, `5`, `MON-FRI`, `10-50/5`, and what L, W and # add. */
 const PART = /^(\*|\?|[0-9A-Z#+]+(-[0-9A-Z]+)?)(\/[1-9]\d*)?$/i;
 
-const OPTIONS = { use24HourTimeFormat: true, verbose: true };
+const OPTIONS = { use24HourTimeFormat: true, verbose: true, locale: LANGUAGE };
 
 /** `0 22 * * 1-5` → "At 22:00, Monday through Friday"; null where there are no words for it. */
 export function cronText(cron: string): string | null {

@@ -193,8 +193,9 @@ function watchPointer(made: ConsoleMap, tell: (pointed: Pointed) => void): void 
 /** In degrees where the projection is known, e.g. `59.91° N, 10.75° E`; in its own units otherwise. */
 function positionOf(at: number[], projection: Projection): string {
   if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
+  const { north, south, east, west } = WORDS.directions;
   const [longitude = 0, latitude = 0] = transform(at, projection, 'EPSG:4326');
   const turned = longitude - Math.floor((longitude + 180) / 360) * 360;
-  const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? 'S' : 'N'}`;
-  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? 'W' : 'E'}`;
+  const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? south : north}`;
+  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? west : east}`;
 }

@@ -4,6 +4,7 @@ import { useAction } from './api/use-action.ts';
 import { docsAddress } from './docs-address.ts';
 import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
+import { LanguageChoice } from './parts/language-choice.tsx';
 import { TEXTS } from './texts.ts';
 
 export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {
@@ -40,6 +41,7 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
           {TEXTS.signIn}
         </Button>
         <p className="small quiet">{TEXTS.login.hint}</p>
+        <LanguageChoice />
         <div className="row">
           <a href="#map">{TEXTS.backToMap}</a>
           <a href={docsAddress('overview')}>{TEXTS.documentation}</a>

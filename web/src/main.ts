@@ -1,5 +1,6 @@
 import './base.css';
 import { loadPage, pageOf } from './pages.ts';
+import { TEXTS } from './texts.ts';
 import { applyTheme } from './theme.ts';
 
 const landing = document.getElementById('landing');
@@ -16,14 +17,13 @@ async function show(): Promise<void> {
   started.add(root);
   try {
     if (!inConsole) return (await import('./landing.tsx')).startLanding(root);
-    // Everything at once: who is asking, the console, and the page that is wanted.
+    // All of it side by side: the session, the console and its page.
     const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
     const page = loadPage(pageOf(location.hash));
     for (const early of [session, page]) early.catch(() => undefined);
     await (await import('./console.tsx')).startConsole(root, session, page);
   } catch (error) {
-    const what = inConsole ? 'console' : 'map';
-    root.textContent = `The ${what} could not be loaded. ${error} Reload the page to try again.`;
+    root.textContent = `${TEXTS.errors.notLoaded} ${error}`;
   }
 }
 

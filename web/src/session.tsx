@@ -18,7 +18,7 @@ export const CallerContext = createContext<Caller | null>(null);
 /** Who is signed in; only inside the shell. */
 export function useCaller(): Caller {
   const caller = useContext(CallerContext);
-  if (!caller) throw new Error('nobody is signed in');
+  if (!caller) throw new Error('no user is signed in');
   return caller;
 }
 
@@ -38,7 +38,7 @@ export function tellSignedOut(): void {
   channel.close();
 }
 
-/** Calls back when somebody signs out in another tab; returns what ends it. */
+/** Calls back when the user signs out in another tab; returns a function that ends it. */
 export function onSignedOutElsewhere(listener: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = listener;

@@ -41,7 +41,7 @@ const RETRY_MS = 3000;
 export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [known, setKnown] = useState(first !== null);
-  /** Why whoever was here has to sign in again; their page stays as it is meanwhile. */
+  /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
 
@@ -82,7 +82,7 @@ export function Shell({ first }: { first: Session | null }) {
     <>
       {(!caller || ended !== null) && <Login notice={ended} onDone={() => void look()} />}
       {caller && (
-        // Whoever signs in again finds the page as it was; somebody else does not.
+        // The same user finds the page as it was; another one does not.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
             <Button kind="skip" onClick={skip}>
@@ -110,7 +110,7 @@ function CurrentPage() {
   const { page, item } = useRoute();
   const name = pageOf(addressOf(page));
   const shown = useRef('');
-  // A page that is there already is drawn at once, without the place that waits for it.
+  // A page that is there already is drawn immediately, without the place that waits for it.
   const role = PAGE_ROLES[name];
   const Page = useMemo(() => loadedPage(name) ?? PAGES[name], [name]);
   useEffect(() => {

@@ -4,6 +4,7 @@ import { useTaskChanges } from './api/task-feed.ts';
 import { loadPage } from './pages.ts';
 import { Button, Choice } from './parts/basics.tsx';
 import { Icon, Logo } from './parts/icons.tsx';
+import { LanguageChoice } from './parts/language-choice.tsx';
 import { addressOf, useRoute } from './route.ts';
 import { type Caller, may } from './session.tsx';
 import { TEXTS } from './texts.ts';
@@ -51,7 +52,7 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
   );
 }
 
-/** A page that somebody is about to open. What fails here fails again where it is shown. */
+/** Loads a page that the user is about to open. What fails here fails again where it is shown. */
 function preload(entry: Entry): void {
   loadPage(entry).catch(() => undefined);
 }
@@ -79,6 +80,7 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
           setTheme(value);
         }}
       />
+      <LanguageChoice />
       <div className="row small">
         <a href="#map">{TEXTS.backToMap}</a>
         <a href="docs/" target="_blank" rel="noopener">

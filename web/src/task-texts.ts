@@ -42,6 +42,7 @@ export const TASK_TEXTS = {
     stopAll: 'Stop all',
     stopThese: (which: string) => `Stop ${which}…`,
     stopQuestion: (which: string) => `Stop ${which}?`,
+    question: (what: string) => `${what}?`,
     /** E.g. `3 running and 12 pending tasks`; null: none. */
     stopCount: (count: Readonly<Record<'running' | 'pending' | 'paused', number>>): string | null => {
       const parts = Object.entries(count).flatMap(([state, tasks]) =>

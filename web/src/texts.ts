@@ -1,9 +1,10 @@
 import { AUDIT_ACTIONS } from './audit-texts.ts';
+import { loadTranslation } from './language.ts';
 import { LAYER_TEXTS } from './layer-texts.ts';
 import { TASK_TEXTS } from './task-texts.ts';
 
-/** Every text of the console, in one place, so that it can be translated. */
-export const TEXTS = {
+/** Every text of the console in English. It is also the type of the translations in `texts/`. */
+export const ENGLISH = {
   ...LAYER_TEXTS,
   ...TASK_TEXTS,
   product: 'Tilewarden',
@@ -39,7 +40,7 @@ export const TEXTS = {
   atMost: (value: string) => `at most ${value}`,
   outOf: (some: string, all: string) => `${some} of ${all}`,
   unknown: 'unknown',
-  needRole: (what: string, role: string) => `${what}: only for ${role}s.`,
+  needRole: (what: string, role: string) => `${what}: needs the role ${role}.`,
   roles: { viewer: 'viewer', operator: 'operator', admin: 'administrator' },
   notYours: 'You are not allowed to change this layer. Ask an administrator.',
   request: (id: string) => `Request ${id}`,
@@ -48,6 +49,12 @@ export const TEXTS = {
   backToMap: 'Public map',
   theme: 'Theme',
   themes: { system: 'System theme', light: 'Light', dark: 'Dark' },
+  language: 'Language',
+  labelled: (label: string, value: string) => `${label}: ${value}`,
+  timeUnits: { d: 'd', h: 'h', min: 'min', s: 's' },
+  byteUnits: ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'],
+  zoomIn: 'Zoom in',
+  zoomOut: 'Zoom out',
 
   nav: {
     overview: 'Overview',
@@ -70,6 +77,7 @@ export const TEXTS = {
     lost: 'The connection to the server is lost. This page reconnects automatically.',
     signedOut: 'Your session has ended. Sign in again to continue.',
     signedOutElsewhere: 'You signed out in another tab. Sign in again to continue.',
+    notLoaded: 'The page could not be loaded. Reload it to try again.',
     pageBroken: 'This page failed to display. Other pages still work.',
   },
 
@@ -81,6 +89,7 @@ export const TEXTS = {
     position: 'Position',
     tile: 'Tile',
     noTile: 'none here',
+    directions: { north: 'N', south: 'S', east: 'E', west: 'W' },
     use: 'Use this layer in a map client',
     attribution: 'Built-in map: Made with Natural Earth',
   },
@@ -113,7 +122,6 @@ export const TEXTS = {
     requests: 'Requests',
     misses: 'Misses',
     allUpstreams: 'All upstreams',
-    latency: (milliseconds: number) => `${milliseconds} ms · `,
     failures: (count: string) => `${count} ${count === '1' ? 'failure' : 'failures'}`,
     sent: 'Sent',
     missTime: 'Miss latency',
@@ -162,7 +170,7 @@ export const TEXTS = {
     effectAll: 'all layers',
     saved: 'Saved.',
     changedMeanwhile:
-      'The quota was changed meanwhile by somebody else or in another tab. Their changes are shown now, yours are kept: check and save again.',
+      'The quota was changed in the meantime, by another user or in another tab. The new values are shown, your changes are kept: check and save again.',
     notPositive: 'Must be a number above 0.',
     notWhole: 'Must be a whole number above 0.',
     usage: 'Usage',
@@ -280,12 +288,11 @@ export const TEXTS = {
     help: 'The servers that layers fetch from. Requests and failures are counted since the server started.',
     health: { healthy: 'Healthy', probing: 'Probing', paused: 'Paused', failing: 'Failing' },
     inFlight: 'Requests in flight',
-    atOnce: (now: number, limit: number, most: number) =>
+    concurrency: (now: number, limit: number, most: number) =>
       `${now} in flight. Adaptive limit: ${limit} of ${most}`,
-    rate: (now: number, most: number | null) =>
-      most === null ? `${now.toFixed(1)}/s` : `${now.toFixed(1)} of ${most}/s`,
+    rate: (now: string, most: string | null) => (most === null ? `${now}/s` : `${now} of ${most}/s`),
     latency: 'Latency',
-    latencyText: (half: number, most: number) => `Median ${Math.round(half)} ms, p95 ${Math.round(most)} ms`,
+    latencyText: (median: string, p95: string) => `Median ${median} ms, p95 ${p95} ms`,
     waiting: 'Queued',
     waitingText: (people: number, tasks: number) => `${people} for clients, ${tasks} for tasks`,
     refused: 'Not sent (host was paused or queue full)',
@@ -311,6 +318,7 @@ export const TEXTS = {
     body: 'Body',
     answer: 'Response',
     where: { path: 'path', query: 'query' },
+    anyValue: 'any value',
   },
 
   about: {
@@ -328,3 +336,14 @@ export const TEXTS = {
     leader: 'leader',
   },
 } as const;
+
+/** Any text in place of each text. */
+export type Translated<T> = T extends string
+  ? string
+  : T extends (...values: infer Values) => infer Text
+    ? (...values: Values) => Text
+    : { readonly [Name in keyof T]: Translated<T[Name]> };
+export type Texts = Translated<typeof ENGLISH>;
+
+/** In the language of this page. A page has one language: choosing another one loads it again. */
+export const TEXTS: Texts = (await loadTranslation()) ?? ENGLISH;

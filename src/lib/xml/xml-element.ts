@@ -4,7 +4,7 @@ export interface XmlPlace {
   readonly column: number;
 }
 
-/** An element without what nobody here asks for: prefixes, comments, instructions, the order of text and elements. */
+/** An element without its unused parts: prefixes, comments, instructions, the order of text and elements. */
 export interface XmlElement {
   /** Without its prefix. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Bytes that Adler-32 (RFC 1950) sums up at once: sixteen columns of them stay below 16 bits each. */
+/** Bytes that Adler-32 (RFC 1950) sums up in one step: sixteen columns of them stay below 16 bits each. */
 const ADLER_STRETCH: i32 = 4096;
 const COLUMNS: usize = memory.data(16, 16);
 const ADLER_BASE: u32 = 65521;

@@ -64,7 +64,7 @@ export function cutJpeg(length: i32, columns: i32, rows: i32, across: i32, down:
   memory.fill(JPEG_INPUT + plain, 0, MARGIN);
   bad = false;
   startReading(JPEG_INPUT);
-  // What belongs to no tile is written there, for nobody.
+  // Pixels outside all tiles are written there and never read.
   startTile(JPEG_FILE);
   const height = rows * down;
   for (let y = -gutter; y < height + gutter; y++) {

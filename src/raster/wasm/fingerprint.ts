@@ -7,7 +7,7 @@ let b: u64 = 0;
 let c: u64 = 0;
 let d: u64 = 0;
 
-/** 128 bits by which equal bytes are known again; not for bytes that somebody chooses to deceive. */
+/** 128 bits by which equal bytes are known again; not for bytes chosen by an attacker. */
 export function startFingerprint(): void {
   a = 1;
   b = 2;

@@ -9,7 +9,7 @@ const INDEXED: i32 = 3;
 const GREY_ALPHA: i32 = 4;
 const PAETH: u8 = 4;
 
-/** Constants that are loaded stay in registers; those in the code are made anew at each turn of a loop. */
+/** Constants that are loaded stay in registers; those in the code are loaded again at each turn of a loop. */
 const SPREAD: usize = memory.data<u8>([0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255], 16);
 const OPAQUE: usize = memory.data<u32>([0xff000000, 0xff000000, 0xff000000, 0xff000000], 16);
 
@@ -105,7 +105,7 @@ function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
   return true;
 }
 
-/** Two rows at once, the second a pixel behind: each pixel waits for the one before it, and meanwhile there is time. */
+/** Two rows together, the second a pixel behind: each pixel waits for the one before it, and the other row uses that time. */
 function addPaethTwice(row: usize, next: usize, above: usize, length: i32, step: i32): void {
   let left = i64x2.splat(0);
   let corner = left;

@@ -78,7 +78,7 @@ function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): Tilew
 /** A pipe in its place holds nothing up. */
 const NOT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Parts of a file of this machine. It is opened for each read, so that a file put in its place is seen at once. */
+/** Parts of a file of this machine. It is opened for each read, so that a replaced file is seen immediately. */
 function createLocalFileParts(path: string): FileParts {
   return {
     async read(offset, length, { signal }) {

@@ -37,7 +37,7 @@ const BROTLI = 3;
 const MAX_UNPACKED_BYTES = 32 * 1024 * 1024;
 const MAX_DIRECTORIES = 256;
 const MAX_METADATA_BYTES = 8 * 1024 * 1024;
-/** The library reads no more at once than the header with the root, a directory or a tile. */
+/** One read of the library is at most the header with the root, a directory or a tile. */
 const MAX_PART_BYTES = 32 * 1024 * 1024;
 
 const inflate = promisify(gunzip);

@@ -139,7 +139,7 @@ export class PixelMesh {
 /** From a place in one CRS to the same place in another: writes x and y to `out`, or answers false where there is none. */
 type PlaceMapping = (x: number, y: number, out: [number, number]) => boolean;
 
-/** Null when nobody has defined one of the two. */
+/** Null when one of the two is unknown. */
 export function createPlaceMapping(from: GridSet, to: GridSet): PlaceMapping | null {
   if (sameSrs(from.srs, to.srs) && from.projection === to.projection) return same;
   const [source, target] = [projectionOf(from), projectionOf(to)];

@@ -10,7 +10,7 @@ interface Upstream {
   readonly power: (active: number) => number;
 }
 
-/** Six at once at full speed; beyond that it does less and less, and with 32 an answer takes ten times as long. */
+/** Six concurrent requests at full speed; beyond that it does less and less, and with 32 an answer takes ten times as long. */
 const THRASHING: Upstream = {
   power: (active) => (active <= 6 ? active : 6 * (1 - (0.47 * (active - 6)) / (MAX - 6))),
 };
@@ -89,7 +89,7 @@ describe('the control of concurrency', () => {
     const settled = simulate(upstream, true, MAX, { seconds: 180, from: 30 });
     const unguarded = simulate(upstream, false, MAX, { seconds: 10, from: 2 });
     process.stdout.write(
-      `an upstream ${name}: settles at ${settled.limit} at once, median ${settled.latency} ms ` +
+      `an upstream ${name}: settles at ${settled.limit} concurrent requests, median ${settled.latency} ms ` +
         `(best ${BEST_MS}, unguarded ${unguarded.latency}), ${settled.throughput.toFixed(1)}/s ` +
         `= ${((100 * settled.throughput) / best.throughput).toFixed(0)} % of the best fixed setting, ${best.setting}\n`,
     );

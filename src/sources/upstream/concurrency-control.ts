@@ -30,7 +30,7 @@ const LOOK_INTERVAL = 30_000;
 const LOOK_SHARE = 1 / 3;
 
 /**
- * How many requests at once a host seems to bear: up slowly while answers take as long as at their best, down
+ * How many concurrent requests a host seems to bear: up slowly while answers take as long as at their best, down
  * when they take longer or the host says it is too much. The best is measured with few requests under way, at the
  * start and again from time to time, since maps change and so do the machines that draw them.
  */

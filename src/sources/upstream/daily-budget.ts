@@ -26,7 +26,7 @@ interface DailyBudgetOptions {
   readonly refilled: () => void;
 }
 
-/** This share of a budget is taken from the book at once; a crash loses no more than that. */
+/** This share of a budget is reserved at a time; a crash loses no more than that. */
 const SHARE = 0.01;
 const MOST_AT_ONCE = 100;
 /** Nothing begins in the last seconds of a day: it might reach the host on the next one. */

@@ -58,7 +58,7 @@ describe('the line between a worker and the desk', () => {
     (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);
   });
 
-  it('lets somebody leave, whether it waits or has just been let in', async () => {
+  it('lets a request leave, whether it waits or was just admitted', async () => {
     const { hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const leaving = new AbortController();
@@ -81,7 +81,7 @@ describe('the line between a worker and the desk', () => {
     });
   });
 
-  it('gives its place up when the host has long said nothing and somebody is sent to look', async () => {
+  it('gives its place up when the host has been silent for long and a probe is sent', async () => {
     const { desk, clock, hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const entering = line.enter(HOST, 'task', never);

@@ -43,7 +43,7 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share 
   }
   const status = () => {
     const [only] = desk.report();
-    if (!only) throw new Error('nobody has been here');
+    if (!only) throw new Error('no request was admitted');
     return only;
   };
   return { desk, clock: time, enter, refusal, fail, status };

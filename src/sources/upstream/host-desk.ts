@@ -54,7 +54,7 @@ const PRIORITIES = ['interactive', 'task'] as const;
 const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloaded'];
 
 /**
- * Lets requests to one host begin: so many at once, so many a second, so many a day, at the hours that suit it,
+ * Admits requests to one host: so many concurrently, so many a second, so many a day, at the hours that suit it,
  * and none while it fails or has asked for patience. People go before tasks, always.
  */
 export class HostDesk {
@@ -183,7 +183,7 @@ export class HostDesk {
     return Math.min(this.#places.limit, this.#most);
   }
 
-  /** What nobody passes, scouts neither: of several nodes all together may have `concurrency` requests under way. */
+  /** A limit that probes obey too: all nodes together may have `concurrency` requests in flight. */
   get #most(): number {
     return this.#share?.places ?? this.#limits.concurrency;
   }
@@ -195,7 +195,7 @@ export class HostDesk {
     this.#serve();
   }
 
-  /** Lets in whoever may begin now, and sees to it that the next is let in in time. */
+  /** Admits the requests that may begin now, and schedules the next admission. */
   #serve(): void {
     this.#alarm.abort();
     for (const priority of PRIORITIES) this.#refuseIfClosed(priority);
@@ -313,7 +313,7 @@ export class HostDesk {
     }
   }
 
-  /** Whoever holds it is told, and stands in line again. */
+  /** Its holder is notified, and queues again. */
   #revoke(ticket: Ticket, kind: 'failed' | 'left'): void {
     const ms = this.#options.clock.monotonic() - ticket.begunAt;
     this.#end(ticket, { kind, reason: 'silent', ms, retryAfterMs: null });

@@ -16,7 +16,7 @@ interface NewsFollowerOptions extends Surroundings {
   readonly hear: (news: ReadonlyMap<string, HostNews>) => void;
 }
 
-/** Milliseconds between looks when nobody tells of anything. */
+/** Milliseconds between polls without a notification. */
 const INTERVAL = 1000;
 
 export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions): { close(): Promise<void> } {

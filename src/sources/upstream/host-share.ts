@@ -15,7 +15,7 @@ export interface ShareWish {
 
 export interface Share {
   readonly places: number;
-  /** Nobody else has or wants any. */
+  /** No other node has or wants a share. */
   readonly alone: boolean;
 }
 
@@ -66,7 +66,7 @@ export class HostShare {
     if (this.#ending.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
-      // Somebody may have come while the share was given back.
+      // A request may have arrived while the share was given back.
       if (this.#options.wanted() > 0) this.want();
     });
   }
@@ -109,7 +109,7 @@ export class HostShare {
     this.#options.changed();
   }
 
-  /** A book that does not answer is as good as none: somebody waits for a tile. */
+  /** A database that does not answer is ignored: a client waits for a tile. */
   async #inTime(renewal: Promise<Share>): Promise<Share> {
     const done = new AbortController();
     const late = this.#options.clock.sleep(PATIENCE, done.signal).then((): never => {

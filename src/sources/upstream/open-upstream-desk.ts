@@ -64,7 +64,7 @@ export function openUpstreamDesk(options: UpstreamDeskOptions) {
     enter: ((host, priority, signal, again) =>
       deskOf(host).enter(priority, signal, again)) as UpstreamDesk['enter'],
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((desk) => desk.status()),
-    /** Turns away whoever waits, and gives back what is left of budgets. */
+    /** Rejects waiting requests, and gives back the rest of the budgets. */
     async close(): Promise<void> {
       await following?.close();
       await Promise.all([...hosts.values()].map((desk) => desk.close()));

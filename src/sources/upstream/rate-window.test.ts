@@ -94,7 +94,7 @@ describe('a rate window', () => {
     );
   });
 
-  it('holds nobody up who asks for less than allowed', () => {
+  it('does not delay requests below the allowed rate', () => {
     expect(beginnings(2, [0, 600, 600, 600])).toEqual([0, 600, 1200, 1800]);
   });
 });

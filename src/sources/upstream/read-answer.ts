@@ -20,7 +20,7 @@ interface ReadLimits {
 /** The whole body of an answer with an accepted status; anything else is thrown and its socket closed. */
 export async function readAnswer(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
   const { statusCode, headers, body } = response;
-  // A body that is given up fails once more, with nobody left to hear it.
+  // An abandoned body fails once more, after its reader has gone.
   body.on('error', () => undefined);
   try {
     if (!limits.accepted.includes(statusCode)) {

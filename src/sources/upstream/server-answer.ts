@@ -26,7 +26,7 @@ export function serverAnswer(
 
 const HIDDEN = '***';
 
-/** An address as it may be shown to whoever may look at a layer: no user, no password, no key in the query. */
+/** An address as it may be shown to readers of a layer: no user, no password, no key in the query. */
 export function withoutSecrets(url: URL): string {
   const shown = new URL(url);
   shown.username = '';

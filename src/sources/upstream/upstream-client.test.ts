@@ -122,14 +122,14 @@ describe('the upstream client', () => {
     expect((await failure({ timeoutMs: 100 })).code).toBe('source-timeout');
   });
 
-  it('says that a host nobody listens at is unavailable', async () => {
+  it('reports a host without a listener as unavailable', async () => {
     const port = new URL(wms.origin).port;
     await wms.close();
     expect((await failure({ url: new URL(`http://127.0.0.1:${port}/`) })).code).toBe('source-unavailable');
     wms = await openMockWms();
   });
 
-  it('stops in the middle of an answer when nobody waits any more', async () => {
+  it('stops in the middle of an answer when its caller has gone', async () => {
     wms.answer = 'hang-body';
     const controller = new AbortController();
     const pending = client.get(request({ signal: controller.signal }));
@@ -163,7 +163,7 @@ describe('the upstream client', () => {
     await eventually('answers are good again', recovered);
   });
 
-  it('asks a host no more at once than allowed, whichever source asks', async () => {
+  it('keeps a host's limit of concurrent requests for all sources together', async () => {
     await reopen({ concurrency: 3 });
     wms.answer = { delayMs: 5 };
     await Promise.all(Array.from({ length: 30 }, () => client.get(request())));
@@ -210,7 +210,7 @@ describe('the upstream client', () => {
     await Promise.all(waiting);
   });
 
-  it('keeps nobody waiting for a place for long', async () => {
+  it('limits how long a request waits for its turn', async () => {
     await reopen({ concurrency: 1 }, {}, { maxInteractiveWaitMs: 50 });
     wms.answer = 'hang';
     const first = client.get(request());

@@ -216,7 +216,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   };
 }
 
-/** For one process, with budgets that end with it. There is nothing to close: whoever waits leaves with us. */
+/** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
   return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
 }

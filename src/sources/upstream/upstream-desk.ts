@@ -4,7 +4,7 @@ export interface RequestEnd {
   /**
    * `answered`: the host did what it was asked. `overloaded`: it said that it is too much. `failed`: it could not
    * be reached, did not answer in time or said that it cannot. `refused`: it answered, but with nothing of use.
-   * `left`: nobody waited any more.
+   * `left`: its caller stopped waiting.
    */
   readonly kind: 'answered' | 'overloaded' | 'failed' | 'refused' | 'left';
   /** For counting; one of a short list, null when all went well. */
@@ -17,7 +17,7 @@ export interface RequestEnd {
 export interface Permit {
   /**
    * Aborts when the place is taken back: the host has long said nothing, and another is sent to see whether it speaks
-   * again. Whoever held it may stand in line again.
+   * again. Its holder may queue again.
    */
   readonly revoked: AbortSignal;
   /** Gives the place back; what comes after the first time is not heard. */

@@ -17,7 +17,7 @@ function isTimeZone(name: string): boolean {
 
 /** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
 export const upstreamOptions = z.strictObject({
-  concurrency: whole(1, 256).default(USUAL.concurrency).describe('Requests under way at once'),
+  concurrency: whole(1, 256).default(USUAL.concurrency).describe('Concurrent requests'),
   ratePerSecond: z
     .number()
     .positive()
@@ -28,7 +28,7 @@ export const upstreamOptions = z.strictObject({
   adaptive: z
     .boolean()
     .default(USUAL.adaptive)
-    .describe('Send fewer requests at once while the host is slow or overloaded'),
+    .describe('Send fewer concurrent requests while the host is slow or overloaded'),
   dailyBudget: whole(1, 1_000_000_000)
     .nullable()
     .default(USUAL.dailyBudget)

@@ -88,7 +88,7 @@ function declaredParameters(options: WmsSourceOptions, request: MapRequest): rea
 /**
  * Without a word of theirs servers draw lines and letters as many pixels large as ever, which is half the size on a
  * dense screen. GeoServer reads the first, MapServer the second, QGIS Server the third; each with the number that
- * it takes for a plain screen times the ratio. Nobody minds the others.
+ * it takes for a plain screen times the ratio. Servers ignore the parameters of others.
  */
 function densityParameters({ gridSet: { pixelRatio } }: MapRequest): readonly [string, string][] {
   if (pixelRatio === 1) return [];

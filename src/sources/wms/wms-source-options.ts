@@ -43,7 +43,7 @@ export const wmsSourceOptions = z.strictObject({
   concurrency: whole(1, 1024)
     .optional()
     .describe(
-      'Requests under way at once for this layer, in each process; see upstreams for all layers of a host',
+      'Concurrent requests for this layer, in each process; see upstreams for all layers of a host',
     ),
   maxUrlLength: whole(200, 1_000_000).default(4000).describe('A longer request is sent by POST, as a form'),
   ...httpOptions,

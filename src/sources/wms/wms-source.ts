@@ -19,7 +19,7 @@ export function openWmsSource(
   let preferred = 0;
   const places = options.concurrency === undefined ? null : new Semaphore(options.concurrency);
 
-  /** Whoever waits in person goes first. */
+  /** Requests of clients go first. */
   async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const fetch = () => fromAny(signal, (base) => fetchFrom(base, request, signal));
     return places ? places.during(fetch, signal, request.priority === 'interactive' ? 1 : 0) : fetch();

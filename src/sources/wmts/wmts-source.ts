@@ -90,7 +90,7 @@ function chooseFormat(options: WmtsSourceOptions, layer: WmtsLayer, own: string)
   return [own, 'image/png'].find((wanted) => formats.includes(wanted)) ?? formats[0] ?? own;
 }
 
-/** A parameter, else what was declared, else the server's default; those that nobody gives a value are left out. */
+/** A parameter, else what was declared, else the server's default; those without a value are left out. */
 function chooseDimensions(
   { dimensions: declared }: WmtsSourceOptions,
   { dimensions }: WmtsLayer,

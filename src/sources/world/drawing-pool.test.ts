@@ -112,7 +112,7 @@ it('refuses more waiting pictures than it may hold, and draws those that a perso
   await pool.close();
 });
 
-it('drops a picture nobody waits for any more before it is drawn', async () => {
+it('drops a picture before it is drawn when its caller has gone', async () => {
   const { pool, threads, threadAt } = openPool();
   const first = pool.draw(job, order);
   const leaving = new AbortController();

@@ -63,7 +63,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
   }
 
   return {
-    /** An aborted order leaves the queue at once; one that is being drawn is drawn to its end and thrown away. */
+    /** An aborted order leaves the queue immediately; one that is being drawn is finished and discarded. */
     async draw(job: DrawingJob, { signal, priority }: DrawingOrder): Promise<Buffer> {
       if (places.full) {
         throw new TilewardenError('source-busy', 'Too many maps are being drawn.', {
@@ -78,7 +78,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
       return orAborted(drawOn(thread, job).finally(release), signal);
     },
 
-    /** Whoever still waits is told so as the places before it come free. */
+    /** Waiting orders are rejected as the places before them come free. */
     async close(): Promise<void> {
       closed = true;
       await Promise.all(all.map((thread) => thread.close()));

@@ -41,7 +41,7 @@ export function openWorldSource(options: WorldSourceOptions, deps: WorldSourceDe
 function jobOf(request: SourceRequest): DrawingJob {
   const { gridSet, width, height } = request;
   if (width * height > MAX_PIXELS) {
-    throw invalid(`The built-in map draws at most ${MAX_PIXELS} pixels at once.`);
+    throw invalid(`The built-in map draws at most ${MAX_PIXELS} pixels in one image.`);
   }
   const projection = projectionFor(gridSet);
   const { pixelRatio } = gridSet;

@@ -7,7 +7,7 @@ type Listener = (task: Task) => void;
 /** What the worker that holds the stream tells its pages. */
 export type FeedMessage = { readonly live: boolean } | { readonly task: Task };
 
-/** `polled`: the server answers, but there is no stream. Null: nobody has asked yet. */
+/** `polled`: the server answers, but there is no stream. Null: not requested yet. */
 export type FeedState = 'live' | 'polled' | 'lost' | null;
 
 const FLUSH_MS = 150;

@@ -10,7 +10,7 @@ export interface Action {
   run(work: () => Promise<unknown>): Promise<void>;
 }
 
-/** Something that somebody asked for by a click: whether it is under way, and how it ended. */
+/** A request started by a click: whether it is running, and how it ended. */
 export function useAction(): Action {
   const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
   const run = useCallback(async (work: () => Promise<unknown>) => {

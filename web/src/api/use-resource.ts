@@ -16,7 +16,7 @@ const TYPING_MS = 250;
 
 /**
  * What the server has at a path; null asks for nothing. It is asked again every `everySeconds` while the page is seen,
- * after a failure, and when somebody has signed in again. What was there stays while something newer is on its way.
+ * after a failure, and after a new sign-in. The old data stays until the new data arrives.
  * With `question`, that is posted, and the answer is what is wanted.
  */
 export function useResource<T>(

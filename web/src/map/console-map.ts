@@ -9,6 +9,7 @@ import ImageStatic from 'ol/source/ImageStatic.js';
 import type TileImage from 'ol/source/TileImage.js';
 import type TileGrid from 'ol/tilegrid/TileGrid.js';
 import type View from 'ol/View.js';
+import { TEXTS } from '../texts.ts';
 import { gridOf, projectionOf, sourceOf, viewOf } from './grid.ts';
 import { type OfferedLayer, type TileSet, tileAddress } from './tile-set.ts';
 
@@ -57,9 +58,9 @@ export class ConsoleMap {
     this.map = new OlMap({
       target,
       layers: [this.#base, this.#tiles, this.#overlay],
-      controls: [new Zoom()],
+      controls: [new Zoom({ zoomInTipLabel: TEXTS.zoomIn, zoomOutTipLabel: TEXTS.zoomOut })],
       maxTilesLoading: this.#options.maxTilesLoading,
-      // The wheel and the mouse work at once, also before the map has the focus.
+      // The wheel and the mouse work immediately, also before the map has the focus.
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());

@@ -65,7 +65,7 @@ export function tileSetQuery({ format, parameters }: TileSet): string {
   return new URLSearchParams({ format, ...parameters }).toString();
 }
 
-/** What is stored of it, for `GET` of somebody signed in; asking makes no tile. */
+/** The stored tile, for `GET` of a signed-in user; the request creates no tile. */
 export function tileContentAddress(
   set: TileSet,
   { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },

@@ -149,7 +149,7 @@ function schemaText(schema: object, indent = ''): string {
   if (typeof given.additionalProperties === 'object') {
     return `{ name: ${schemaText(given.additionalProperties, indent)}, … }`;
   }
-  return String(given.type ?? 'anything');
+  return String(given.type ?? WORDS.anyValue);
 }
 
 function objectText({ properties = {}, required = [] }: Schema, indent: string): string {

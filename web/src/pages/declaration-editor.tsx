@@ -183,7 +183,7 @@ function Preview({ document, needed }: { document: Declaration; needed: readonly
   );
 }
 
-/** Nobody has said yet what is to be drawn. */
+/** The source names no layers yet. */
 function isBlank({ source }: Declaration): boolean {
   return (source as { readonly layers?: unknown } | undefined)?.layers === '';
 }

@@ -219,7 +219,7 @@ function ValuesField(props: { kind: Kind; given: unknown; onChange: (value: unkn
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <Button kind="beside-fields" aria-label={`${WORDS.remove}: ${label}`} {...button}>
+    <Button kind="beside-fields" aria-label={TEXTS.labelled(WORDS.remove, label)} {...button}>
       {WORDS.remove}
     </Button>
   );

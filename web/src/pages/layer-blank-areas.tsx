@@ -14,7 +14,7 @@ type Accepted = Body<'POST /api/v1/layers/{layer}/blank-areas'>;
 const WORDS = TEXTS.blanks;
 const MOST_SUSPECTS = 10;
 
-/** Where blank tiles are right, and blank tiles that nobody has accepted; for operators. */
+/** Where blank tiles are accepted, and suspect blank tiles; for operators. */
 export function LayerBlankAreas({ layer }: { layer: string }) {
   const path = `api/v1/layers/${part(layer)}/blank-areas`;
   const blanks = useResource<Blanks>(path, 30);

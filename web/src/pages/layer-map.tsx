@@ -133,7 +133,7 @@ function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
   );
 }
 
-/** Draws what is cached in the view over the map, a moment after the view has come to rest. `changed` draws it anew. */
+/** Draws what is cached in the view over the map, a moment after the view has come to rest. `changed` draws it again. */
 function useCoverage(
   map: ConsoleMap | null,
   view: MapView | null,

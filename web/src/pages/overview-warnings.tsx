@@ -14,7 +14,7 @@ const MANY_FAILED = 0.02;
 /** What is wrong, what to do about it, and where. */
 type Warning = readonly [text: string, todo: string, address: string];
 
-/** What somebody should do something about, and where. Null stands for what is not known yet. */
+/** Problems that need an action, each with a link to its page. Null: not loaded yet. */
 export function Warnings(props: {
   usage: Answer<'/api/v1/usage'> | null;
   series: Answer<'/api/v1/series'> | null;

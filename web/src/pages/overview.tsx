@@ -152,7 +152,7 @@ function Traffic({ series }: { series: Series }) {
             perMiss === null
               ? '–'
               : perMiss < 1000
-                ? `${Math.round(perMiss)} ms`
+                ? `${countText(perMiss)} ms`
                 : durationText(perMiss / 1000)
           }
         />
@@ -185,7 +185,7 @@ function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
           </span>
           <HealthBadge host={host} />
           <span className="small quiet number">
-            {host.latency && WORDS.latency(Math.round(host.latency.p50))}
+            {host.latency && `${countText(host.latency.p50)} ms · `}
             {WORDS.failures(countText(failuresOf(host)))}
           </span>
         </li>
@@ -194,7 +194,7 @@ function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   );
 }
 
-/** At most 240 points, so that a day is drawn at once. */
+/** At most 240 points, so that a day is drawn quickly. */
 function groupSize(count: number): number {
   return Math.max(1, Math.ceil(count / 240));
 }

@@ -25,7 +25,7 @@ export interface Draft extends LayerDraft {
   readonly layers: Readonly<Record<string, LayerDraft | null>>;
 }
 
-/** What somebody typed, and nothing else: what others change meanwhile shows, and stays. */
+/** The typed values only: changes by other users are shown, and stay. */
 export type Changes = Partial<Draft>;
 
 export interface Effect {

@@ -248,7 +248,11 @@ function LimitFields(props: {
   return (
     <>
       <NumberField label={props.label} {...fields.text('value')} />
-      <Choice label={WORDS.unit} options={UNITS} {...fields.choice('units')} />
+      <Choice
+        label={WORDS.unit}
+        options={UNITS.map((unit, place) => [unit, TEXTS.byteUnits[place] ?? unit])}
+        {...fields.choice('units')}
+      />
       <Choice label={WORDS.policy} options={POLICIES} {...fields.choice('policy')} />
     </>
   );

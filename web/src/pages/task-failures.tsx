@@ -41,7 +41,7 @@ export default function TaskFailures({ task }: { task: Task }) {
               <strong>{message}</strong>
               <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
               <span>
-                {WORDS.places(failures.length)}:{' '}
+                {TEXTS.labelled(WORDS.places(failures.length), '')}
                 {failures.map((failure) => (
                   <a key={nameOf(failure)} className="mono" href={inspectAddress(task, failure)}>
                     {nameOf(failure)}{' '}
@@ -104,7 +104,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
       const bounds = boundsOf(set.gridSet, layer.metatile, error);
       return new Feature({
         geometry: fromExtent(bounds),
-        reason: `${nameOf(error)}: ${failureText(error)}`,
+        reason: TEXTS.labelled(nameOf(error), failureText(error)),
       });
     });
     const source = new VectorSource({ features, wrapX: false });

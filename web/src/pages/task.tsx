@@ -196,7 +196,7 @@ function Actions({ task }: { task: Task }) {
       {!isOver(task) && (
         <ConfirmButton
           action={action}
-          title={`${WORDS.stop} #${task.id}?`}
+          title={WORDS.stopQuestion(`#${task.id}`)}
           verb={WORDS.stop}
           text={stopText(task)}
           onConfirm={() => taskRequest(task, 'cancel')}

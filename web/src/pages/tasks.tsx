@@ -169,7 +169,9 @@ function filterText({ state, type, layer, days }: TaskFilter): string {
     [WORDS.created, days === '' ? '' : (sinces.find(([one]) => one === days)?.[1] ?? '')],
     [WORDS.layer, layer],
   ];
-  const said = parts.filter(([, value]) => value !== '').map(([name, value]) => `${name}: ${value}.`);
+  const said = parts
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${TEXTS.labelled(name, value)}.`);
   return said.length === 0 ? WORDS.everyTask : said.join(' ');
 }
 
@@ -219,7 +221,7 @@ function ForEach(props: {
       action={action}
       disabled={tasks.length === 0}
       kind={text === WORDS.stop ? 'danger' : ''}
-      title={`${label}?`}
+      title={WORDS.question(label)}
       verb={label}
       text={tasks.map(({ id }) => `#${id}`).join(', ')}
       onConfirm={all}

@@ -1,6 +1,6 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, countText, momentText, timeText } from '../format.ts';
+import { agoText, countText, momentText, rateText, timeText } from '../format.ts';
 import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
 import { TEXTS } from '../texts.ts';
@@ -29,9 +29,12 @@ export default function Upstreams() {
 
 function Host({ host }: { host: Upstream }) {
   const { limits, latency, budget, waiting, errors, waitingUntil, waitingReason } = host;
-  const failures = Object.entries(errors).map(([kind, count]) => `${kindText(kind)}: ${countText(count)}`);
+  const failures = Object.entries(errors).map(([kind, count]) =>
+    TEXTS.labelled(kindText(kind), countText(count)),
+  );
   const reason = waitingReason && WORDS.reasons[waitingReason];
-  const rate = WORDS.rate(host.requestsPerSecond, limits.ratePerSecond);
+  const most = limits.ratePerSecond;
+  const rate = WORDS.rate(rateText(host.requestsPerSecond), most === null ? null : rateText(most));
   const quiet = limits.quietHours;
   return (
     <Card title={host.host} className="span-6" aside={<HealthBadge host={host} />}>
@@ -39,14 +42,17 @@ function Host({ host }: { host: Upstream }) {
         <div>
           <Bar share={host.inFlight / Math.max(1, limits.concurrency)} label={WORDS.inFlight} />
           <span className="small quiet">
-            {WORDS.atOnce(host.inFlight, host.concurrency, limits.concurrency)}
+            {WORDS.concurrency(host.inFlight, host.concurrency, limits.concurrency)}
           </span>
         </div>
         <Facts
           of={[
             [WORDS.pausedUntil, waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`],
             [TEXTS.overview.requests, `${countText(host.requests)} (${rate})`],
-            [WORDS.latency, latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown],
+            [
+              WORDS.latency,
+              latency ? WORDS.latencyText(countText(latency.p50), countText(latency.p95)) : TEXTS.unknown,
+            ],
             [WORDS.waiting, WORDS.waitingText(waiting.interactive, waiting.task)],
             [TEXTS.tasks.failures, failures.join(', ') || TEXTS.none],
             [WORDS.failingSince, host.failingSince && timeText(host.failingSince)],
@@ -81,5 +87,5 @@ function Layers({ names }: { names: readonly string[] }) {
 }
 
 function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {
-  return `${layer}: ${upstream?.text || message} (${agoText(at)})`;
+  return TEXTS.labelled(layer, `${upstream?.text || message} (${agoText(at)})`);
 }

@@ -46,7 +46,7 @@ export type ReadPlan =
   | { readonly request: null; readonly faults: Faults };
 
 const WORDS = TEXTS.seed;
-/** Levels that are proposed at first: few enough to be done at once. */
+/** Levels that are proposed at first: few enough to be done in seconds. */
 const FIRST_LEVELS = 4;
 
 export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {

@@ -280,7 +280,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   return (
     <div className="copy">
       <pre>{text}</pre>
-      <Button kind="plain" onClick={copy} aria-label={`${TEXTS.copy}: ${label}`}>
+      <Button kind="plain" onClick={copy} aria-label={TEXTS.labelled(TEXTS.copy, label)}>
         {copied ? TEXTS.copied : TEXTS.copy}
       </Button>
     </div>

@@ -38,7 +38,7 @@ export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: bo
     props.onConfirm();
     props.onClose();
   };
-  // Escape closes it at once and tells so later: without `onCancel` a key pressed in between would be lost.
+  // Escape closes it immediately and reports it later: without `onCancel` a key pressed in between would be lost.
   return (
     <dialog ref={dialog} onCancel={props.onClose} onClose={props.onClose} aria-label={props.title}>
       <form className="stack" onSubmit={submit}>

@@ -14,7 +14,7 @@ import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
 
-/** As many as a list shows at once; typing finds the others. */
+/** As many as a list shows; typing finds the others. */
 const MOST_OFFERED = 50;
 
 /** What is wrong with the text of a layer field; null: it names a layer. */

@@ -65,7 +65,7 @@ export function Plot(props: {
       <div
         className="plot"
         role="img"
-        aria-label={`${label}: ${TEXTS.atMost(text(highest))}`}
+        aria-label={TEXTS.labelled(label, TEXTS.atMost(text(highest)))}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read the values
         tabIndex={0}
         onPointerMove={point}
@@ -96,9 +96,7 @@ export function Plot(props: {
           >
             <strong>{time(at)}</strong>
             {lines.map(({ name, values }) => (
-              <span key={name}>
-                {name}: {text(values[at] ?? 0)}
-              </span>
+              <span key={name}>{TEXTS.labelled(name, text(values[at] ?? 0))}</span>
             ))}
           </div>
         )}

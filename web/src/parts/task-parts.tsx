@@ -51,7 +51,7 @@ export function TaskBar({ task }: { task: Task }) {
       <Bar
         share={share}
         fault={tilesTotal === 0 ? 0 : counters.failed / tilesTotal}
-        label={`${task.layer}: ${label}`}
+        label={TEXTS.labelled(task.layer, label)}
         kind={isOver(task) ? 'done' : state}
       />
       <span className="small quiet">
@@ -90,7 +90,7 @@ export function TaskLine(props: {
           #{task.id}
         </a>
       </span>
-      <span className="cut" title={`${task.layer}: ${where}`}>
+      <span className="cut" title={TEXTS.labelled(task.layer, where)}>
         <strong>{WORDS.types[task.type]}</strong> {task.layer}
         <span className="cut small quiet block">{where}</span>
       </span>
@@ -119,7 +119,7 @@ function RowButtons({ task }: { task: Task }) {
   if (!mayWorkOn(caller, task.layer)) return <span />;
   const halts = task.state === 'running' ? 'pause' : task.state === 'paused' ? 'resume' : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
-  const label = (text: string) => `${text}: #${task.id}`;
+  const label = (text: string) => TEXTS.labelled(text, `#${task.id}`);
   return (
     <span className="row tight buttons" title={action.problem?.message}>
       {halts && (
@@ -135,7 +135,7 @@ function RowButtons({ task }: { task: Task }) {
         <ConfirmButton
           action={action}
           label={label(WORDS.stop)}
-          title={`${WORDS.stop} #${task.id}?`}
+          title={WORDS.stopQuestion(`#${task.id}`)}
           verb={WORDS.stop}
           text={stopText(task)}
           onConfirm={() => taskRequest(task, 'cancel')}

@@ -1,0 +1,7 @@
+import { chooseLanguage, LANGUAGE, LANGUAGES } from '../language.ts';
+import { TEXTS } from '../texts.ts';
+import { Choice } from './basics.tsx';
+
+export function LanguageChoice() {
+  return <Choice label={TEXTS.language} value={LANGUAGE} options={LANGUAGES} onChange={chooseLanguage} />;
+}

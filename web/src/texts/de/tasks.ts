@@ -1,0 +1,265 @@
+import type { TASK_TEXTS } from '../../task-texts.ts';
+import type { Translated } from '../../texts.ts';
+import { tilesText } from './layers.ts';
+
+const tasksText = (count: number) => (count === 1 ? '1 Auftrag' : `${count} Aufträge`);
+const STATES = { running: 'laufende', pending: 'wartende', paused: 'angehaltene' };
+
+export const tasks: Translated<typeof TASK_TEXTS> = {
+  work: {
+    seed: 'Seed: fehlende Kacheln erzeugen',
+    reseed: 'Reseed: alle Kacheln neu erzeugen',
+    truncate: 'Truncate: Kacheln löschen',
+    invalidate: 'Invalidieren: Kacheln als veraltet markieren; jede wird bei der nächsten Anfrage erneuert',
+    blank: 'Leeres Gebiet: leere Kacheln akzeptieren',
+    export: 'Export: Kacheln aus dem Cache in eine Datei kopieren',
+  },
+
+  tasks: {
+    state: 'Status',
+    layer: 'Layer',
+    type: 'Art',
+    any: 'alle',
+    states: {
+      running: 'läuft',
+      pending: 'wartet',
+      paused: 'angehalten',
+      done: 'fertig',
+      aborted: 'gestoppt',
+    },
+    failed: 'fehlgeschlagen',
+    partlyFailed: 'teilweise fehlgeschlagen',
+    withFailures: 'mit Fehlern beendet',
+    sinces: [
+      ['', 'jederzeit'],
+      ['1', 'letzte 24 Stunden'],
+      ['7', 'letzte 7 Tage'],
+      ['31', 'letzte 31 Tage'],
+    ],
+    types: {
+      seed: 'Seed',
+      reseed: 'Reseed',
+      truncate: 'Truncate',
+      invalidate: 'Invalidieren',
+      export: 'Export',
+    },
+    empty: 'Keine passenden Aufträge.',
+    feeds: { live: 'Live', polled: 'Alle 5 s aktualisiert', lost: 'Nicht live' },
+    list: 'Liste der Aufträge',
+    progress: (done, total, one = false) => `${done} von ${total} ${one ? 'Kachel' : 'Kacheln'}`,
+    rate: (rate) => `${tilesText(rate)}/s`,
+    left: (time) => `noch ${time}`,
+    by: (name) => `von ${name}`,
+    stopAll: 'Alle stoppen',
+    stopThese: (which) => `${which} stoppen…`,
+    stopQuestion: (which) => `${which} stoppen?`,
+    question: (what) => `${what}?`,
+    stopCount: (count) => {
+      const all = count.running + count.pending + count.paused;
+      if (all === 0) return null;
+      const parts = Object.entries(STATES).flatMap(([state, text]) => {
+        const some = count[state as keyof typeof STATES];
+        return some > 0 ? [`${some} ${some === 1 ? `${text}n` : text}`] : [];
+      });
+      const last = parts.length > 1 ? ` und ${parts.pop()}` : '';
+      return `${parts.join(', ')}${last} ${all === 1 ? 'Auftrag' : 'Aufträge'}`;
+    },
+    everyTask: 'Kein Filter ist gesetzt: jeder Auftrag jedes Layers.',
+    stopText: 'Ein gestoppter Auftrag kann nicht fortgesetzt werden; schon erzeugte Kacheln bleiben.',
+    stopTypes: {
+      seed: 'Ein neues Seed überspringt Kacheln im Cache.',
+      reseed: 'Ein neues Reseed beginnt von vorn.',
+      truncate: 'Ein neues Truncate löscht den Rest.',
+      export: 'Von der Datei bleibt nichts.',
+    },
+    stopped: (count) => `${tasksText(count)} ${count === 1 ? 'wird' : 'werden'} gestoppt.`,
+    selection: 'Ausgewählte Aufträge',
+    choose: (id) => `#${id} auswählen`,
+    chosen: (count) => `${tasksText(count)} ausgewählt`,
+    chooseAll: (count) => `Alle ${count} der Liste auswählen`,
+    chooseNone: 'Auswahl aufheben',
+    repeat: 'Noch einmal ausführen',
+    requested: (what, count) => `${what}: ${tasksText(count)}.`,
+    waiting: 'wartet auf Host',
+    waitingFor: (host, why, until) => `Wartet auf ${host} (${why}). Nächster Versuch um ${until}`,
+    took: (time) => `dauerte ${time}`,
+    failedTiles: (count) => `${count} fehlgeschlagen`,
+    zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
+    polygon: 'Polygon',
+    wholeGridSet: 'ganzes Gridset',
+    areaMap: 'Karte des Gebiets',
+    pause: 'Anhalten',
+    resume: 'Fortsetzen',
+    stop: 'Stoppen',
+    retry: 'Fehlgeschlagene Kacheln wiederholen',
+    again: 'Noch einmal…',
+    counters: 'Zähler',
+    counterNames: {
+      made: 'Erzeugt',
+      present: 'Schon im Cache',
+      removed: 'Gelöscht',
+      blank: 'Leer',
+      failed: 'Fehlgeschlagen',
+      bytes: 'Gespeichert',
+      upstreamRequests: 'Upstream-Anfragen',
+    },
+    request: 'Anforderung',
+    created: 'Erstellt',
+    started: 'Gestartet',
+    ended: 'Beendet',
+    zooms: 'Zoomstufen',
+    bounds: 'Grenzen',
+    threads: 'Threads',
+    ratePlot: 'Kacheln pro Sekunde',
+    notRunning: 'Läuft nicht.',
+    averageRate: (tiles, time, rate) => `${tilesText(tiles)} in ${time}: ${rate} Kacheln/s.`,
+    failures: 'Fehler',
+    failureMap: 'Karte der Fehler',
+    openUpstream: 'Antwort des Upstreams öffnen',
+    latestFailures: (shown, all) =>
+      `Die letzten ${shown} Fehler (insgesamt ${tilesText(all)} fehlgeschlagen).`,
+    places: (count) => (count === 1 ? '1 Ort' : `${count} Orte`),
+    curl: 'Als curl-Befehl',
+  },
+
+  seed: {
+    area: 'Gebiet',
+    whole: 'Ganzer Layer',
+    draw: { none: 'Verschieben', rectangle: 'Rechteck zeichnen', polygon: 'Polygon zeichnen' },
+    drawHints: {
+      none: '',
+      rectangle: 'Von Ecke zu Ecke ziehen.',
+      polygon: 'Jede Ecke anklicken, die letzte doppelt.',
+    },
+    clear: 'Zurücksetzen',
+    drawHelp: 'Karte: mit dem Zeiger zeichnen oder die Grenzen daneben eingeben',
+    polygons: 'Polygone',
+    shape: (corners) =>
+      `Polygon mit ${corners} Ecken. „Zurücksetzen“ über der Karte erlaubt die Eingabe von Grenzen.`,
+    bounds: {
+      'grid-set': ['Min. x', 'Min. y', 'Max. x', 'Max. y'],
+      degrees: ['West', 'Süd', 'Ost', 'Nord'],
+    },
+    crs: 'Grenzen in',
+    degrees: 'Grad (EPSG:4326)',
+    geoJson: 'Gebiet aus GeoJSON',
+    geoJsonText: 'Polygone in Grad, Länge zuerst',
+    geoJsonFile: 'Oder eine Datei',
+    badGeoJson: 'Geben Sie GeoJSON mit einem Polygon oder MultiPolygon ein oder Features daraus.',
+    every: (count) => `Alle Formate und Parameterwerte (${count} Kombinationen)`,
+    archive: 'Dateiformat',
+    archives: { mbtiles: 'MBTiles', pmtiles: 'PMTiles', gpkg: 'GeoPackage' },
+    invalidated: (tiles) => `${tilesText(tiles)} invalidiert.`,
+    means: {
+      invalidate: 'Sie werden ausgeliefert, bis die Quelle eine neue geliefert hat.',
+      blank:
+        'Leere Kacheln in diesem Gebiet und diesen Zoomstufen bleiben so lange im Cache wie andere. Sie stehen auf der Seite des Layers.',
+      export: 'Es wird nichts abgerufen. Fortschritt und Download stehen auf der Seite des Layers.',
+    },
+    badBounds: 'Geben Sie alle vier Grenzen ein (Minimum unter Maximum) oder keine für den ganzen Layer.',
+    badZooms: (from, to) => `Geben Sie Zoomstufen von ${from} bis ${to} ein, die kleinere zuerst.`,
+    badThreads: 'Geben Sie eine ganze Zahl ab 1 ein.',
+    zoomStart: 'Ab Zoomstufe',
+    zoomStop: 'Bis Zoomstufe',
+    estimate: 'Schätzung',
+    estimating: 'Wird geschätzt…',
+    faulty: 'Korrigieren Sie zuerst die markierten Felder.',
+    bytes: 'Plattenplatz',
+    seconds: 'Dauer',
+    quotaFits: (left) => `passt, ${left} bleiben frei`,
+    quotaOf: (limit) => `${limit}, passt nicht`,
+    quotaEvicts: (bytes) =>
+      `Passt neben den vorhandenen Kacheln nicht in die Quota: etwa ${bytes} werden verdrängt.`,
+    quotaTooSmall: (times) =>
+      `Passt nicht: das ${times}-Fache der Quota. Alles andere und die meisten dieser Kacheln werden verdrängt.`,
+    diskTooSmall: (free, needed) =>
+      `Passt nicht: auf der Platte sind ${free} frei, gebraucht werden etwa ${needed}.`,
+    tooLong: (time) => `Bei der bisherigen Geschwindigkeit dauert das etwa ${time}.`,
+    cached: 'Kacheln im Cache',
+    nothingToDo: 'Es gibt nichts zu tun: wählen Sie andere Zoomstufen oder ein anderes Gebiet.',
+    allCached: 'Alle diese Kacheln sind im Cache: nur abgelaufene würden neu abgerufen.',
+    bytesUnknown: 'unbekannt, bis einige Kacheln im Cache sind',
+    starts: {
+      seed: 'Starten',
+      reseed: 'Starten',
+      truncate: 'Löschen…',
+      invalidate: 'Invalidieren',
+      blank: 'Leere Kacheln akzeptieren',
+      export: 'Exportieren',
+    },
+    confirmTitle: 'Kacheln löschen',
+    confirmText: (tiles, bytes, layer) =>
+      `${tilesText(tiles)} von ${layer} (${bytes}) ${tiles === '1' ? 'wird' : 'werden'} aus dem Cache gelöscht.`,
+    manyTitle: 'Sehr großen Auftrag starten?',
+    manyText: (tiles, requests) =>
+      `Dieser Auftrag erzeugt ${tilesText(tiles)} mit ${requests} Upstream-Anfragen. Verringern Sie die Zoomstufen oder das Gebiet, wenn das nicht beabsichtigt ist. `,
+  },
+
+  schedules: {
+    list: 'Liste der Zeitpläne',
+    add: 'Neuer Zeitplan…',
+    runNow: 'Jetzt ausführen',
+    off: 'deaktiviert',
+    on: 'aktiviert',
+    empty:
+      'Keine Zeitpläne. Ein Zeitplan führt Seed, Reseed, Truncate oder Invalidieren für einen Teil eines Layers regelmäßig aus.',
+    fromFile: 'In der Konfigurationsdatei festgelegt; ändern Sie ihn dort.',
+    states: {
+      started: 'läuft',
+      held: 'wartet auf seine Uhrzeit',
+      over: 'fertig',
+      skipped: 'übersprungen',
+      failed: 'fehlgeschlagen',
+    },
+    when: 'Wann',
+    next: 'Nächste Läufe',
+    upTo: (zoom) => `bis ${zoom}`,
+    fromZoom: (zoom) => `ab ${zoom}`,
+    inTime: (time) => `in ${time}`,
+    neverRuns: 'keine, solange deaktiviert',
+    neverRan: 'noch kein Lauf',
+    history: 'Verlauf',
+    due: (zone) => `Fällig (${zone})`,
+    task: 'Auftrag',
+    noHistory: 'Noch kein Lauf. Führen Sie ihn zum Testen jetzt aus.',
+    started: (id) => `Auftrag #${id} gestartet.`,
+    ran: 'Lauf beendet.',
+    cron: 'Cron-Ausdruck',
+    nextRuns: (runs, zone) => `Nächste Läufe (${zone}): ${runs}`,
+    presets: [
+      ['0 * * * *', 'Stündlich'],
+      ['0 22 * * *', 'Nächtlich'],
+      ['0 3 * * 0', 'Sonntags'],
+      ['0 3 1 * *', 'Monatlich'],
+    ],
+    timeZone: 'Zeitzone',
+    from: 'Läuft von',
+    until: 'bis',
+    hours: 'Uhrzeit',
+    anyHour: 'jederzeit',
+    anyHourHelp: 'Ohne Uhrzeiten läuft er, bis er fertig ist.',
+    bothHours: 'Geben Sie beide Uhrzeiten ein oder keine.',
+    overrun: 'Wenn bis dahin nicht fertig',
+    overruns: {
+      pause: 'anhalten, beim nächsten Mal fortsetzen',
+      stop: 'stoppen',
+      finish: 'weiter, bis fertig',
+    },
+    enabled: 'Aktiviert',
+    nameMissing: 'Geben Sie einen Namen ein.',
+    newTitle: 'Neuer Zeitplan',
+    removeText:
+      'Der Zeitplan und sein Verlauf werden gelöscht. Aufträge, die er gestartet hat, laufen weiter.',
+    fromSeed: 'Zeitplan…',
+  },
+
+  cron: {
+    fields: ['Minute', 'Stunde', 'Tag des Monats', 'Monat', 'Wochentag'],
+    fieldCount: (count) =>
+      `Ein Cron-Ausdruck braucht 5 Felder (Minute, Stunde, Tag des Monats, Monat, Wochentag); dieser hat ${count}. Z. B. 0 22 * * *`,
+    badField: (field, part, least, most) =>
+      `${field} „${part}“ ist ungültig: erlaubt sind ${least} bis ${most}, * oder Bereiche wie ${least}-${most}`,
+    unknownWord: (word, known) =>
+      `„${word}“ ist unbekannt: verwenden Sie fünf Felder oder eines von ${known}`,
+  },
+};
