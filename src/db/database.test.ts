@@ -398,3 +398,21 @@ it('an address where no PostgreSQL answers is refused without naming it', async 
   await expect(opening).rejects.toMatchObject({ code: 'database-unreachable' });
   await expect(opening).rejects.not.toThrow('secret');
 });
+
+it('a single statement on SQLite waits for the transaction of another process', async () => {
+  const location = await places.sqlite();
+  const one = await openDatabase({ location, ...quiet });
+  const other = await openDatabase({ location, ...quiet });
+  const count = (name: string) => ({ name, value: 1 });
+  const changes: Promise<unknown>[] = [];
+  await one.transaction('test', async (query) => {
+    await query.insertInto('counters').values(count('first')).execute();
+    changes.push(other.change.insertInto('counters').values(count('second')).execute());
+    await nextTurn();
+  });
+  await Promise.all(changes);
+  const made = one.query.selectFrom('counters').select('name').where('name', 'in', ['first', 'second']);
+  expect(await made.execute()).toHaveLength(2);
+  await one.close();
+  await other.close();
+});

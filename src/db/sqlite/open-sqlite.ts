@@ -100,7 +100,7 @@ class SqliteDriver implements Driver {
   constructor(database: BetterSqlite3.Database, clock: Clock) {
     this.#database = database.defaultSafeIntegers(true);
     this.#clock = clock;
-    this.#connection = createConnection(database);
+    this.#connection = createConnection(database, (work) => this.#patiently(work));
   }
 
   async init(): Promise<void> {}
@@ -118,22 +118,22 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(): Promise<void> {
+    await this.#patiently(() => this.#database.exec('begin immediate'));
+  }
+
+  /** Again while another process writes. Nothing is busy within a transaction, which has the lock. */
+  async #patiently<Result>(work: () => Result): Promise<Result> {
     const deadline = this.#clock.monotonic() + LONGEST_WAIT;
-    while (!this.#tryBegin()) {
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
       if (this.#clock.monotonic() > deadline) {
         throw new DatabaseError('database-busy', 'Another process holds the database for too long.');
       }
       await this.#clock.sleep(POLL_INTERVAL);
-    }
-  }
-
-  #tryBegin(): boolean {
-    try {
-      this.#database.exec('begin immediate');
-      return true;
-    } catch (error) {
-      if (isBusy(error)) return false;
-      throw error;
     }
   }
 
@@ -151,7 +151,10 @@ class SqliteDriver implements Driver {
   }
 }
 
-function createConnection(database: BetterSqlite3.Database): DatabaseConnection {
+function createConnection(
+  database: BetterSqlite3.Database,
+  patiently: <Result>(work: () => Result) => Promise<Result>,
+): DatabaseConnection {
   const prepared = new Map<string, BetterSqlite3.Statement<unknown[]>>();
 
   const statementOf = (text: string) => {
@@ -168,11 +171,11 @@ function createConnection(database: BetterSqlite3.Database): DatabaseConnection 
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
       const statement = statementOf(sql);
       if (statement.reader) {
-        const rows = statement.all(...parameters) as Record<string, unknown>[];
+        const rows = (await patiently(() => statement.all(...parameters))) as Record<string, unknown>[];
         for (const row of rows) shrinkIntegers(row);
         return { rows: rows as Row[] };
       }
-      const { changes, lastInsertRowid } = statement.run(...parameters);
+      const { changes, lastInsertRowid } = await patiently(() => statement.run(...parameters));
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
     },
     // biome-ignore lint/correctness/useYield: a driver without streaming says so when it is asked
