@@ -35,6 +35,7 @@ interface Batch {
   readonly recorded?: readonly RecordedChange[];
   readonly entries?: FeedRecord['entries'];
   readonly newest?: number | null;
+  readonly pending?: number;
 }
 
 const MAX_ERROR = 500;
@@ -63,7 +64,7 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
   return {
     /** In force, logged and counted when it resolves; the caller acknowledges it then. Returns the ids. */
     async accept(batch: Batch): Promise<readonly number[]> {
-      const { changes, source = null, entries, newest } = batch;
+      const { changes, source = null, entries, newest, pending: behind } = batch;
       const { received = changes.length, applied = changes.length } = batch;
       await apply(feed, changes);
       const summed = summaryOf(feed.layers, changes);
@@ -77,6 +78,7 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
         changes: batch.recorded ?? (changes.length > 0 ? [summed] : []),
         ...(entries && { entries }),
         ...(newest !== undefined && { newest }),
+        ...(behind !== undefined && { pending: behind }),
       });
     },
 

@@ -25,6 +25,8 @@ export interface FeedRecord {
   /** Entries that are known from now on. */
   readonly entries?: readonly FeedEntry[];
   readonly newest?: number | null;
+  /** Changes that wait behind these. */
+  readonly pending?: number;
 }
 
 /** Milliseconds for which an event is known by its id, and a change is listed. */
@@ -125,7 +127,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
     },
 
     /** Durable when it resolves. Returns the ids of the changes; of an event that is there already, its first id. */
-    record: (feed: string, { received, applied, changes, entries = [], newest }: FeedRecord) =>
+    record: (feed: string, { received, applied, changes, entries = [], newest, pending }: FeedRecord) =>
       database.transaction('changes', async (inside) => {
         const now = clock.now();
         await inside
@@ -142,6 +144,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
             applied: eb('applied', '+', applied),
             ...(changes.length > 0 && { last_at: now }),
             ...(newest !== undefined && { newest }),
+            ...(pending !== undefined && { pending }),
           }))
           .where('name', '=', feed)
           .execute();

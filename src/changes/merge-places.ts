@@ -13,7 +13,7 @@ interface Part {
 /** Of one CRS. */
 const MAX_AREAS = 16;
 /** Of one area. */
-const MAX_PARTS = 512;
+const MAX_PARTS = 64;
 /** Two halves are two areas when they take less than so much of the room of both together. */
 const WORTH_SPLITTING = 0.5;
 

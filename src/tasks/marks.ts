@@ -9,7 +9,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
-import { everySubset, type Layer } from '../domain/layer.ts';
+import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, rectAround, type TileRect } from '../domain/tile-rect.ts';
 import { openRepeater } from '../lib/repeat.ts';
@@ -38,7 +38,7 @@ interface MarksOptions extends Surroundings {
 /** Milliseconds between looks for marks of other nodes, or of a process that died. */
 const CLEAN_INTERVAL = 10_000;
 /** Rectangles of a place that readers compare with; neighbours of more are taken together. */
-const MAX_PARTS = 512;
+const MAX_PARTS = 128;
 
 export type Marks = ReturnType<typeof openMarks>;
 
@@ -96,13 +96,11 @@ export async function placesToMark(
   const places: TilePlace[] = [];
   for (const selection of selections) {
     for (const gridSet of gridSetsOf(layer, selection)) {
+      // At zooms that the layer does not offer the box around the area is enough.
+      const deepest = findGridSubset(layer, gridSet)?.zoomStop ?? 0;
       for (const { z, rect, cover } of placesOf(layer, gridSet, selection)) {
-        places.push({
-          gridSet,
-          z,
-          rect,
-          ...(cover && { parts: atMost(MAX_PARTS, [...coveredRects(cover, z, rect)]) }),
-        });
+        const parts = cover && z <= deepest ? atMost(MAX_PARTS, [...coveredRects(cover, z, rect)]) : null;
+        places.push({ gridSet, z, rect, ...(parts && { parts }) });
         await nextTurn();
       }
     }

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
 import { type FeedDesk, summaryOf } from '../feed-desk.ts';
@@ -20,13 +21,15 @@ interface Waiting extends WebhookEvent {
 
 /** Events that wait while others are being applied. */
 const MAX_WAITING = 5000;
+/** Milliseconds between two batches while events keep coming: fewer and larger ones cost readers less. */
+const MERGE_MS = 100;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 
 /** Takes events on every node. Those that come while others are being applied are merged. */
 export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
-  { desk, store }: { readonly desk: FeedDesk; readonly store: FeedStore },
+  { desk, store, clock }: { readonly desk: FeedDesk; readonly store: FeedStore; readonly clock: Clock },
 ) {
   let waiting: Waiting[] = [];
   let working: Promise<void> | null = null;
@@ -38,18 +41,22 @@ export function createWebhookFeed(
       const batch = waiting;
       waiting = [];
       await applyAll(batch);
+      if (waiting.length > 0) await clock.sleep(MERGE_MS);
     }
     working = null;
   }
 
   async function applyAll(batch: readonly Waiting[]): Promise<void> {
     try {
-      await desk.waiting(batch.length);
       const recorded = batch.map(({ change, eventId }) => ({ ...summaryOf(feed.layers, [change]), eventId }));
       const [first] = batch;
       const source = batch.every((one) => one.source === first?.source) ? (first?.source ?? null) : null;
-      const ids = await desk.accept({ changes: batch.map(({ change }) => change), source, recorded });
-      await desk.waiting(waiting.length);
+      const ids = await desk.accept({
+        changes: batch.map(({ change }) => change),
+        source,
+        recorded,
+        pending: waiting.length,
+      });
       await desk.works();
       for (const [i, { resolve }] of batch.entries()) resolve(ids[i] ?? 0);
     } catch (error) {

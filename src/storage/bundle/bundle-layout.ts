@@ -13,7 +13,7 @@ export interface BundleLayout {
   /** Bundles that are being made and are not yet in their place. */
   readonly making: string;
   readonly generations: string;
-  /** Other bytes whenever the open marks have changed. */
+  /** Open marks. */
   readonly marks: string;
   /** The last ticket that was given out. */
   readonly tickets: string;

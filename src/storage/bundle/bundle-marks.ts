@@ -1,73 +1,107 @@
-import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { OpenMarks } from '../open-marks.ts';
+import type { OpenMark } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { READERS_LEASE } from './bundle-reader.ts';
-import type { Generations } from './generations.ts';
+
+const EXTENSION = '.json';
 
 /**
- * The open marks of a store, for readers. A file of some bytes changes with them, so that a reader compares those, once in
- * its lease and without a lock, and does not wait for a writer that is syncing.
+ * The open marks of a store: a file each, which never changes. A reader lists their names once in its lease and reads
+ * those that are new; it waits for no lock, and for no writer that is syncing.
  */
 export class BundleMarks {
-  readonly #path: string;
-  readonly #generations: Pick<Generations, 'openMarks'>;
+  readonly #folder: string;
   readonly #clock: Pick<Clock, 'monotonic'>;
   #seenAt = Number.NEGATIVE_INFINITY;
-  #version: string | null = null;
+  #names = '';
+  #known: ReadonlyMap<string, OpenMark> = new Map();
   #marks = new OpenMarks([]);
 
-  constructor(
-    layout: BundleLayout,
-    generations: Pick<Generations, 'openMarks'>,
-    clock: Pick<Clock, 'monotonic'>,
-  ) {
-    this.#path = layout.marks;
-    this.#generations = generations;
+  constructor(layout: BundleLayout, clock: Pick<Clock, 'monotonic'>) {
+    this.#folder = layout.marks;
     this.#clock = clock;
   }
 
-  /** As they were a lease ago, or later. Fails as busy when they have changed and another process holds them. */
+  /** As they were a lease ago, or later. */
   current(): OpenMarks {
     const now = this.#clock.monotonic();
     if (now - this.#seenAt < READERS_LEASE) return this.#marks;
-    const version = versionAt(this.#path);
-    if (version !== this.#version) {
-      this.#marks = new OpenMarks(this.#generations.openMarks());
-      this.#version = version;
-    }
+    this.#look();
     this.#seenAt = now;
     return this.#marks;
   }
+
+  /** As they are now, the earliest first. */
+  list(): readonly OpenMark[] {
+    this.#look();
+    return [...this.#known.values()].sort((a, b) => a.number - b.number);
+  }
+
+  #look(): void {
+    const names = namesIn(this.#folder);
+    if (names.join() === this.#names) return;
+    const found = names.flatMap((name): [string, OpenMark][] => {
+      const mark = this.#known.get(name) ?? readMark(join(this.#folder, name));
+      return mark ? [[name, mark]] : [];
+    });
+    this.#known = new Map(found);
+    this.#marks = new OpenMarks(this.#known.values());
+    this.#names = names.join();
+  }
 }
 
-const VERSION_BYTES = 16;
-const NO_VERSION = '';
-
-function versionAt(path: string): string {
+/** Durable, and in force for readers within their lease, when it returns. */
+export function writeMark(layout: BundleLayout, mark: OpenMark): void {
+  mkdirSync(layout.marks, { recursive: true });
+  const path = join(layout.marks, `${mark.number}${EXTENSION}`);
+  const file = openSync(`${path}.part`, 'w');
   try {
-    return readFileSync(path, 'latin1');
+    writeSync(file, JSON.stringify(mark));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.part`, path);
+  const folder = openSync(layout.marks, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** One that is back after a power cut finds nothing to do. */
+export function removeMark({ marks }: BundleLayout, number: number): void {
+  rmSync(join(marks, `${number}${EXTENSION}`), { force: true });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(EXTENSION));
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return NO_VERSION;
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }
 
-/** Every reader looks at the marks again, within its lease. Bytes that are overwritten need no room on a full disk. */
-export function announceMarks({ marks }: BundleLayout): void {
-  const file = openExisting(marks) ?? openSync(marks, 'w');
+/** Null: it was settled since its name was listed. */
+function readMark(path: string): OpenMark | null {
   try {
-    writeSync(file, randomBytes(VERSION_BYTES), 0, VERSION_BYTES, 0);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function openExisting(path: string): number | null {
-  try {
-    return openSync(path, 'r+');
+    return JSON.parse(readFileSync(path, 'utf8')) as OpenMark;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
     throw error;

@@ -34,7 +34,7 @@ import {
   createTileSetFolders,
   layerFolder,
 } from './bundle-layout.ts';
-import { BundleMarks } from './bundle-marks.ts';
+import { BundleMarks, removeMark } from './bundle-marks.ts';
 import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
@@ -92,8 +92,7 @@ export async function openBundleStore(
     return { bytes, checksum, createdAt, freshUntil, madeBy };
   }
 
-  const marks = new BundleMarks(layout, generations, clock);
-  const currentMarks = () => access.patiently(() => marks.current());
+  const marks = new BundleMarks(layout, clock);
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
@@ -109,7 +108,7 @@ export async function openBundleStore(
     since: number,
     freshAt: number,
   ): AsyncGenerator<TileIndex> {
-    const open = await currentMarks();
+    const open = marks.current();
     for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
       const rows = await readBundle(set, z, at, (bundle) =>
         ranges.flatMap((range) => bundle.present().all(range.first, range.last, since)),
@@ -198,7 +197,7 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
-      const open = await currentMarks();
+      const open = marks.current();
       const found = await access.readTile(folder, key);
       if (!found?.row) return null;
       const stored = storedTile(folder, key, found.row);
@@ -210,8 +209,7 @@ export async function openBundleStore(
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
-      const open = access.now(() => marks.current());
-      if (!open) return undefined;
+      const open = marks.current();
       const found = access.readTileNow(folder, key);
       if (!found?.row) return found && null;
       const stored = storedTile(folder, key, found.row);
@@ -223,7 +221,7 @@ export async function openBundleStore(
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
       const folder = folderHolding(set, { z, x, y });
-      const open = await currentMarks();
+      const open = marks.current();
       const rows = (await access.read(folder, (bundle) => bundle.range().all(first, last))) ?? [];
       return rows.flatMap((row) => {
         const place = { z, ...tilePlace(at, row.key) };
@@ -244,7 +242,7 @@ export async function openBundleStore(
 
     async validatorOf(set, z, rect) {
       // Hidden tiles have none.
-      if ((await currentMarks()).touch(set, z, rect)) return null;
+      if (marks.current().touch(set, z, rect)) return null;
       const rows: ValidatorRow[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         const found = await readBundle(set, z, at, (bundle) =>
@@ -327,9 +325,9 @@ export async function openBundleStore(
       if (effect) await clock.sleep(READERS_LEASE);
       return number;
     },
-    openMarks: () => access.patiently(() => generations.openMarks()),
+    openMarks: async () => marks.list(),
     async settleMark(_, number) {
-      await writer.run('settleMark', [number]);
+      removeMark(layout, number);
     },
     async raiseGenerations(layers) {
       await writer.run('raiseAll', [layers]);

@@ -16,7 +16,7 @@ import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.
 import { BUNDLE_SIZE, coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
-import { announceMarks } from './bundle-marks.ts';
+import { writeMark } from './bundle-marks.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
@@ -156,14 +156,9 @@ export class BundleWriting {
   }
 
   raise(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): number {
-    const number = this.#generations.raise(layer, places, effect);
-    if (effect) announceMarks(this.#layout);
+    const number = this.#generations.raise(layer, places);
+    if (effect) writeMark(this.#layout, { layer, number, effect, places: places ?? null });
     return number;
-  }
-
-  settleMark(number: number): void {
-    this.#generations.settleMark(number);
-    announceMarks(this.#layout);
   }
 
   /** Of many whole layers, all or none. */

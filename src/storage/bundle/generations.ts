@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
-import { MARKS_KEPT, type MarkEffect, type OpenMark, type Ticket, type TilePlace } from '../tile-store.ts';
+import { MARKS_KEPT, type Ticket, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { makeSharedFile } from './shared-file.ts';
 import { isBusy, isRefused } from './sqlite-failure.ts';
@@ -39,7 +39,7 @@ export function openGenerations(layout: BundleLayout, patience: number) {
   // The end of the journal is synced too: a deleted one might be back after a power cut, and undo what was
   // acknowledged. It keeps its room, so that a layer can be truncated on a full disk.
   db.pragma('journal_mode = PERSIST');
-  if (!hasTable(db, 'open_mark')) withReserve(db, () => db.exec(TABLES));
+  if (!hasTable(db, 'aside')) withReserve(db, () => db.exec(TABLES));
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db.prepare<[string, number]>(
     'INSERT INTO generation VALUES (?, ?) ON CONFLICT (layer) DO UPDATE SET number = excluded.number',
@@ -69,15 +69,10 @@ export function openGenerations(layout: BundleLayout, patience: number) {
   const forget = db.prepare<[string, number]>('DELETE FROM mark WHERE layer = ? AND number <= ?');
   const markAll = db.prepare<[string, number]>('INSERT INTO mark (layer, number) VALUES (?, ?)');
   const mark = db.prepare('INSERT INTO mark VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const openMark = db.prepare<[number, string]>('INSERT INTO open_mark VALUES (?, ?)');
-  const closeMark = db.prepare<[number]>('DELETE FROM open_mark WHERE number = ?');
-  const openMarks = db.prepare<[], string>('SELECT mark FROM open_mark ORDER BY number').pluck();
-  const raise = (name: string, places: readonly TilePlace[] | null, effect?: MarkEffect) => {
+  const raise = (name: string, places: readonly TilePlace[] | null) => {
     const layer = JSON.stringify(name);
     const number = next.get() ?? 0;
     upsert.run(layer, number);
-    if (effect)
-      openMark.run(number, JSON.stringify({ layer: name, number, effect, places } satisfies OpenMark));
     for (const { gridSet, z, rect } of places ?? []) {
       mark.run(layer, number, gridSet, z, rect.minX, rect.minY, rect.maxX, rect.maxY);
     }
@@ -111,10 +106,8 @@ export function openGenerations(layout: BundleLayout, patience: number) {
       return { number, generation: read(layer, place) };
     },
     /** Durable when it returns, and seen by every later `read` in any process. */
-    raise: (layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): number =>
-      withReserve(db, () => raiseOne.immediate(layer, places ?? null, effect)),
-    openMarks: (): readonly OpenMark[] => openMarks.all().map((mark) => JSON.parse(mark) as OpenMark),
-    settleMark: (number: number): void => void closeMark.run(number),
+    raise: (layer: string, places?: readonly TilePlace[] | null): number =>
+      withReserve(db, () => raiseOne.immediate(layer, places ?? null)),
     /** The same for many whole layers: all of them or none. */
     raiseAll: (layers: readonly string[]): void => withReserve(db, () => raiseAll.immediate(layers)),
     close(): void {
@@ -167,7 +160,7 @@ function withReserve<T>(db: Database.Database, work: () => T): T {
 
 /**
  * A mark without a grid set is of the whole layer. `aside`: tickets up to this one may have been given out, and the
- * latest generation of any layer. `open_mark`: marks that readers obey, as JSON.
+ * latest generation of any layer.
  */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS generation (layer TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
@@ -175,7 +168,6 @@ const TABLES = `
     min_x INTEGER, min_y INTEGER, max_x INTEGER, max_y INTEGER);
   CREATE INDEX IF NOT EXISTS mark_by_place ON mark (layer, grid_set, z);
   CREATE TABLE IF NOT EXISTS aside (id INTEGER PRIMARY KEY CHECK (id = 1), tickets INTEGER NOT NULL, latest INTEGER NOT NULL);
-  CREATE TABLE IF NOT EXISTS open_mark (number INTEGER PRIMARY KEY, mark TEXT NOT NULL);
   INSERT OR IGNORE INTO aside SELECT 1, ifnull(max(number), 0), ifnull(max(number), 0) FROM generation;`;
 
 /** What was made or moved in the folder is there after a power cut too. */
