@@ -186,6 +186,8 @@ export interface TileLimits {
   readonly createdBefore?: number | undefined;
   /** Only tiles with an earlier ticket: what was stored since that generation was raised stays. */
   readonly before?: number | undefined;
+  /** Only tiles in one of these parts of the rectangle; they may overlap. */
+  readonly within?: readonly TileRect[] | undefined;
 }
 
 /** What other machines have done to the tiles of a store, for whoever holds copies of them. */

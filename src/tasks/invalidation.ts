@@ -7,7 +7,8 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type OpenMark, type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { effectOf, placesToMark, settle } from './marks.ts';
+import { placesToMark } from './mark-places.ts';
+import { effectOf, settle } from './marks.ts';
 import {
   countSelected,
   partitionsOf,

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
-import type { TileRect } from '../../domain/tile-rect.ts';
+import { blockAt, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { bundleIndexOf, type ListedBundle } from './bundle-grid.ts';
-import { parseBundleFolder } from './bundle-layout.ts';
+import { BUNDLE_SIZE, bundleIndexOf, type ListedBundle } from './bundle-grid.ts';
+import { bundleFolder, parseBundleFolder } from './bundle-layout.ts';
 
 /** Up to this many bundles it is quicker to look for each than to list the folder they are in. */
 const MAX_PROBED = 64;
@@ -43,5 +44,22 @@ export async function* bundlesTouching(
   for await (const bundle of listBundles(setFolder, z)) {
     const { bundleX, bundleY } = bundle;
     if (bundleX >= minX && bundleX <= maxX && bundleY >= minY && bundleY <= maxY) yield bundle;
+  }
+}
+
+/**
+ * Those with one of the parts that exist now: in one that is made later no tile is older than a generation that was raised
+ * before.
+ */
+export async function* existingBundles(
+  setFolder: string,
+  z: number,
+  rect: TileRect,
+  parts: readonly TileRect[] = [rect],
+): AsyncGenerator<ListedBundle> {
+  for await (const at of bundlesTouching(setFolder, z, rect)) {
+    const block = blockAt(at.bundleX, at.bundleY, BUNDLE_SIZE);
+    if (!parts.some((part) => intersectRects(part, block))) continue;
+    if (existsSync(bundleFolder(setFolder, z, at.bundleX, at.bundleY))) yield at;
   }
 }

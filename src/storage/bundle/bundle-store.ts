@@ -13,7 +13,7 @@ import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
 import { findBundleFile, proofOf, proofSeed } from './bundle-file.ts';
-import { bundlesTouching, listBundles, listFolders, listLevels } from './bundle-folders.ts';
+import { bundlesTouching, existingBundles, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
   bundleIndexOf,
@@ -141,7 +141,8 @@ export async function openBundleStore(
     signal?: AbortSignal,
   ): Promise<number> {
     let tiles = 0;
-    for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+    const parts = 'staleAt' in change ? change.within : undefined;
+    for await (const at of existingBundles(folderOf(set), z, rect, parts)) {
       signal?.throwIfAborted();
       tiles += await writer.run('freshen', [{ set, z, ...at, rect, change }]);
     }
@@ -272,7 +273,7 @@ export async function openBundleStore(
     async deleteRange(set, z, rect, signal, limits) {
       const changes: StoreChange[] = [];
       let anyRemoved = false;
-      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+      for await (const at of existingBundles(folderOf(set), z, rect, limits?.within)) {
         signal?.throwIfAborted();
         const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, limits }]);
         changes.push(change);

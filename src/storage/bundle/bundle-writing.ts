@@ -9,6 +9,7 @@ import {
   negated,
   type StoreChange,
   sumOfChanges,
+  type TileLimits,
   type TilePlace,
 } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
@@ -114,7 +115,11 @@ export class BundleWriting {
     let removed = false;
     const change = this.#locked([address], false, ([editor]) => {
       if (!editor) return NO_CHANGE;
-      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], limits);
+      let deleted = NO_CHANGE;
+      for (const part of partsOf(rect, limits)) {
+        deleted = sumOfChanges([deleted, editor.delete([...coverOfBundle(bundleX, bundleY, part)], limits)]);
+        if (editor.emptied) break;
+      }
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
       if (removed) this.#tell(folder, () => editor.removed());
       return deleted;
@@ -130,7 +135,9 @@ export class BundleWriting {
     const { rect, change } = command;
     return this.#locked([this.#addressOf(command)], false, ([editor]) => {
       if ('ticket' in change) this.#checkGeneration(command, change.ticket);
-      return { tiles: editor?.freshen(rangesIn(command, rect), change) ?? 0 };
+      const parts = 'staleAt' in change ? partsOf(rect, change) : [rect];
+      const ranges = parts.flatMap((part) => rangesIn(command, part));
+      return { tiles: editor?.freshen(ranges, change) ?? 0 };
     }).tiles;
   }
 
@@ -328,6 +335,10 @@ export class BundleWriting {
     this.#editors.delete(folder);
     editor?.close();
   }
+}
+
+function partsOf(rect: TileRect, limits: TileLimits | undefined): readonly TileRect[] {
+  return limits?.within?.flatMap((part) => intersectRects(part, rect) ?? []) ?? [rect];
 }
 
 /** Whether a deletion leaves nothing of a bundle, whatever it holds. */

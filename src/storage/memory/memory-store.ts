@@ -313,10 +313,14 @@ function latestAt({ floor, marks }: LayerGenerations, { gridSet, z, rect }: Tile
 function tilesWithin(
   level: Level | undefined,
   rect: TileRect,
-  { createdBefore = Infinity, before = Infinity }: TileLimits = {},
+  { createdBefore = Infinity, before = Infinity, within }: TileLimits = {},
 ): MemoryTile[] {
   return [...(level?.values() ?? [])].filter(
-    ({ x, y, createdAt, ticket }) => rectContains(rect, x, y) && createdAt < createdBefore && ticket < before,
+    ({ x, y, createdAt, ticket }) =>
+      rectContains(rect, x, y) &&
+      createdAt < createdBefore &&
+      ticket < before &&
+      (within?.some((part) => rectContains(part, x, y)) ?? true),
   );
 }
 

@@ -274,8 +274,11 @@ export async function openPackStore(
   };
 }
 
-function meantBy({ createdBefore = Infinity, before = Infinity }: TileLimits = {}) {
-  return ({ createdAt, ticket }: PlacedTile) => createdAt < createdBefore && ticket < before;
+function meantBy({ createdBefore = Infinity, before = Infinity, within }: TileLimits = {}) {
+  return ({ x, y, createdAt, ticket }: PlacedTile) =>
+    createdAt < createdBefore &&
+    ticket < before &&
+    (within?.some((part) => rectContains(part, x, y)) ?? true);
 }
 
 function* inSlices(
