@@ -19,7 +19,7 @@ interface ChangeRow {
   readonly srid: number | null;
 }
 
-const MAX_ROWS = 10_000;
+const MAX_ROWS = 5000;
 /** Beyond it the number of rows that wait is not counted. */
 const MAX_COUNTED = 1_000_000;
 /** Milliseconds between looks without a notification, and between two looks: a burst is merged. */
