@@ -80,8 +80,8 @@ async function tile(server: RunningServer, path: string, layer = 'parcels'): Pro
   return bytes.toString('base64');
 }
 
-describe('edits in PostGIS, drawn by MapServer', needs('postgis', 'mapserver'), () => {
-  it('make every cached tile equal to a fresh one after kills of the server and of the database', async () => {
+describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
+  it('edits in PostGIS make every cached tile equal to a fresh one after kills of the server and of the database', async () => {
     const seed = randomSeed();
     const random = createRandom(seed);
     const postgis = await openTestPostgis();
