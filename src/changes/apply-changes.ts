@@ -90,7 +90,7 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
       const concerned = changes.filter(({ layers }) => layers === null || layers.includes(name));
       if (!bound || concerned.length === 0) continue;
       const isWhole = concerned.some(({ place }) => place === null);
-      const places = isWhole ? null : mergePlaces(concerned.flatMap(({ place }) => place ?? []));
+      const places = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
       await applyTo(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name]));
     }
   };
@@ -104,7 +104,7 @@ function* selectionsOf(
   layer: Layer,
   places: readonly ChangedPlace[] | null,
   { zoomStart, zoomStop }: ChangeRules,
-  { pixels, ...scale }: PixelBuffer,
+  { pixels, metresPerPixel = 0 }: PixelBuffer,
 ): Generator<TruncationSelection> {
   const zooms = {
     ...(zoomStart !== undefined && { zoomStart }),
@@ -113,10 +113,13 @@ function* selectionsOf(
   if (places === null) yield zooms;
   for (const place of places ?? []) {
     const least = place.polygons.some(isThin) ? 1 : 0;
-    for (const { gridSet } of layer.gridSubsets) {
-      const { polygons, exact } = polygonsIn(gridSet, place);
+    for (const { gridSet, zoomStop: deepest } of layer.gridSubsets) {
+      const { polygons, tolerance } = polygonsIn(gridSet, deepest, place);
       if (polygons.length === 0) continue;
-      const buffer = { ...scale, pixels: Math.max(least, exact ? pixels : pixels + 1) };
+      const buffer = {
+        pixels: Math.max(least, tolerance === 0 ? pixels : pixels + 1),
+        metresPerPixel: Math.max(metresPerPixel, tolerance),
+      };
       yield { ...zooms, gridSets: [gridSet.name], area: { polygons, crs: 'grid-set' }, buffer };
     }
   }

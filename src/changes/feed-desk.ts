@@ -1,11 +1,11 @@
-import { coordsOf } from '../domain/bounds.ts';
+import { coordsOf, type Polygon } from '../domain/bounds.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { ChangeApplier } from './apply-changes.ts';
-import type { Change, FeedState } from './change.ts';
+import type { Change, ChangedPlace, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
-import { mergePlaces } from './merge-places.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
 /** A line of the audit log. */
@@ -97,15 +97,24 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
   };
 }
 
+/** The box around all, for each CRS. */
+function boxesOf(places: readonly ChangedPlace[]): RecordedChange['boxes'] {
+  const bySrs = new Map<number, Polygon[]>();
+  for (const { srs, polygons } of places) {
+    const known = getOrMake(bySrs, srs, () => []);
+    for (const polygon of polygons) known.push(polygon);
+  }
+  return [...bySrs].flatMap(([srs, polygons]) => {
+    const box = polygons.length > 0 && projectionOfSrs(srs)?.boundsToWgs84(boxOf(polygons.flat(2)));
+    return box ? [coordsOf(box)] : [];
+  });
+}
+
 export function summaryOf(all: readonly string[], changes: readonly Change[]): RecordedChange {
   const named = changes.some(({ layers }) => layers === null)
     ? all
     : [...new Set(changes.flatMap(({ layers }) => layers ?? []))];
   const isWhole = changes.some(({ place }) => place === null);
-  const places = isWhole ? [] : mergePlaces(changes.flatMap(({ place }) => place ?? []));
-  const boxes = places.flatMap(({ srs, polygons }) => {
-    const box = projectionOfSrs(srs)?.boundsToWgs84(boxOf(polygons.flat(2)));
-    return box ? [coordsOf(box)] : [];
-  });
-  return { eventId: null, merged: changes.length, layers: named, boxes: isWhole ? null : boxes };
+  const boxes = isWhole ? null : boxesOf(changes.flatMap(({ place }) => place ?? []));
+  return { eventId: null, merged: changes.length, layers: named, boxes };
 }

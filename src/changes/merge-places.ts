@@ -1,9 +1,10 @@
 /** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { ChangedPlace } from './change.ts';
-import { boxOf, cornersOf } from './place-in-grid-set.ts';
+import { boxOf } from './place-in-grid-set.ts';
 
 interface Part {
   readonly polygon: Polygon;
@@ -14,21 +15,26 @@ interface Part {
 const MAX_AREAS = 16;
 /** Of one area. */
 const MAX_PARTS = 64;
+const PARTS_PER_TURN = 500;
 /** Two halves are two areas when they take less than so much of the room of both together. */
 const WORTH_SPLITTING = 0.5;
 
-export function mergePlaces(places: Iterable<ChangedPlace>): readonly ChangedPlace[] {
+/** In turns: others have theirs in between. */
+export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<readonly ChangedPlace[]> {
   const bySrs = new Map<number, Part[]>();
   for (const { srs, polygons } of places) {
     const parts = getOrMake(bySrs, srs, () => []);
     for (const polygon of polygons) parts.push({ polygon, box: boxOf(polygon.flat()) });
   }
-  return [...bySrs].flatMap(([srs, parts]) =>
-    areasOf(withoutRepeats(parts), MAX_AREAS).map((area) => ({
-      srs,
-      polygons: areasOf(area, MAX_PARTS, true).map(polygonOf),
-    })),
-  );
+  const merged: ChangedPlace[] = [];
+  for (const [srs, parts] of bySrs) {
+    for (const area of await areasOf(withoutRepeats(parts), MAX_AREAS)) {
+      const groups =
+        area.length > MAX_PARTS ? await areasOf(area, MAX_PARTS, true) : area.map((part) => [part]);
+      merged.push({ srs, polygons: groups.map(polygonOf) });
+    }
+  }
+  return merged;
 }
 
 function withoutRepeats(parts: readonly Part[]): readonly Part[] {
@@ -37,7 +43,11 @@ function withoutRepeats(parts: readonly Part[]): readonly Part[] {
 }
 
 /** At most `most` groups of neighbours; `always`: as many as that, also where they lie close together. */
-function areasOf(parts: readonly Part[], most: number, always = false): readonly (readonly Part[])[] {
+async function areasOf(
+  parts: readonly Part[],
+  most: number,
+  always = false,
+): Promise<readonly (readonly Part[])[]> {
   if (parts.length === 0) return [];
   if (most < 2 || parts.length === 1) return [parts];
   const around = boxAround(parts);
@@ -50,7 +60,8 @@ function areasOf(parts: readonly Part[], most: number, always = false): readonly
   // Each half gets as many groups as it has parts, when they are few.
   const [first = [], second = []] = halves;
   const share = Math.max(1, Math.min(first.length, Math.max(Math.floor(most / 2), most - second.length)));
-  return [...areasOf(first, share, always), ...areasOf(second, most - share, always)];
+  if (parts.length > PARTS_PER_TURN) await nextTurn();
+  return [...(await areasOf(first, share, always)), ...(await areasOf(second, most - share, always))];
 }
 
 /** At the widest gap while each part may be a group of its own or there are few, in the middle otherwise. */
@@ -71,7 +82,14 @@ function polygonOf(parts: readonly Part[]): Polygon {
 }
 
 function boxAround(parts: readonly Part[]): Bounds {
-  return boxOf(parts.flatMap(({ box }) => cornersOf(box)));
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { box } of parts) {
+    if (box.minX < minX) minX = box.minX;
+    if (box.minY < minY) minY = box.minY;
+    if (box.maxX > maxX) maxX = box.maxX;
+    if (box.maxY > maxY) maxY = box.maxY;
+  }
+  return { minX, minY, maxX, maxY };
 }
 
 function centre({ box }: Part, wide: boolean): number {

@@ -11,13 +11,15 @@ import type { ChangedPlace } from './change.ts';
 
 export interface PlacedPolygons {
   readonly polygons: readonly Polygon[];
-  /** False: up to a pixel of the deepest zoom may be missing at curved edges. */
-  readonly exact: boolean;
+  /** Metres that may be missing at curved edges; 0: it is exact. */
+  readonly tolerance: number;
 }
 
 type Ring = readonly Point[];
 type Convert = (x: number, y: number) => Point | null;
 
+/** Metres. */
+const MIN_TOLERANCE = 0.05;
 const METRES_PER_DEGREE = 111_319.49;
 /** An edge is cut in two at most so often: into 1024 parts. */
 const MAX_DEPTH = 10;
@@ -28,16 +30,17 @@ const MAX_POINTS = 10_000;
 const HALF_CIRCLE = 180;
 const MAX_LATITUDE = 90;
 
-export function polygonsIn(gridSet: GridSet, { srs, polygons }: ChangedPlace): PlacedPolygons {
-  if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons), exact: true };
+/** `zoom`: the deepest one that matters. */
+export function polygonsIn(gridSet: GridSet, zoom: number, { srs, polygons }: ChangedPlace): PlacedPolygons {
+  if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons), tolerance: 0 };
   const from = projectionOfSrs(srs);
   const to = projectionOf(gridSet);
   const window = to?.boundsToWgs84(gridSet.extent);
-  if (!from || !to || !window) return { polygons: [polygonOfBounds(gridSet.extent)], exact: true };
-  const pixel = gridSet.levels.at(-1)?.resolution ?? 1;
-  const degrees = (pixel * gridSet.metersPerUnit) / METRES_PER_DEGREE;
-  const onEarth = createFollower((x, y) => from.toLonLat(x, y), degrees);
-  const inGrid = createFollower((x, y) => to.fromLonLat(x, y), pixel);
+  if (!from || !to || !window) return { polygons: [polygonOfBounds(gridSet.extent)], tolerance: 0 };
+  const pixel = (gridSet.levels[zoom]?.resolution ?? 0) * gridSet.metersPerUnit;
+  const tolerance = Math.max(pixel, MIN_TOLERANCE);
+  const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METRES_PER_DEGREE);
+  const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit);
   const converted = polygons.flatMap((polygon): Polygon[] => {
     const rings = polygon.map((ring) =>
       clip(unbroken(onEarth.follow(ring), from.boundsToWgs84(boxOf(ring))), window),
@@ -46,7 +49,7 @@ export function polygonsIn(gridSet: GridSet, { srs, polygons }: ChangedPlace): P
     if (placed.some((ring) => ring === null)) return [polygonOfBounds(gridSet.extent)];
     return placed.length === 0 ? [] : [placed.filter((ring) => ring !== null)];
   });
-  return { polygons: withinLimit(converted), exact: !onEarth.curved && !inGrid.curved };
+  return { polygons: withinLimit(converted), tolerance: onEarth.curved || inGrid.curved ? tolerance : 0 };
 }
 
 /** Boxes in place of polygons when there are too many points, one box in place of too many boxes. */
@@ -61,7 +64,7 @@ export function withinLimit(polygons: readonly Polygon[]): readonly Polygon[] {
   return kept.map(polygonOfBounds);
 }
 
-export function cornersOf({ minX, minY, maxX, maxY }: Bounds): Ring {
+function cornersOf({ minX, minY, maxX, maxY }: Bounds): Ring {
   return [
     [minX, minY],
     [maxX, maxY],
@@ -86,10 +89,7 @@ function createFollower(convert: Convert, tolerance: number) {
     const middle: Point = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
     const there = convert(...middle);
     if (!there) return false;
-    const away = Math.max(
-      Math.abs(there[0] - (start[0] + end[0]) / 2),
-      Math.abs(there[1] - (start[1] + end[1]) / 2),
-    );
+    const away = distance(there, start, end);
     if (away > tolerance / 1000) curved = true;
     const straight = away <= tolerance && (depth >= MIN_DEPTH || away <= tolerance / 1000);
     if (straight || depth >= MAX_DEPTH) {
@@ -114,6 +114,13 @@ function createFollower(convert: Convert, tolerance: number) {
       return points;
     },
   };
+}
+
+/** From a point to the line through two others. */
+function distance([x, y]: Point, [x1, y1]: Point, [x2, y2]: Point): number {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length === 0) return Math.hypot(x - x1, y - y1);
+  return Math.abs((x2 - x1) * (y - y1) - (y2 - y1) * (x - x1)) / length;
 }
 
 /** A ring that jumps across the antimeridian, or cannot be converted, becomes the box around it. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -142,7 +142,7 @@ async function feedNamed(name: string): Promise<FeedDocument> {
 }
 
 describe('a webhook', () => {
-  it('makes exactly the tiles of the area fresh, in every grid set and format and in layers above', async () => {
+  it('a webhook makes exactly the tiles of the area fresh, in every grid set and format and in layers above', async () => {
     const near = ['6/33/22.png', '6/33/22.jpeg', 'EPSG:4326/6/67/15.png', '0/0/0.png'];
     const far = ['6/33/20.png', 'EPSG:4326/6/67/13.png'];
     await cached('roads', ...near, ...far);
@@ -157,7 +157,7 @@ describe('a webhook', () => {
     expect(await cache('above', '6/33/22.png')).toEqual(['MISS']);
   });
 
-  it('narrows to the layers that the body names', async () => {
+  it('a webhook narrows to the layers that the body names', async () => {
     await cached('roads', '6/33/22.png');
     await cached('lists', '6/33/22.png');
     expect((await post({ bounds: ZURICH, layers: ['lists'] })).status).toBe(202);
@@ -165,7 +165,7 @@ describe('a webhook', () => {
     expect(await cache('lists', '6/33/22.png')).toEqual(['MISS']);
   });
 
-  it('follows the shape of a geometry, not the box around it', async () => {
+  it('a webhook follows the shape of a geometry, not the box around it', async () => {
     const tiles = ['6/32/23.png', '6/36/18.png', '6/36/23.png'];
     await cached('roads', ...tiles);
     const line = {
@@ -179,7 +179,7 @@ describe('a webhook', () => {
     expect(await cache('roads', ...tiles)).toEqual(['MISS', 'MISS', 'HIT']);
   });
 
-  it('takes bounds in another CRS and whole layers', async () => {
+  it('a webhook takes bounds in another CRS and whole layers', async () => {
     await cached('roads', '6/33/20.png', '6/33/22.png');
     const utm = { bounds: [560_000, 5_930_000, 570_000, 5_940_000], srs: 'EPSG:25832' };
     expect((await post(utm)).status).toBe(202);
@@ -188,7 +188,7 @@ describe('a webhook', () => {
     expect(await cache('roads', '6/33/20.png', '6/33/22.png')).toEqual(['MISS', 'MISS']);
   });
 
-  it('returns the first id for a repeated event and changes nothing', async () => {
+  it('a webhook returns the first id for a repeated event and changes nothing', async () => {
     const first = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
     await cached('roads', '6/33/22.png');
     const second = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
@@ -201,7 +201,7 @@ describe('a webhook', () => {
     );
   });
 
-  it('accepts an empty collection, which changes nothing', async () => {
+  it('a webhook accepts an empty collection, which changes nothing', async () => {
     await cached('roads', '6/33/22.png');
     expect((await post({ type: 'FeatureCollection', features: [] })).status).toBe(202);
     expect(await cache('roads', '6/33/22.png')).toEqual(['HIT']);
@@ -248,14 +248,14 @@ describe('a webhook', () => {
       /coordinates\[0\].*3 positions/,
     ],
     ['a feature that is none', { type: 'FeatureCollection', features: [{ type: 'Point' }] }, /features\[0\]/],
-  ])('refuses %s with a 400 that names the field and changes nothing', async (_, body, message) => {
+  ])('a webhook refuses %s with a 400 that names the field and changes nothing', async (_, body, message) => {
     const { applied } = await feedNamed('hook');
     const { status, text } = await post(body);
     expect([status, text]).toEqual([400, expect.stringMatching(message)]);
     expect((await feedNamed('hook')).applied).toBe(applied);
   });
 
-  it('shows its state in the list, in the metrics and in the audit log', async () => {
+  it('a webhook shows its state in the list, in the metrics and in the audit log', async () => {
     const feed = await feedNamed('hook');
     expect(feed).toEqual({
       name: 'hook',
@@ -275,7 +275,7 @@ describe('a webhook', () => {
     expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
   });
 
-  it('refuses missing and wrong signatures with 401, then with 429, and never a right one', async () => {
+  it('a webhook refuses missing and wrong signatures with 401, then with 429, and never a right one', async () => {
     const wrong = { 'x-hub-signature-256': signatureOf('another body') };
     expect((await post({ whole: true }, { 'x-hub-signature-256': '' })).status).toBe(401);
     for (let i = 0; i < 12; i++) await post({ whole: true }, wrong);
@@ -286,7 +286,7 @@ describe('a webhook', () => {
 });
 
 describe('a tile list', () => {
-  it('is applied when it is quiet, moved to applied/, and its bad lines are reported', async () => {
+  it('a tile list is applied when it is quiet, moved to applied/, and its bad lines are reported', async () => {
     await cached('lists', '6/33/22.png', '8/134/89.png', '6/34/22.png', '6/33/20.png');
     await mkdir(join(folder, 'expired', '20260101'), { recursive: true });
     await mkdir(join(folder, 'expired', 'applied'), { recursive: true });
@@ -308,13 +308,31 @@ describe('a tile list', () => {
   });
 });
 
+describe('the folder of tile lists', () => {
+  it('an absent folder of tile lists makes its feed failing, and no list is lost', async () => {
+    const [here, away] = [join(folder, 'expired'), join(folder, 'away')];
+    const { applied } = await feedNamed('osm');
+    await rename(here, away);
+    const failing = await eventually(
+      'the feed fails',
+      () => feedNamed('osm'),
+      (one) => one.state === 'failing',
+    );
+    expect(failing.lastError).toContain('there is no such folder');
+    await writeFile(join(away, 'b.tiles'), '6/33/22\n');
+    await rename(away, here);
+    await eventually('the list is applied', async () => (await feedNamed('osm')).applied === applied + 1);
+    expect(await feedNamed('osm')).toMatchObject({ state: 'ok', lastError: null });
+  });
+});
+
 describe('a GeoRSS feed', () => {
   const entry = (id: string, updated: string, where: string) =>
     `<entry><id>${id}</id><updated>${updated}</updated>${where}</entry>`;
   const atom = (...entries: readonly string[]) =>
     `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">${entries.join('')}</feed>`;
 
-  it('applies entries once, again when they are newer, and asks from the newest on', async () => {
+  it('a GeoRSS feed applies entries once, again when they are newer, and asks from the newest on', async () => {
     await cached('entries', '6/33/22.png', '6/33/20.png');
     const zurich = '<georss:point>47.35 8.55</georss:point>';
     feedText = atom(entry('a', '2026-01-01T00:00:00Z', zurich));
@@ -338,7 +356,7 @@ describe('a GeoRSS feed', () => {
     expect(state).toMatchObject({ state: 'ok', received: 4, lastError: 'entry c: has no geometry' });
   });
 
-  it('is failing while its document is a bomb or none, and works again afterwards', async () => {
+  it('a GeoRSS feed is failing while its document is a bomb or none, and works again afterwards', async () => {
     feedText = `<!DOCTYPE feed [<!ENTITY a "aaaa">]>${atom()}`;
     const failing = await eventually(
       'the feed fails',
@@ -366,7 +384,7 @@ describe('a PostgreSQL table', () => {
     gis.query(`insert into tile_changes (layer, minx, miny, maxx, maxy, srid) values ${values}`);
   const isEmpty = async () => (await gis.query('select from tile_changes')).rowCount === 0;
 
-  it('applies rows in any CRS and deletes them', async () => {
+  it('a table of changes applies rows in any CRS and deletes them', async () => {
     await cached('rows', '6/33/22.png', '6/33/20.png');
     await insert(`(null, ${ZURICH}, null)`);
     await gis.query('notify "public.tile_changes"');
@@ -379,7 +397,7 @@ describe('a PostgreSQL table', () => {
     expect(await cache('rows', '6/33/22.png', '6/33/20.png')).toEqual(['HIT', 'MISS']);
   });
 
-  it('deletes, counts and reports bad rows', async () => {
+  it('a table of changes deletes, counts and reports bad rows', async () => {
     const before = await feedNamed('edits');
     await cached('rows', '6/33/22.png');
     await insert(`('roads', ${ZURICH}, null), (null, 1, 0, 0, 1, null), (null, 1, 0, null, 1, null),
@@ -399,7 +417,7 @@ describe('a PostgreSQL table', () => {
     expect(await cache('rows', '6/33/22.png')).toEqual(['HIT']);
   });
 
-  it('merges a burst of 10,000 rows into a few lines of the audit log', async () => {
+  it('a table of changes merges a burst of 10,000 rows into a few lines of the audit log', async () => {
     const { applied } = await feedNamed('edits');
     await gis.query(`insert into tile_changes (minx, miny, maxx, maxy)
       select 8 + n % 100 * 0.01, 47 + n / 100 * 0.01, 8 + n % 100 * 0.01 + 0.005, 47 + n / 100 * 0.01 + 0.005

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { invalid } from '../../domain/errors.ts';
 import { parseTableName, quoteName, quoteText, type TableName } from './table-name.ts';
 
@@ -29,9 +30,9 @@ export function changesSql({ source, geometry = 'geom', table, layer = null }: C
   const column = quoteName(geometry);
   const value = layer === null ? 'null' : quoteText(layer);
   const change = (rows: string) => `  insert into ${target.quoted} (layer, minx, miny, maxx, maxy, srid)
-  select ${value}, st_xmin(box), st_ymin(box), st_xmax(box), st_ymax(box), nullif(srid, 0)
-  from (select distinct ${column}::box3d as box, st_srid(${column}) as srid from ${rows}
-        where not st_isempty(${column})) as boxes;`;
+  select distinct ${value}, st_xmin(${column}), st_ymin(${column}), st_xmax(${column}), st_ymax(${column}),
+    nullif(st_srid(${column}), 0)
+  from ${rows} where not st_isempty(${column});`;
   const wake = `  notify ${quoteName(table)};
   return null;`;
   const of = (event: string) => nameOf(watched, target, event);
@@ -40,9 +41,9 @@ ${functionOf(of('inserted'), `${change('new_rows')}\n${wake}`)}
 ${functionOf(of('updated'), `${change(`(select ${column} from old_rows union all select ${column} from new_rows) as edited`)}\n${wake}`)}
 ${functionOf(of('deleted'), `${change('old_rows')}\n${wake}`)}
 ${functionOf(of('truncated'), `  insert into ${target.quoted} (layer) values (${value});\n${wake}`)}
-${triggerOf(of('inserted'), watched, 'insert referencing new table as new_rows')}
-${triggerOf(of('updated'), watched, 'update referencing old table as old_rows new table as new_rows')}
-${triggerOf(of('deleted'), watched, 'delete referencing old table as old_rows')}
+${triggerOf(of('inserted'), watched, 'insert', 'referencing new table as new_rows')}
+${triggerOf(of('updated'), watched, 'update', 'referencing old table as old_rows new table as new_rows')}
+${triggerOf(of('deleted'), watched, 'delete', 'referencing old table as old_rows')}
 ${triggerOf(of('truncated'), watched, 'truncate')}`;
 }
 
@@ -54,7 +55,9 @@ interface Named {
 
 /** Within 63 bytes, PostgreSQL's limit, whatever the tables are called. */
 function nameOf(source: TableName, target: TableName, event: string): Named {
-  const name = `tile_changes_${source.table.replace(/[^A-Za-z0-9_]/g, '_').slice(0, 38)}_${event}`;
+  const plain = `${source.schema ?? ''}_${source.table}`.replace(/[^A-Za-z0-9_]/g, '_');
+  const digest = createHash('sha256').update(source.quoted).digest('hex').slice(0, 8);
+  const name = `tile_changes_${plain.slice(0, 30)}_${digest}_${event}`;
   const schema = target.schema === null ? '' : `${quoteName(target.schema)}.`;
   return { quoted: `${schema}${quoteName(name)}`, trigger: quoteName(name) };
 }
@@ -63,7 +66,8 @@ function functionOf({ quoted }: Named, body: string): string {
   // Names may contain anything: the mark is one that they do not.
   let mark = '$tilewarden$';
   for (let n = 1; body.includes(mark); n++) mark = `$tilewarden${n}$`;
-  return `create or replace function ${quoted}() returns trigger language plpgsql security definer as ${mark}
+  return `create or replace function ${quoted}() returns trigger language plpgsql
+  security definer set search_path from current as ${mark}
 begin
 ${body}
 end;
@@ -71,9 +75,9 @@ ${mark};
 `;
 }
 
-function triggerOf({ quoted, trigger }: Named, source: TableName, event: string): string {
+function triggerOf({ quoted, trigger }: Named, source: TableName, event: string, rows = ''): string {
   return `drop trigger if exists ${trigger} on ${source.quoted};
-create trigger ${trigger} after ${event}
+create trigger ${trigger} after ${event} on ${source.quoted} ${rows}
   for each statement execute function ${quoted}();
 `;
 }

@@ -19,7 +19,7 @@ interface ChangeRow {
   readonly srid: number | null;
 }
 
-const MAX_ROWS = 10_000;
+const MAX_ROWS = 5000;
 /** Beyond it the number of rows that wait is not counted. */
 const MAX_COUNTED = 1_000_000;
 /** Milliseconds between looks without a notification, and between two looks: a burst is merged. */
@@ -42,8 +42,9 @@ export function createPostgresFeed(
     const { connectSession } = await import('../../db/postgres/session-client.ts');
     const opened = await connectSession(feed.url);
     opened.client.on('notification', () => notified.abort());
-    opened.lost.addEventListener('abort', () => notified.abort(), { once: true });
     session = opened;
+    // One that was left does not wake the feed: what fails is tried again after a pause.
+    opened.lost.addEventListener('abort', () => session === opened && notified.abort(), { once: true });
     await opened.client.query(`listen ${quoteName(feed.table)}`);
     return opened;
   }

@@ -24,7 +24,7 @@ const APPLIED = 'applied';
 const QUIET = 2000;
 const LOOK_INTERVAL = 500;
 /** Tiles that are applied together. */
-const MAX_TILES = 5000;
+const MAX_TILES = 20_000;
 
 export function createTileListFeed(
   feed: FeedSettingsOf<'tile-list'>,

@@ -69,6 +69,7 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
       throw new HttpProblem(
         'credentials-needed',
         'X-Hub-Signature-256 must be sha256= and the HMAC-SHA-256 of the body in hexadecimal digits.',
+        ['WWW-Authenticate', 'X-Hub-Signature-256'],
       );
     }
     readQuery(exchange, NO_QUERY);

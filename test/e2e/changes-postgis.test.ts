@@ -1,0 +1,140 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { inLength, randomSeed } from '../fixtures/length.ts';
+import { openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { needs, programPath } from '../fixtures/needs.ts';
+import { openTestPostgis, statement } from '../fixtures/postgis.ts';
+import { whenOver } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+
+const TABLE = 'public.tile_changes';
+/** Tiles around Zurich: zooms 6 to 9 of web mercator, and two of EPSG:4326. */
+const TILES = [
+  ...block(6, 33, 22, 1),
+  ...block(7, 66, 44, 2),
+  ...block(8, 133, 88, 2),
+  ...block(9, 267, 178, 3),
+  ...['EPSG:4326/6/67/15.png', 'EPSG:4326/7/134/30.png', 'EPSG:4326/7/134/31.png'],
+];
+
+function block(z: number, x: number, y: number, size: number): readonly string[] {
+  const places = Array.from({ length: size * size }, (_, i) => [x + (i % size), y + Math.floor(i / size)]);
+  return places.map(([column, row]) => `${z}/${column}/${row}.png`);
+}
+
+/** Outlines and symbols reach beyond the geometry. */
+function mapFile(address: string): string {
+  const { port } = new URL(address);
+  const connection = `CONNECTIONTYPE POSTGIS CONNECTION "host=127.0.0.1 port=${port} user=tilewarden dbname=postgres"`;
+  const layer = (type: string, style: string) => `  LAYER NAME "parcels" TYPE ${type} STATUS ON ${connection}
+    DATA "geom from (select * from parcels where geometrytype(geom) = '${type}') as some_parcels using unique id using srid=4326"
+    PROJECTION "init=epsg:4326" END METADATA "wms_title" "Parcels" END
+    CLASS STYLE ${style} END END END`;
+  return `MAP NAME "gis" EXTENT -180 -90 180 90 SIZE 256 256 MAXSIZE 4096 IMAGETYPE "png"
+  PROJECTION "init=epsg:4326" END
+  SYMBOL NAME "dot" TYPE ELLIPSE FILLED TRUE POINTS 1 1 END END
+  OUTPUTFORMAT NAME "png" MIMETYPE "image/png" DRIVER "AGG/PNG" IMAGEMODE RGBA TRANSPARENT ON END
+  WEB METADATA "wms_title" "GIS" "wms_srs" "EPSG:4326 EPSG:3857" "wms_enable_request" "*" END END
+${layer('POLYGON', 'COLOR 200 60 60 OUTLINECOLOR 0 0 0 WIDTH 4')}
+${layer('POINT', 'SYMBOL "dot" SIZE 20 COLOR 20 60 200').replace('"parcels" TYPE', '"dots" TYPE')}
+END`;
+}
+
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const randomX = (random: () => number) => 7.8 + random() * 1.4;
+const randomY = (random: () => number) => 46.9 + random();
+
+function insertion(random: () => number): string {
+  const [x, y, size] = [randomX(random), randomY(random), 0.01 + random() * 0.2];
+  return `insert into parcels (geom) values (st_makeenvelope(${x}, ${y}, ${x + size}, ${y + size}, 4326))`;
+}
+
+/** An edit of some rows in one statement. */
+function randomEdit(random: () => number): string {
+  const [x, y] = [randomX(random), randomY(random)];
+  const edits = [
+    insertion(random),
+    `insert into parcels (geom) values (st_setsrid(st_makepoint(${x}, ${y}), 4326))`,
+    `update parcels set geom = st_translate(geom, ${random() - 0.5}, 0.1) where id = (select max(id) from parcels)`,
+    `delete from parcels where id = (select min(id) from parcels)`,
+    `begin; insert into parcels (geom) select st_setsrid(st_makepoint(${x} + n * 0.01, ${y}), 4326) from generate_series(1, 20) as n; commit`,
+    ...(random() < 0.1 ? ['truncate parcels'] : []),
+  ];
+  return edits[Math.floor(random() * edits.length)] ?? '';
+}
+
+async function tile(server: RunningServer, path: string, layer = 'parcels'): Promise<string> {
+  const answer = await fetch(`${server.url}/tiles/${layer}/${path}`);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  expect(answer.status, bytes.toString('latin1')).toBe(200);
+  return bytes.toString('base64');
+}
+
+describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
+  it('edits in PostGIS make every cached tile equal to a fresh one after kills of the server and of the database', async () => {
+    const seed = randomSeed();
+    const random = createRandom(seed);
+    const postgis = await openTestPostgis();
+    whenOver(() => postgis.close());
+    const mapServer = await openMapServer(programPath('mapserver'), mapFile(postgis.address));
+    whenOver(() => mapServer.close());
+    const sql = changesSql({ source: 'public.parcels', geometry: 'geom', table: TABLE, layer: 'parcels' });
+    await statement(
+      postgis.address,
+      'create table parcels (id serial primary key, geom geometry(geometry, 4326))',
+    );
+    await statement(postgis.address, sql);
+    await statement(postgis.address, sql);
+    const data = join(temporaryFolder(), 'data');
+    mkdirSync(data);
+    const layer = `source: { type: wms, url: '${mapServer.url}', layers: 'parcels,dots', transparent: true },
+      formats: [image/png], gridSets: [EPSG:900913, EPSG:4326], metatile: [1, 1], gutter: 0`;
+    const config = `layers:
+  - { name: parcels, ${layer} }
+  - { name: fresh, ${layer}, expireCache: -1 }
+changes:
+  - { name: edits, type: postgres, url: '${postgis.address}', table: ${TABLE}, layers: [parcels] }
+`;
+    const start = () => startServer({ config, data, expectedLog: /change feed|upstream/ });
+    let server = await start();
+    const read = async () => {
+      const some = TILES.filter(() => random() < 0.3);
+      for (const path of some) await tile(server, path);
+    };
+    for (let n = 0; n < 5; n++) await statement(postgis.address, insertion(random));
+    for (const path of TILES) await tile(server, path);
+    for (let round = 0; round < inLength(1, 20); round++) {
+      for (let n = 0; n < inLength(4, 20); n++) await statement(postgis.address, randomEdit(random));
+      await read();
+      await server.kill();
+      await statement(postgis.address, randomEdit(random));
+      server = await start();
+      await read();
+      await postgis.crash();
+      await statement(postgis.address, randomEdit(random));
+      await read();
+    }
+    for (let n = 0; n < 3; n++) await statement(postgis.address, insertion(random));
+    const waiting = async () => (await statement(postgis.address, `select from ${TABLE}`)).rowCount;
+    await eventually('every change is applied', waiting, (rows) => rows === 0);
+    const different: string[] = [];
+    const pictures = new Set<string>();
+    for (const path of TILES) {
+      const [kept, fresh] = [await tile(server, path), await tile(server, path, 'fresh')];
+      if (kept !== fresh) different.push(path);
+      pictures.add(fresh);
+    }
+    expect(different, `TEST_SEED=${seed}`).toEqual([]);
+    expect(pictures.size).toBeGreaterThan(5);
+  });
+});
