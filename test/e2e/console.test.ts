@@ -87,7 +87,9 @@ describe('the console in a real browser', needs('chromium'), () => {
     await open.close();
 
     open = await openConsole(browser, server.url);
-    await open.signIn();
+    await open.page.goto(`${server.url}/`);
+    await open.page.getByRole('link', { name: 'Sign in' }).click();
+    await fillInAccount(open.page);
     await open.page.getByText('No active tasks.').waitFor();
     expect(open.complaints()).toEqual([]);
   });
