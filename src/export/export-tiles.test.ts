@@ -14,7 +14,7 @@ import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type ExportProgress, exportTiles } from './export-tiles.ts';
 
-const ZOOM = 7;
+const ZOOM = 6;
 const SIDE = 2 ** ZOOM;
 const SEA = Buffer.from('the same sea everywhere');
 
@@ -28,12 +28,17 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tilewarden-export-'));
   layer = layerNamed('world');
   store = createMemoryStore({ type: 'memory' });
-  const { set } = exportedPart(layer, { layer: 'world' });
-  for (let y = 0; y < SIDE; y++) {
-    const tiles = Array.from({ length: SIDE }, (_, x) => ({ x, y, bytes: bytesAt(x, y), createdAt: 1 }));
-    await store.putMany(set, ZOOM, tiles, await store.generation('world'));
-  }
+  await fill(ZOOM);
 });
+
+async function fill(zoom: number): Promise<void> {
+  const { set } = exportedPart(layer, { layer: 'world' });
+  const side = 2 ** zoom;
+  for (let y = 0; y < side; y++) {
+    const tiles = Array.from({ length: side }, (_, x) => ({ x, y, bytes: bytesAt(x, y), createdAt: 1 }));
+    await store.putMany(set, zoom, tiles, await store.generation('world'));
+  }
+}
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -110,14 +115,16 @@ describe('an export', () => {
   });
 
   it('to PMTiles is read by its own reader, with leaf directories', async () => {
+    const deep = ZOOM + 1;
+    await fill(deep);
     const { target } = await exportTo('a.pmtiles');
     const archive = new PMTiles(fileSource(target));
     const header = await archive.getHeader();
     expect(header).toMatchObject({
       minZoom: ZOOM,
-      maxZoom: ZOOM,
+      maxZoom: deep,
       tileType: 2,
-      numAddressedTiles: SIDE * SIDE,
+      numAddressedTiles: 5 * SIDE * SIDE,
       clustered: true,
     });
     expect(header.leafDirectoryLength).toBeGreaterThan(0);
@@ -127,7 +134,7 @@ describe('an export', () => {
       [127, 127],
       [64, 63],
     ] as const) {
-      const tile = await archive.getZxy(ZOOM, x, y);
+      const tile = await archive.getZxy(deep, x, y);
       expect(Buffer.from(tile?.data ?? new ArrayBuffer(0)).toString()).toBe(bytesAt(x, y).toString());
     }
     expect(await archive.getZxy(3, 0, 0)).toBeUndefined();
@@ -158,7 +165,7 @@ describe('an export', () => {
     for (const [x, y, expected] of [
       [5, 9, 'late'],
       [6, 9, 'tile 6 9'],
-      [100, 100, 'tile 100 100'],
+      [50, 50, 'tile 50 50'],
     ] as const) {
       const found = await archive.getZxy(ZOOM, x, y);
       expect(Buffer.from(found?.data ?? new ArrayBuffer(0)).toString()).toBe(expected);
@@ -169,7 +176,7 @@ describe('an export', () => {
     const { target } = await exportTo('a.gpkg');
     const db = new Database(target, { readonly: true });
     const row = db
-      .prepare('SELECT tile_data FROM tiles WHERE zoom_level = 7 AND tile_column = 5 AND tile_row = 9')
+      .prepare('SELECT tile_data FROM tiles WHERE zoom_level = 6 AND tile_column = 5 AND tile_row = 9')
       .get();
     expect(String((row as { tile_data: Buffer }).tile_data)).toBe('tile 5 9');
     const matrix = db.prepare('SELECT matrix_width, matrix_height FROM gpkg_tile_matrix').get();

@@ -82,7 +82,7 @@ describe('the paths of the server', () => {
     },
   );
 
-  it('below the administrative ones are not told to strangers', async () => {
+  it('unknown paths below the administrative ones are hidden from callers without credentials', async () => {
     const { request } = createTestApp({
       access: { loopbackOnly: false, authenticate: async () => null, stillHolds: async () => false },
     });
@@ -101,7 +101,7 @@ describe('the paths of the server', () => {
 });
 
 describe('readiness', () => {
-  it('is told when the check succeeds', async () => {
+  it('a server is ready when the check succeeds', async () => {
     const { request } = createTestApp();
     expect(await request('GET', '/readyz')).toMatchObject({ status: 200, text: 'ready\n' });
   });

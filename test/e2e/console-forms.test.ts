@@ -100,6 +100,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
   const curl = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' });
 
   it('sends no request from a form with a fault: neither button nor curl', async () => {
+    await perform({ layer: 'world', zoomStop: 0 });
     await open.go('seed/world?type=truncate', 'Seed and truncate');
     await eventually('it may start', () => button('Truncate…').isEnabled());
     await page.getByLabel('Min x').fill('10');

@@ -89,57 +89,53 @@ it('a reload changes the limits of a host in use, and takes its permission back'
   expect((await fetch(new URL('/tiles/roads/7/0/0.png', app.url))).status).toBe(502);
 });
 
-it.each(['SIGHUP', '/rest/reload'])(
-  'a permission that %s takes back, and gives again, counts for every process and worker',
-  async (way) => {
-    const { host } = new URL(wms.url);
-    const write = (options: string) =>
-      writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\ntasks: { workers: 2 }\n`);
-    await write('allowPrivate: true');
-    const server = await startServer({
-      args: ['--config', configFile(), '--processes', '2'],
-      expectedLog: /private address|could not|failed|worker|task/,
+it('a permission that SIGHUP takes back, and /rest/reload gives again, counts for every process and worker', async () => {
+  const { host } = new URL(wms.url);
+  const write = (options: string) =>
+    writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\ntasks: { workers: 2 }\n`);
+  await write('allowPrivate: true');
+  const server = await startServer({
+    args: ['--config', configFile(), '--processes', '2'],
+    expectedLog: /private address|could not|failed|worker|task/,
+  });
+  const call = async (method: string, path: string, body?: object | string) => {
+    const type = typeof body === 'string' ? 'application/x-www-form-urlencoded' : 'application/json';
+    const answer = await fetch(new URL(path, server.url), {
+      method,
+      headers: { authorization: server.authorization, 'content-type': type },
+      ...(body && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const call = async (method: string, path: string, body?: object | string) => {
-      const type = typeof body === 'string' ? 'application/x-www-form-urlencoded' : 'application/json';
-      const answer = await fetch(new URL(path, server.url), {
-        method,
-        headers: { authorization: server.authorization, 'content-type': type },
-        ...(body && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      return { status: answer.status, text: await answer.text() };
-    };
-    let column = 0;
-    const reloadUntil = async (status: number) => {
-      if (way === 'SIGHUP') process.kill(server.pid, way);
-      else await call('POST', way, 'reload_configuration=1');
-      await eventually(
-        `tiles to answer ${status}`,
-        // Another one each time: a tile that came before the reload stays in the cache.
-        () => call('GET', `/tiles/roads/12/${4 * column++}/0.png`).catch(() => ({ status: 0 })),
-        (answer) => answer.status === status,
-      );
-    };
-    const seed = async (zoom: number) => {
-      const body = { layer: 'roads', type: 'seed', gridSet: 'EPSG:900913', zoomStart: zoom, zoomStop: zoom };
-      const { id } = JSON.parse((await call('POST', '/api/v1/tasks', { ...body, threadCount: 4 })).text);
-      const { text } = await eventually(
-        'the seed to end',
-        () => call('GET', `/api/v1/tasks/${id}`),
-        (answer) => /"state":"(done|aborted)"/.test(answer.text),
-      );
-      return JSON.parse(text).outcome;
-    };
-    const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
-    expect((await call('POST', '/api/v1/layers', layer)).status).toBe(201);
-    expect(await seed(3)).toBe('ok');
-    await write('');
-    await reloadUntil(502);
-    const before = wms.requests.length;
-    expect(await seed(4)).toBe('failed');
-    expect(wms.requests).toHaveLength(before);
-    await write('allowPrivate: true');
-    await reloadUntil(200);
-    expect(await seed(4)).toBe('ok');
-  },
-);
+    return { status: answer.status, text: await answer.text() };
+  };
+  let column = 0;
+  const untilTilesAnswer = (status: number) =>
+    eventually(
+      `tiles to answer ${status}`,
+      // Another one each time: a tile that came before the reload stays in the cache.
+      () => call('GET', `/tiles/roads/12/${4 * column++}/0.png`).catch(() => ({ status: 0 })),
+      (answer) => answer.status === status,
+    );
+  const seed = async (zoom: number) => {
+    const body = { layer: 'roads', type: 'seed', gridSet: 'EPSG:900913', zoomStart: zoom, zoomStop: zoom };
+    const { id } = JSON.parse((await call('POST', '/api/v1/tasks', { ...body, threadCount: 4 })).text);
+    const { text } = await eventually(
+      'the seed to end',
+      () => call('GET', `/api/v1/tasks/${id}`),
+      (answer) => /"state":"(done|aborted)"/.test(answer.text),
+    );
+    return JSON.parse(text).outcome;
+  };
+  const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
+  expect((await call('POST', '/api/v1/layers', layer)).status).toBe(201);
+  expect(await seed(2)).toBe('ok');
+  await write('');
+  process.kill(server.pid, 'SIGHUP');
+  await untilTilesAnswer(502);
+  const before = wms.requests.length;
+  expect(await seed(3)).toBe('failed');
+  expect(wms.requests).toHaveLength(before);
+  await write('allowPrivate: true');
+  expect((await call('POST', '/rest/reload', 'reload_configuration=1')).status).toBe(200);
+  await untilTilesAnswer(200);
+  expect(await seed(3)).toBe('ok');
+});

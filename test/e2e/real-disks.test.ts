@@ -234,18 +234,23 @@ async function fillStore(root: string): Promise<void> {
   await store.close();
 }
 
+/** Its stores have tiles, and no byte more has room. */
+async function serveOnFullDisk() {
+  const folder = temporaryFolder();
+  const made = join(folder, 'made');
+  await fillStore(join(made, 'default'));
+  const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
+  return serveOn(
+    folder,
+    `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
+  );
+}
+
 it(
   'a server starts on a full disk, and keeps tiles again when there is room',
   needs('namespaces'),
   async () => {
-    const folder = temporaryFolder();
-    const made = join(folder, 'made');
-    await fillStore(join(made, 'default'));
-    const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
-    const server = await serveOn(
-      folder,
-      `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
-    );
+    const server = await serveOnFullDisk();
     try {
       await expectHits(server);
       expect(await tilesOf(server)).toBe(ZOOMS.length);
@@ -290,14 +295,7 @@ it.each([
 );
 
 it('a quota makes room on a disk that is full to the last byte', needs('namespaces'), async () => {
-  const folder = temporaryFolder();
-  const made = join(folder, 'made');
-  await fillStore(join(made, 'default'));
-  const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
-  const server = await serveOn(
-    folder,
-    `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
-  );
+  const server = await serveOnFullDisk();
   try {
     expect(await tilesOf(server)).toBe(ZOOMS.length);
     const quota = { enabled: true, cacheCleanUpFrequency: 1, globalQuota: { value: 1, units: 'B' } };

@@ -85,7 +85,7 @@ it('what a map server reported reaches the task, the layer and the tile inspecto
   expect([answer.status, answer.text]).toEqual([502, expect.not.stringContaining('out of memory')]);
 });
 
-it('the status and text of an error answer are told, and no words where no answer came', async () => {
+it('the status and text of an error answer are shown, and no words where no answer came', async () => {
   wms.answer = { status: 404, body: '<html><style>p {}</style><p>No   such\nmap</p></html>' };
   const refused = await json(`/api/v1/tasks/${await seed()}`);
   expect(refused.errors.at(-1).upstream).toMatchObject({ status: 404, text: 'No such map' });

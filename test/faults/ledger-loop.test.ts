@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { inLength } from '../fixtures/length.ts';
 import { runLedgerLoop } from './ledger-loop.ts';
 
-const KILLS = inLength(4, 500);
+const KILLS = inLength(2, 500);
 
 it('counts exactly and brings no old tile back, however often it is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-ledger-'));

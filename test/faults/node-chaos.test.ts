@@ -5,7 +5,7 @@ import { openChaos } from './node-chaos.ts';
 
 const RUNS = inLength(1, 50);
 /** Milliseconds; in the long form a stopped node loses its leases. */
-const [SHORT_OUTAGE, STOP] = [inLength(2000, 6000), inLength(4000, 22_000)];
+const [SHORT_OUTAGE, STOP] = [inLength(1000, 6000), inLength(2000, 22_000)];
 const S3_FAULTS = isLong ? (['fail', 'refuse', 'hang', 'slow'] as const) : (['fail', 'slow'] as const);
 
 it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(

@@ -46,7 +46,7 @@ const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>
 const ANY_LOG = /./;
 /** Milliseconds. */
 const READ_PATIENCE = 20_000;
-const READ_PAUSE = inLength(50, 5);
+const READ_PAUSE = inLength(150, 5);
 const ADMINISTRATOR_PAUSE = inLength(1000, 300);
 
 export async function openChaos(count: number) {

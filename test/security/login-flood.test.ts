@@ -5,7 +5,7 @@ import { inLength } from '../fixtures/length.ts';
 import { startGuardedServer } from './guarded-server.ts';
 import { askWho, basicOf, openLoginFlood } from './login-flood.ts';
 
-const GUESSES = inLength(100, 5000);
+const GUESSES = inLength(40, 5000);
 const AT_ONCE = 20;
 /** From a known place, then from one never seen before. */
 const ADMINISTRATOR_AT = ['127.0.0.1', '127.0.2.1'];

@@ -4,7 +4,7 @@ import { inLength, randomSeed } from '../fixtures/length.ts';
 import { startGuardedServer } from './guarded-server.ts';
 import { createChance, createMutator } from './mutated-requests.ts';
 
-const REQUESTS = inLength(1200, 100_000);
+const REQUESTS = inLength(600, 100_000);
 const SEED = randomSeed();
 const AT_ONCE = 32;
 /** What is cut short never gets an answer; its sender gives up. */

@@ -67,7 +67,7 @@ async function get(path: string) {
 }
 
 describe('what is cached', () => {
-  it('is told for each zoom, beside what could be', async () => {
+  it('coverage lists for each zoom the cached tiles and all tiles', async () => {
     await house.put(house.set('world'), 3, 1, 1);
     await house.put(house.set('world'), 3, 3, 0);
     const { body } = await get('coverage/EPSG:900913');
@@ -131,7 +131,7 @@ describe('what is cached', () => {
 });
 
 describe('a tile', () => {
-  it('is told with all that is known of it, and looking makes none', async () => {
+  it('a tile is shown with all that is known of it, and the request makes none', async () => {
     const set = house.set('world');
     const createdAt = Date.now() - 120_000;
     await house.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);

@@ -347,7 +347,7 @@ describe('the events', () => {
     expect(await readUntil(response, 'never')).toContain('retry:');
   });
 
-  it('are refused to whoever sends a strange id', async () => {
+  it('events with an invalid lastEventId are a 400', async () => {
     const app = createTaskApp();
     expect((await app.request('GET', '/api/v1/events?lastEventId=x')).status).toBe(400);
   });

@@ -54,7 +54,7 @@ describe('a process that answers tiles', () => {
     expect(front.takePages()).toEqual([]);
   });
 
-  it('keeps what the primary has, unless it is told to forget it before it comes', async () => {
+  it('a process keeps the tile of the primary, unless it has to forget it before it arrives', async () => {
     const { front, tiles, looks, onItsWay } = open({ stored: false, outcome: 'HIT' });
     for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
     expect(looks.asked).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('a process that answers tiles', () => {
     expect(looks.asked).toHaveLength(3);
   });
 
-  it('looks into the store again when it was told to forget', async () => {
+  it('a process reads the store again after it had to forget a tile', async () => {
     const { front, tiles, looks } = open();
     await front.read(tiles, TILE);
     front.forget({ set: tiles.set, z: 3, rect: { minX: 0, minY: 0, maxX: 3, maxY: 3 } });

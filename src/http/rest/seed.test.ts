@@ -316,7 +316,7 @@ describe('methods', () => {
     }
   });
 
-  it('are not told to strangers', async () => {
+  it('an unsupported method of /rest/seed is a 401 without credentials', async () => {
     const { request } = createSeedApp([], {
       loopbackOnly: false,
       authenticate: async () => null,

@@ -216,7 +216,7 @@ describe('what is wrong', () => {
     expect(headers['retry-after'] !== undefined).toBe(status >= 502);
   });
 
-  it.each(PLAIN)('is told for %s by %i', async (url, status, _code, _locator, words) => {
+  it.each(PLAIN)('an error for %s has status %i', async (url, status, _code, _locator, words) => {
     const { headers, text, ...answer } = await open().request('GET', url);
     expect([answer.status, text]).toEqual([status, expect.stringContaining(words)]);
     expect(headers['content-type']).toMatch(/^text\/plain/);

@@ -75,7 +75,7 @@ describe('what foreign clients need', () => {
     expect(JSON.parse(text).mediaTypes).toEqual(['image/png']);
   });
 
-  it('tiles of a grid set whose name no header can hold are answered, and the name is told as in an address', async () => {
+  it('tiles of a grid set whose name no header can hold are answered, and the name is written as in an address', async () => {
     const app = open();
     const answer = await app.inject(`/tiles/many/${encodeURIComponent('日本')}/0/0/0.png`);
     expect(answer.statusCode).toBe(200);

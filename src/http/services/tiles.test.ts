@@ -207,7 +207,7 @@ describe('a tile that cannot be had', () => {
     expect(log).toEqual([]);
   });
 
-  it('for a reason nobody foresaw names the request, and the log has the rest', async () => {
+  it('an unexpected error of a tile names the request, and the log has the rest', async () => {
     const read: Read = async () => {
       throw new Error('secret: /var/lib/tiles');
     };
@@ -293,7 +293,7 @@ describe('a tile for dense screens', () => {
     expect(plain.headers['geowebcache-tile-bounds']).toBe(answer.headers['geowebcache-tile-bounds']);
   });
 
-  it('is not among what clients are told of', async () => {
+  it('a grid set for dense screens is in no list of grid sets', async () => {
     const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });
     const documents = [
       '/tiles.json',

@@ -238,7 +238,7 @@ describe('the layer source', () => {
     expect(layer.asked).toEqual([]);
   });
 
-  it('draws from the grid set that it is told, or from one in the same CRS', async () => {
+  it('a layer source draws from the configured grid set, or from one in the same CRS', async () => {
     const request = picture(MERCATOR, 5, 16, 10);
     const both = (zoomStop: number): Lower => {
       const layer = lower(createGridSubset(DEGREES, { zoomStop }));

@@ -96,7 +96,7 @@ describe('the desk of a host', () => {
     expect(status().state).toBe('paused');
   });
 
-  it('gives a place back once, however often it is told so', async () => {
+  it('a place of a host is given back once, however often its request ends', async () => {
     const { enter, status } = open({ limits: { concurrency: 2 } });
     const permit = await enter();
     await enter();

@@ -72,7 +72,7 @@ describe('nodes that share what they know of hosts', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('send one request when the pause is over that another has told', async () => {
+  it('nodes send one request after the pause that another node has reported', async () => {
     const { clock, one, other, ask, stateOf } = openNodes();
     for (let i = 0; i < 5; i++) await ask(one, DOWN);
     await clock.run(2000);

@@ -124,7 +124,7 @@ describe('the wmts source', () => {
     ]);
   });
 
-  it('asks by path when the document is given, or when told so', async () => {
+  it('a WMTS source requests by path when the document is given, or when configured', async () => {
     await open({ url: wmts.documentUrl }).fetch(at('EPSG:900913', 3, 5, 1));
     expect(last()?.path).toBe('/rest/day/mercator/mercator%3A3/1/5.png?t=2026');
     await open({ encoding: 'rest' }).fetch(at('EPSG:900913', 3, 5, 1));
@@ -202,7 +202,7 @@ describe('the wmts source', () => {
     expect(await open().fetch(at('EPSG:4326', 3, 1, 1))).toMatchObject({ kind: 'encoded' });
   });
 
-  it('takes a status for an empty tile only when told so', async () => {
+  it('a WMTS source takes a status for an empty tile only when configured', async () => {
     wmts.tileAnswer = { status: 404 };
     await expect(open().fetch(at('EPSG:900913', 3, 5, 1))).rejects.toMatchObject({ reason: 'status' });
     expect(await open({ absent: [404] }).fetch(at('EPSG:900913', 3, 5, 1))).toEqual({ kind: 'nothing' });

@@ -102,7 +102,7 @@ describe('the xyz source', () => {
     });
   });
 
-  it('takes 204 for an empty tile, and 404 only when told so', async () => {
+  it('an XYZ source takes 204 for an empty tile, and 404 only when configured', async () => {
     tiles.answer = { status: 204 };
     expect(await open().fetch(request())).toEqual({ kind: 'nothing' });
     tiles.answer = { status: 404 };

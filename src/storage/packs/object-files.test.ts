@@ -3,26 +3,16 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  describeOnObjectStores,
-  openTestStores,
-  type TestStores,
-} from '../../../test/fixtures/pack-stores.ts';
+import { expect, it } from 'vitest';
+import { describeOnObjectStores } from '../../../test/fixtures/pack-stores.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createObjectFiles } from './object-files.ts';
 
-describeOnObjectStores('files', (service) => {
-  let stores: TestStores;
-  beforeAll(async () => {
-    stores = await openTestStores(service);
-  });
-  afterAll(() => stores.close());
-
+describeOnObjectStores('files', (_, stores) => {
   async function openFiles() {
-    const bucket = await stores.bucket('files');
+    const bucket = await stores().bucket('files');
     whenOver(() => bucket.close());
-    const prefix = stores.prefix('files');
+    const prefix = stores().prefix('files');
     return { bucket, prefix, files: createObjectFiles(bucket, prefix) };
   }
 

@@ -1,32 +1,21 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import {
-  describeOnObjectStores,
-  metatile,
-  openTestStores,
-  type TestStores,
-} from '../../../test/fixtures/pack-stores.ts';
+import { describeOnObjectStore, metatile } from '../../../test/fixtures/pack-stores.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describeOnObjectStores('a store of packs', (service) => {
-  let stores: TestStores;
-  beforeAll(async () => {
-    stores = await openTestStores(service);
-  });
-  afterAll(() => stores.close());
-
+describeOnObjectStore('a store of packs', (_, stores) => {
   it('shows at every node what was asked for last, whatever is stored, removed and marked late', () =>
     fc.assert(
       fc.asyncProperty(orderCommands, (commands) =>
-        stores.using(async (first, name) => {
-          const nodes = [first, await stores.open(name)];
+        stores().using(async (first, name) => {
+          const nodes = [first, await stores().open(name)];
           const reopen = async (node: number) => {
             if (node === 0) return;
             await nodes[node]?.close();
-            nodes[node] = await stores.open(name);
+            nodes[node] = await stores().open(name);
           };
           try {
             await checkOrder({ nodes, reopen }, commands);
@@ -39,8 +28,8 @@ describeOnObjectStores('a store of packs', (service) => {
     ));
 
   it('shows every node at once what another has stored, replaced and truncated', () =>
-    stores.using(async (one, name) => {
-      const other = await stores.open(name);
+    stores().using(async (one, name) => {
+      const other = await stores().open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
       await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');

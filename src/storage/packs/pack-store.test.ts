@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import {
+  describeOnObjectStore,
   describeOnObjectStores,
   metatile,
-  openTestStores,
   packsIn,
   requestsOf,
   type TestStores,
@@ -25,29 +25,8 @@ import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describeOnObjectStores('a store of packs', (service) => {
-  let stores: TestStores;
-  beforeAll(async () => {
-    stores = await openTestStores(service);
-  });
-  afterAll(() => stores.close());
-
-  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(3, 60) });
-
-  it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
-    stores.using(async (store) => {
-      const [puts, gets] = [requestsOf(store, 'put'), requestsOf(store, 'get')];
-      await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
-      expect(requestsOf(store, 'put')).toBe(puts + 1);
-      const beside: string[] = [];
-      const found = await store.get(set, { z: 9, x: 5, y: 9 }, ({ x, y }, { bytes }) =>
-        beside.push(`${x},${y} ${bytes.toString()}`),
-      );
-      expect(found?.bytes.toString()).toBe('map 5');
-      expect(requestsOf(store, 'get')).toBe(gets + 1);
-      expect(beside).toHaveLength(15);
-      expect(beside).toContain('7,11 map 15');
-    }));
+describeOnObjectStore('a store of packs', (_, stores) => {
+  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(3, 60) });
 
   it('stores a new metatile with one statement, and replaces one with two', async () => {
     let statements = 0;
@@ -59,9 +38,9 @@ describeOnObjectStores('a store of packs', (service) => {
           return typeof value === 'function' ? value.bind(target) : value;
         },
       });
-    const { query, change } = stores.database;
-    const database = { ...stores.database, query: counting(query), change: counting(change) };
-    await stores.using(
+    const { query, change } = stores().database;
+    const database = { ...stores().database, query: counting(query), change: counting(change) };
+    await stores().using(
       async (store) => {
         await store.putMany(set, 9, metatile(0, 0, 'first'), 0);
         statements = 0;
@@ -75,7 +54,7 @@ describeOnObjectStores('a store of packs', (service) => {
   });
 
   it('asks once for a pack that many want at the same time', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const places = metatile(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
       const lists = () => requestsOf(store, 'head-bucket') + requestsOf(store, 'list');
@@ -86,7 +65,7 @@ describeOnObjectStores('a store of packs', (service) => {
     }));
 
   it('keeps single tiles in packs of one where its tiles are made one by one', () =>
-    stores.using(
+    stores().using(
       async (store) => {
         const puts = requestsOf(store, 'put');
         await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
@@ -97,10 +76,10 @@ describeOnObjectStores('a store of packs', (service) => {
     ));
 
   it('stores nothing for a lease that is lost', () =>
-    stores.using(async (store) => {
-      const { id } = await insertTask(stores);
-      await stores.database.change
-        .insertInto('task_leases')
+    stores().using(async (store) => {
+      const { id } = await insertTask(stores());
+      await stores()
+        .database.change.insertInto('task_leases')
         .values({
           task_id: id,
           piece: 0,
@@ -113,14 +92,14 @@ describeOnObjectStores('a store of packs', (service) => {
         })
         .execute();
       await store.putMany(set, 9, metatile(0, 0, 'mine'), 0, 7);
-      await stores.database.change.updateTable('task_leases').set({ token: 8 }).execute();
+      await stores().database.change.updateTable('task_leases').set({ token: 8 }).execute();
       const late = store.putMany(set, 9, metatile(0, 0, 'late', 5), 0, 7);
       await expect(late).rejects.toMatchObject({ code: 'lease-lost' });
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('mine 0');
     }));
 
   it('tells what was replaced, removed and truncated, and not what is new', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       const since = async (cursor: string | null) => (await store.news?.(cursor)) ?? { news: [], cursor: '' };
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
@@ -139,9 +118,9 @@ describeOnObjectStores('a store of packs', (service) => {
     }));
 
   it('changes are reported once, also while a transaction is open elsewhere', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
-      await stores.database.transaction(null, async (query) => {
+      await stores().database.transaction(null, async (query) => {
         // A number of its own, which is the oldest that is open until the end.
         await sql`select pg_current_xact_id()`.execute(query);
         const before = await store.news?.(null);
@@ -153,48 +132,14 @@ describeOnObjectStores('a store of packs', (service) => {
       });
     }));
 
-  it('makes a tile again whose object is gone, and counts it no longer', () =>
-    stores.using(async (store, name) => {
-      await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
-      const bucket = await stores.bucket(name);
-      await bucket.remove(await packsIn(bucket, stores.prefix(name)));
-      expect(await store.get(set, { z: 9, x: 0, y: 0 })).toBeNull();
-      expect(await collect(store.pages(set))).toEqual([]);
-      bucket.close();
-    }));
-
-  it('loses nothing when a server without the bucket answers for a while', async () => {
-    const proxy = await openFaultProxy(await service.origin(), service.absent);
-    await stores.using(
-      async (store, name) => {
-        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
-        proxy.mode = 'no-bucket';
-        for (let x = 0; x < 4; x++) {
-          await expect(store.get(set, { z: 9, x, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
-        }
-        proxy.mode = 'pass';
-        expect(await collect(store.tiles(set, 9))).toHaveLength(16);
-        await eventually('the store answers again', async () => {
-          const found = await store.get(set, { z: 9, x: 1, y: 0 }).catch(() => null);
-          return found?.bytes.toString() === 'kept 1';
-        });
-        const bucket = await stores.bucket(name);
-        expect(await packsIn(bucket, stores.prefix(name))).toHaveLength(1);
-        bucket.close();
-      },
-      { origin: proxy.url },
-    );
-    await proxy.close();
-  });
-
   it('gives up no tile in a bucket that is not its own, and only a few a minute in its own', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       for (let x = 0; x < 10; x++) await store.putMany(set, 9, [tile(4 * x, 0, 'a')], 0);
-      const bucket = await stores.bucket(name);
-      const prefix = stores.prefix(name);
+      const bucket = await stores().bucket(name);
+      const prefix = stores().prefix(name);
       const sentinel = await bucket.get(`${prefix}tilewarden-store.json`);
       await bucket.remove([
-        ...(await packsIn(bucket, stores.prefix(name))),
+        ...(await packsIn(bucket, stores().prefix(name))),
         `${prefix}tilewarden-store.json`,
       ]);
       const read = (x: number) => store.get(set, { z: 9, x: 4 * x, y: 0 });
@@ -210,12 +155,12 @@ describeOnObjectStores('a store of packs', (service) => {
     let losing = false;
     const change = {
       getExecutor: () => {
-        const executor = stores.database.change.getExecutor();
+        const executor = stores().database.change.getExecutor();
         return losing ? losingAnswers(executor) : executor;
       },
-    } as typeof stores.database.change;
-    const database = { ...stores.database, change };
-    await stores.using(
+    } as Statements;
+    const database = { ...stores().database, change };
+    await stores().using(
       async (store, name) => {
         await store.putMany(set, 9, [tile(9, 9, 'before')], 0);
         losing = true;
@@ -226,8 +171,8 @@ describeOnObjectStores('a store of packs', (service) => {
         expect(await store.present(set, 9, { minX: 0, minY: 0, maxX: 3, maxY: 3 }, 0)).toHaveLength(1);
         expect(await store.sweeping()).toMatchObject({ files: 0 });
         expect((await store.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('stored');
-        const bucket = await stores.bucket(name);
-        expect(await packsIn(bucket, stores.prefix(name))).toHaveLength(2);
+        const bucket = await stores().bucket(name);
+        expect(await packsIn(bucket, stores().prefix(name))).toHaveLength(2);
         bucket.close();
       },
       { database },
@@ -235,7 +180,7 @@ describeOnObjectStores('a store of packs', (service) => {
   });
 
   it('changes a large area in slices of some hundred tiles, and all of it', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       const area = { minX: 0, minY: 0, maxX: 31, maxY: 31 };
       const tiles = Array.from({ length: 1024 }, (_, at) => tile(at % 32, Math.floor(at / 32), 'a'));
       await store.putMany(set, 9, tiles, 0);
@@ -250,10 +195,10 @@ describeOnObjectStores('a store of packs', (service) => {
     }));
 
   it('makes a tile again whose bytes are damaged, and keeps those beside it', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
-      const bucket = await stores.bucket(name);
-      const [key = ''] = await packsIn(bucket, stores.prefix(name));
+      const bucket = await stores().bucket(name);
+      const [key = ''] = await packsIn(bucket, stores().prefix(name));
       const bytes = await bucket.get(key);
       bytes?.fill('x', bytes.length - 2);
       await bucket.put(key, bytes ?? Buffer.alloc(0));
@@ -263,20 +208,20 @@ describeOnObjectStores('a store of packs', (service) => {
     }));
 
   it('answers copies of its disk tier only while the index names the same object', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       const copies = createMemoryStore({ type: 'memory' });
       let alone = false;
       let away = false;
       let known = false;
       const outage = { isAway: () => known, mayShow: async () => alone };
-      const database = { ...stores.database };
+      const database = { ...stores().database };
       Object.defineProperty(database, 'query', {
         get: () => {
           if (away) throw new Error('away');
-          return stores.database.query;
+          return stores().database.query;
         },
       });
-      const near = await stores.open(name, {
+      const near = await stores().open(name, {
         database,
         copies,
         cache: { size: '1 MiB' },
@@ -309,11 +254,11 @@ describeOnObjectStores('a store of packs', (service) => {
     }));
 
   it('gives up asking a database that says nothing long before a statement does', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
-      const way = await openDatabaseProxy(stores.location);
+      const way = await openDatabaseProxy(stores().location);
       const silent = await openDatabase({ location: way.address, clock: systemClock, log: silentLogger });
-      const far = await stores.open(name, { database: silent });
+      const far = await stores().open(name, { database: silent });
       // A connection for each question: to connect has a limit of its own.
       await Promise.all([silent.now(), silent.now(), silent.now()]);
       way.block();
@@ -329,15 +274,66 @@ describeOnObjectStores('a store of packs', (service) => {
       await far.close();
       await silent.close();
     }));
+});
+
+describeOnObjectStores('the driver of a store of packs', (service, stores) => {
+  it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
+    stores().using(async (store) => {
+      const [puts, gets] = [requestsOf(store, 'put'), requestsOf(store, 'get')];
+      await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
+      expect(requestsOf(store, 'put')).toBe(puts + 1);
+      const beside: string[] = [];
+      const found = await store.get(set, { z: 9, x: 5, y: 9 }, ({ x, y }, { bytes }) =>
+        beside.push(`${x},${y} ${bytes.toString()}`),
+      );
+      expect(found?.bytes.toString()).toBe('map 5');
+      expect(requestsOf(store, 'get')).toBe(gets + 1);
+      expect(beside).toHaveLength(15);
+      expect(beside).toContain('7,11 map 15');
+    }));
+
+  it('makes a tile again whose object is gone, and counts it no longer', () =>
+    stores().using(async (store, name) => {
+      await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
+      const bucket = await stores().bucket(name);
+      await bucket.remove(await packsIn(bucket, stores().prefix(name)));
+      expect(await store.get(set, { z: 9, x: 0, y: 0 })).toBeNull();
+      expect(await collect(store.pages(set))).toEqual([]);
+      bucket.close();
+    }));
+
+  it('loses nothing when a server without the bucket answers for a while', async () => {
+    const proxy = await openFaultProxy(await service.origin(), service.absent);
+    await stores().using(
+      async (store, name) => {
+        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
+        proxy.mode = 'no-bucket';
+        for (let x = 0; x < 4; x++) {
+          await expect(store.get(set, { z: 9, x, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
+        }
+        proxy.mode = 'pass';
+        expect(await collect(store.tiles(set, 9))).toHaveLength(16);
+        await eventually('the store answers again', async () => {
+          const found = await store.get(set, { z: 9, x: 1, y: 0 }).catch(() => null);
+          return found?.bytes.toString() === 'kept 1';
+        });
+        const bucket = await stores().bucket(name);
+        expect(await packsIn(bucket, stores().prefix(name))).toHaveLength(1);
+        bucket.close();
+      },
+      { origin: proxy.url },
+    );
+    await proxy.close();
+  });
 
   it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {
-    const missing = stores.open('missing', { bucket: 'no-such-bucket' });
+    const missing = stores().open('missing', { bucket: 'no-such-bucket' });
     await expect(missing).rejects.toMatchObject({
       code: 'config-invalid',
       message: `The ${service.noun} no-such-bucket of a tile store does not exist; create it, or name another one.`,
     });
-    const database = { ...stores.database, dialect: 'sqlite' as const };
-    await expect(stores.open('tiles', { database })).rejects.toMatchObject({
+    const database = { ...stores().database, dialect: 'sqlite' as const };
+    await expect(stores().open('tiles', { database })).rejects.toMatchObject({
       code: 'config-invalid',
       message: expect.stringContaining('set database to a postgres:// URL'),
     });

@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import {
+  describeOnObjectStore,
   describeOnObjectStores,
   metatile,
   openTestStores,
   packsIn,
   requestsOf,
-  type TestStores,
 } from '../../../test/fixtures/pack-stores.ts';
 import type { Database } from '../../db/database.ts';
 import type { TilewardenError } from '../../domain/errors.ts';
@@ -23,38 +23,14 @@ import { createSentinel } from './sentinel.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describeOnObjectStores('the upkeep of packs', (service) => {
-  let stores: TestStores;
-  beforeAll(async () => {
-    stores = await openTestStores(service);
-  });
-  afterAll(() => stores.close());
-
-  it('removes the objects of tiles that were replaced or dropped, a thousand with one request', async () => {
-    let sweeps = false;
-    const singles = { shapeOf: () => ({ columns: 1, rows: 1 }), sweeps: () => sweeps };
-    await stores.using(async (store) => {
-      const tiles = Array.from({ length: 50 }, (_, x) => tile(x, 0, 'a', 1));
-      await store.putMany(set, 12, tiles, 0);
-      await addCopies(stores.database, 21);
-      const renewed = tiles.slice(0, 5).map((one) => ({ ...one, createdAt: 2 }));
-      await store.putMany(set, 12, renewed, 0);
-      expect(await store.sweeping()).toMatchObject({ files: 5 });
-      sweeps = true;
-      await store.dropLayer('roads');
-      const isOver = ({ files }: { readonly files: number }) => files === 0;
-      await eventually('all objects are gone', () => store.sweeping(), isOver);
-      expect(requestsOf(store, 'delete')).toBe(service.name === 's3' ? 3 : 6);
-    }, singles);
-  });
-
+describeOnObjectStore('the upkeep of packs', (service, stores) => {
   it('a dropped layer is reported as gone, before and after its pages are forgotten, without all blocks', async () => {
     let sweeps = false;
-    await stores.using(
+    await stores().using(
       async (store) => {
         await store.putMany({ ...set, layer: 'rivers' }, 9, metatile(0, 0, 'b'), 0);
         await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
-        const id = await lastTileSet(stores.database);
+        const id = await lastTileSet(stores().database);
         const { cursor } = await store.blocks(null);
         const look = async () => {
           const { gone, complete } = await store.blocks(cursor);
@@ -64,7 +40,7 @@ describeOnObjectStores('the upkeep of packs', (service) => {
         const expected = { complete: false, gone: [`${id}/`] };
         expect(await look()).toEqual(expected);
         sweeps = true;
-        await untilForgotten(stores.database, id);
+        await untilForgotten(stores().database, id);
         expect(await look()).toEqual(expected);
       },
       { sweeps: () => sweeps },
@@ -73,49 +49,21 @@ describeOnObjectStores('the upkeep of packs', (service) => {
 
   it('forgets the pages of a tile set that a crash has left', async () => {
     let sweeps = false;
-    await stores.using(
+    await stores().using(
       async (store) => {
         await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
-        const id = await lastTileSet(stores.database);
+        const id = await lastTileSet(stores().database);
         await store.dropLayer('roads');
-        await sql`update tile_sets set swept = true where id = ${id}`.execute(stores.database.change);
+        await sql`update tile_sets set swept = true where id = ${id}`.execute(stores().database.change);
         sweeps = true;
-        await untilForgotten(stores.database, id);
+        await untilForgotten(stores().database, id);
       },
       { sweeps: () => sweeps },
     );
   });
 
-  it('packs are listed again from their bucket when the database is lost, with the newest of each tile', () =>
-    stores.using(async (store, name) => {
-      await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
-      await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
-      await store.putMany(
-        { ...set, layer: 'rivers' },
-        3,
-        [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
-        0,
-      );
-      const lost = await openTestStores(service);
-      const rebuild = (resume: boolean) => stores.rebuild(name, { database: lost.database, resume });
-      expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
-      await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
-      await rebuild(true);
-      const again = await lost.open(name, { prefix: stores.prefix(name) });
-      const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
-      expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
-      expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
-      expect(sortedPages(await collect(again.pages(set)))).toEqual(
-        sortedPages(await collect(store.pages(set))),
-      );
-      await again.dropLayer('rivers');
-      await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
-      await again.close();
-      await lost.close();
-    }));
-
   it('a store of packs is filled from another and emptied into one by copying', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
       await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
       const order = { layer: null, signal: new AbortController().signal, onProgress: () => {} };
@@ -132,67 +80,11 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       );
     }));
 
-  it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
-    const proxy = await openFaultProxy(await service.origin());
-    await stores.using(
-      async (store) => {
-        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
-        const get = () => store.get(set, { z: 9, x: 0, y: 0 });
-        proxy.mode = 'fail';
-        for (let failure = 0; failure < 5; failure++)
-          await expect(get()).rejects.toMatchObject({ code: 'store-failed' });
-        await expect(get()).rejects.toMatchObject({
-          message: 'The object store is paused for a moment after several failures.',
-        });
-        proxy.mode = 'pass';
-        await eventually('it is asked again', () => get().catch(() => null));
-        expect((await get())?.bytes.toString()).toBe('map 0');
-      },
-      { origin: proxy.url },
-    );
-    await stores.using(
-      async (store) => {
-        proxy.mode = 'slow';
-        const late = store.putMany(set, 9, metatile(0, 0, 'map'), 0);
-        await expect(late).rejects.toMatchObject({ code: 'store-failed' });
-        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
-      },
-      { origin: proxy.url, timeoutSeconds: 0.2 },
-    );
-    await proxy.close();
-  });
-
-  it('a write under way is not repeated while the object store is left alone', async () => {
-    const proxy = await openFaultProxy(await service.origin());
-    // The pause does not end.
-    const clock = { ...systemClock, monotonic: () => 0 };
-    await stores.using(
-      async (store) => {
-        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
-        let writes = 0;
-        proxy.watch = (asked) => void (asked.startsWith('PUT') && writes++);
-        proxy.hangs = (asked) => asked.startsWith('PUT');
-        const write = store.putMany(set, 9, metatile(4, 4, 'map'), 0).catch(codeOfFailure);
-        await eventually('the write is under way', () => writes === 1);
-        proxy.mode = 'fail';
-        for (let failure = 0; failure < 5; failure++)
-          await expect(store.get(set, { z: 9, x: 0, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
-        proxy.mode = 'pass';
-        proxy.hangs = () => false;
-        proxy.cut();
-        expect(await write).toBe('store-failed');
-        expect(writes).toBe(1);
-      },
-      { origin: proxy.url, clock },
-    );
-    await proxy.close();
-  });
-
   it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
     const proxy = await openFaultProxy(await service.origin());
     const few = { origin: proxy.url, connections: 4, timeoutSeconds: 4 };
     const name = `partly-slow-${service.name}`;
-    const writer = await stores.open(name, { shapeOf: () => ({ columns: 1, rows: 1 }) });
+    const writer = await stores().open(name, { shapeOf: () => ({ columns: 1, rows: 1 }) });
     const columns = Array.from({ length: 60 }, (_, x) => x);
     await writer.putMany(
       set,
@@ -200,7 +92,7 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       columns.map((x) => tile(x, 0, `tile ${x}`)),
       0,
     );
-    const store = await stores.open(name, { ...few, sweeps: () => false });
+    const store = await stores().open(name, { ...few, sweeps: () => false });
     const read = (x: number) => store.get(set, { z: 9, x, y: 0 });
     // Keys end with column, row and a random part.
     proxy.hangs = (asked) => Number(/^GET .*\/(\d+)_0_/.exec(asked)?.[1] ?? 1) % 5 === 0;
@@ -223,19 +115,19 @@ describeOnObjectStores('the upkeep of packs', (service) => {
   });
 
   it('finds objects that a crash has left without a row, but not those that may still be written', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
-      const bucket = await stores.bucket(name);
-      const prefix = stores.prefix(name);
+      const bucket = await stores().bucket(name);
+      const prefix = stores().prefix(name);
       const listed = (await bucket.list(prefix, null)).objects.find(({ key }) => !key.endsWith('.json'));
       const left = `${listed?.key.slice(0, -12)}0123456789ab`;
       const foreign = [`${prefix}notes.txt`, `${listed?.key.replace(/\/\d+\/9\//, '/99999/9/')}`];
       for (const key of [left, ...foreign]) await bucket.put(key, Buffer.from('x'));
       const { objects } = await bucket.list(prefix, null);
       expect(objects).toHaveLength(5);
-      expect(await findUnlisted(stores.database, name, prefix, objects, Date.now())).toEqual([]);
+      expect(await findUnlisted(stores().database, name, prefix, objects, Date.now())).toEqual([]);
       const later = Date.now() + 25 * 3_600_000;
-      expect(await findUnlisted(stores.database, name, prefix, objects, later)).toEqual([left]);
+      expect(await findUnlisted(stores().database, name, prefix, objects, later)).toEqual([left]);
       bucket.close();
     }));
 
@@ -246,20 +138,20 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       now: () => systemClock.now() + later,
       monotonic: () => systemClock.monotonic() + later,
     };
-    await stores.using(
+    await stores().using(
       async (store, name) => {
         await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
         await store.putMany({ ...set, layer: 'lost' }, 9, metatile(0, 0, 'lost'), 0);
         const lost = sql`(select id from tile_sets where store = ${name} and layer = '"lost"')`;
         for (const table of ['packs', 'pack_pages'])
           await sql`delete from ${sql.table(table)} where tile_set in ${lost}`.execute(
-            stores.database.change,
+            stores().database.change,
           );
-        await sql`delete from tile_sets where id in ${lost}`.execute(stores.database.change);
+        await sql`delete from tile_sets where id in ${lost}`.execute(stores().database.change);
         const dropped = sql<{ id: number }>`select id from tile_sets where store = ${name} and swept`;
-        const isListed = async () => (await dropped.execute(stores.database.query)).rows.length === 1;
-        const bucket = await stores.bucket(name);
-        const objects = async () => (await packsIn(bucket, stores.prefix(name))).length;
+        const isListed = async () => (await dropped.execute(stores().database.query)).rows.length === 1;
+        const bucket = await stores().bucket(name);
+        const objects = async () => (await packsIn(bucket, stores().prefix(name))).length;
         expect(await isListed()).toBe(false);
         later = 25 * 3_600_000;
         await eventually('the tile set is listed as dropped', isListed);
@@ -274,34 +166,34 @@ describeOnObjectStores('the upkeep of packs', (service) => {
   });
 
   it('a database that was made after the objects leaves those alone that it does not know', () =>
-    stores.using(async (store, name) => {
+    stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
       const made = await openTestStores(service);
-      const bucket = await stores.bucket(name);
-      const options = { bucket, prefix: stores.prefix(name), database: made.database, name };
+      const bucket = await stores().bucket(name);
+      const options = { bucket, prefix: stores().prefix(name), database: made.database, name };
       const index = new PackIndex(made.database, name);
       const sentinel = createSentinel({ ...options, index });
       expect(await sentinel.problem()).toBeNull();
       expect(await sentinel.listsAll()).toBe(false);
-      const own = createSentinel({ ...options, database: stores.database, index });
+      const own = createSentinel({ ...options, database: stores().database, index });
       expect(await own.listsAll()).toBe(true);
       bucket.close();
       await made.close();
     }));
 
   it('counts a block tile by tile, and mends statistics that are wrong', () =>
-    stores.using(async (store) => {
+    stores().using(async (store) => {
       await store.putMany(set, 9, [...metatile(120, 120, 'map'), ...metatile(4, 4, 'more')], 0);
       const ids = (await collect((await store.blocks(null)).blocks)).map(({ id }) => id);
       const drifts = () => Promise.all(ids.map((id) => store.recount?.(id)));
       const right = sortedPages(await collect(store.pages(set)));
       expect(await drifts()).toEqual(ids.map(() => NOTHING));
-      const mine = stores.database.query
-        .selectFrom('tile_sets')
+      const mine = stores()
+        .database.query.selectFrom('tile_sets')
         .select('id')
         .where('identity', '=', tileSetId(set));
-      await stores.database.change
-        .updateTable('pack_pages')
+      await stores()
+        .database.change.updateTable('pack_pages')
         .set({ tiles: 1, bytes: 1 })
         .where('tile_set', 'in', mine)
         .where('x', '=', 0)
@@ -310,6 +202,110 @@ describeOnObjectStores('the upkeep of packs', (service) => {
       expect((await drifts()).reduce((sum, drift) => sum + (drift?.tiles ?? 0), 0)).toBe(15);
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
     }));
+});
+
+describeOnObjectStores('the upkeep of packs', (service, stores) => {
+  it('removes the objects of tiles that were replaced or dropped, a thousand with one request', async () => {
+    let sweeps = false;
+    const singles = { shapeOf: () => ({ columns: 1, rows: 1 }), sweeps: () => sweeps };
+    await stores().using(async (store) => {
+      const tiles = Array.from({ length: 50 }, (_, x) => tile(x, 0, 'a', 1));
+      await store.putMany(set, 12, tiles, 0);
+      await addCopies(stores().database, 21);
+      const renewed = tiles.slice(0, 5).map((one) => ({ ...one, createdAt: 2 }));
+      await store.putMany(set, 12, renewed, 0);
+      expect(await store.sweeping()).toMatchObject({ files: 5 });
+      sweeps = true;
+      await store.dropLayer('roads');
+      const isOver = ({ files }: { readonly files: number }) => files === 0;
+      await eventually('all objects are gone', () => store.sweeping(), isOver);
+      expect(requestsOf(store, 'delete')).toBe(service.name === 's3' ? 3 : 6);
+    }, singles);
+  });
+
+  it('packs are listed again from their bucket when the database is lost, with the newest of each tile', () =>
+    stores().using(async (store, name) => {
+      await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
+      await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
+      await store.putMany(
+        { ...set, layer: 'rivers' },
+        3,
+        [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
+        0,
+      );
+      const lost = await openTestStores(service);
+      const rebuild = (resume: boolean) => stores().rebuild(name, { database: lost.database, resume });
+      expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
+      await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
+      await rebuild(true);
+      const again = await lost.open(name, { prefix: stores().prefix(name) });
+      const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
+      expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
+      expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
+      expect(sortedPages(await collect(again.pages(set)))).toEqual(
+        sortedPages(await collect(store.pages(set))),
+      );
+      await again.dropLayer('rivers');
+      await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
+      await again.close();
+      await lost.close();
+    }));
+
+  it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
+    const proxy = await openFaultProxy(await service.origin());
+    await stores().using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        const get = () => store.get(set, { z: 9, x: 0, y: 0 });
+        proxy.mode = 'fail';
+        for (let failure = 0; failure < 5; failure++)
+          await expect(get()).rejects.toMatchObject({ code: 'store-failed' });
+        await expect(get()).rejects.toMatchObject({
+          message: 'The object store is paused for a moment after several failures.',
+        });
+        proxy.mode = 'pass';
+        await eventually('it is asked again', () => get().catch(() => null));
+        expect((await get())?.bytes.toString()).toBe('map 0');
+      },
+      { origin: proxy.url },
+    );
+    await stores().using(
+      async (store) => {
+        proxy.mode = 'slow';
+        const late = store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        await expect(late).rejects.toMatchObject({ code: 'store-failed' });
+        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
+      },
+      { origin: proxy.url, timeoutSeconds: 0.2 },
+    );
+    await proxy.close();
+  });
+
+  it('a write under way is not repeated while the object store is left alone', async () => {
+    const proxy = await openFaultProxy(await service.origin());
+    // The pause does not end.
+    const clock = { ...systemClock, monotonic: () => 0 };
+    await stores().using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        let writes = 0;
+        proxy.watch = (asked) => void (asked.startsWith('PUT') && writes++);
+        proxy.hangs = (asked) => asked.startsWith('PUT');
+        const write = store.putMany(set, 9, metatile(4, 4, 'map'), 0).catch(codeOfFailure);
+        await eventually('the write is under way', () => writes === 1);
+        proxy.mode = 'fail';
+        for (let failure = 0; failure < 5; failure++)
+          await expect(store.get(set, { z: 9, x: 0, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
+        proxy.mode = 'pass';
+        proxy.hangs = () => false;
+        proxy.cut();
+        expect(await write).toBe('store-failed');
+        expect(writes).toBe(1);
+      },
+      { origin: proxy.url, clock },
+    );
+    await proxy.close();
+  });
 });
 
 function codeOfFailure(error: unknown): string {

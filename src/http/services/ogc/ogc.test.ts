@@ -137,7 +137,7 @@ describe('a tile matrix set', () => {
     });
   });
 
-  it('for dense screens is there for whoever names it', async () => {
+  it('a grid set for dense screens is served when a client names it', async () => {
     const gridSubsets = [subset('WebMercatorQuad', 5)] as const;
     const dense = layerNamed('world', { gridSubsets, retinaSubsets: gridSubsets.map(retinaSubset) });
     const { get, json } = openOgc([dense]);
@@ -343,7 +343,7 @@ describe('what is wrong with a request', () => {
     expect(JSON.parse(answer.text).detail).toBe(detail);
   });
 
-  it('is asked of strangers before anything of a closed layer is told', async () => {
+  it('a password is required before anything of a closed layer is shown', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);
     const catalog = catalogOf([layerNamed('open'), layerNamed('closed', { access: 'operator' })]);

@@ -132,25 +132,28 @@ const ERRORS: readonly (readonly [string, number, string, string | null, string]
 ];
 
 describe('what is wrong with a WMTS request', () => {
-  it.each(ERRORS)('is told for %s by %i, %s at %s', async (url, status, code, locator, words) => {
-    const answer = await appWithLayers().request('GET', url);
-    expect(answer.status).toBe(status);
-    expect(answer.headers).toMatchObject({
-      'content-type': 'text/xml; charset=utf-8',
-      'cache-control': 'no-store',
-      'access-control-allow-origin': '*',
-    });
-    expect(reportIn(answer.text)).toEqual({
-      root: 'ExceptionReport',
-      namespace: 'http://www.opengis.net/ows/1.1',
-      version: '1.1.0',
-      code,
-      locator,
-      text: expect.stringContaining(words),
-    });
-  });
+  it.each(ERRORS)(
+    'a WMTS error for %s has status %i, code %s and locator %s',
+    async (url, status, code, locator, words) => {
+      const answer = await appWithLayers().request('GET', url);
+      expect(answer.status).toBe(status);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/xml; charset=utf-8',
+        'cache-control': 'no-store',
+        'access-control-allow-origin': '*',
+      });
+      expect(reportIn(answer.text)).toEqual({
+        root: 'ExceptionReport',
+        namespace: 'http://www.opengis.net/ows/1.1',
+        version: '1.1.0',
+        code,
+        locator,
+        text: expect.stringContaining(words),
+      });
+    },
+  );
 
-  it('is told without markup of the caller', async () => {
+  it('a WMTS error contains no markup of the caller', async () => {
     const { text } = await appWithLayers().request('GET', asking({ LAYER: '<b>&"\u0001' }));
     expect(text).not.toContain('<b>');
     expect(reportIn(text).text).toBe('LAYER <b>&"\ufffd is not known.');
@@ -158,7 +161,7 @@ describe('what is wrong with a WMTS request', () => {
 });
 
 describe('a tile that a WMTS cannot give', () => {
-  it('because its source is down is told with the time to come back', async () => {
+  it('a WMTS error because the source is down has the time to retry', async () => {
     const read: Read = async () => {
       throw new TilewardenError('source-unavailable', 'Not now.', { retryAfterSeconds: 6.2 });
     };
@@ -172,7 +175,7 @@ describe('a tile that a WMTS cannot give', () => {
     });
   });
 
-  it('for a reason nobody foresaw names the request, and the log has the rest', async () => {
+  it('an unexpected WMTS error names the request, and the log has the rest', async () => {
     const read: Read = async () => {
       throw new Error('secret: /var/lib/tiles');
     };
