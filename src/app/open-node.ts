@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
+import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
@@ -39,6 +40,7 @@ import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import { followNodes, isShared, joinNodes } from './join-nodes.ts';
+import { openOutgoing } from './open-outgoing.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
 export interface NodeSurroundings extends RoadSurroundings {
@@ -109,7 +111,7 @@ export async function openNode(
   const { entries, declared, admit } = road.documents;
   const reader = await road.documents.reader();
   const records = createTileRecords({ entries, catalog, clock });
-  await records.declareAll();
+  const redeclared = await records.declareAll();
   await declared.refresh();
   const workers = new Set<ForkedProcess>();
   const forkSharing =
@@ -149,8 +151,18 @@ export async function openNode(
     surroundings,
     open,
   );
-  const { pipeline, news, settled } = following;
+  const { pipeline, news } = following;
+  const obeyed = () => following.settled('changes');
+  const { deliveries, notifier } = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const settled = (what: 'counts' | 'changes') =>
+    what === 'counts' ? following.settled(what) : deliveries.settle();
   known = news ?? known;
+  /** With those that are drawn from them. */
+  const outdate = async (layers: readonly string[]) => {
+    const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
+    for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
+  };
+  await outdate(redeclared);
   await mkdir(exportFolder(settings), { recursive: true });
   const exporter = createExporter({ settings, database, catalog, log });
   const tidying = { clock, log, pause: TIDY_INTERVAL, failure: 'could not remove files of former exports' };
@@ -186,7 +198,13 @@ export async function openNode(
     await openScheduleService({
       database,
       tasks,
-      invalidation,
+      invalidation: {
+        async invalidateDraft(draft) {
+          const marked = await invalidation.invalidateDraft(draft);
+          await settled('changes');
+          return marked;
+        },
+      },
       declared: settings.schedules,
       lead,
       clock,
@@ -218,6 +236,7 @@ export async function openNode(
     records,
     log,
     announce,
+    changed: outdate,
     gridSetDocuments: () => gridSetDocuments,
     belongings: async (query) => ({
       task: await lastId(query, 'tasks'),
@@ -245,16 +264,22 @@ export async function openNode(
       ),
     ),
   );
+  let reloaded: readonly string[] = [];
   /** A file belongs to one node: the others have theirs. */
   const fileTaker = {
     async apply(next: Settings) {
-      await records.declareFixed(next.layers, next.gridSets);
+      const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
       desk.setUpstreams(next.upstreams);
-      return road.takeUp(next);
+      const changed = road.takeUp(next);
+      reloaded = [...new Set([...changed, ...other])];
+      return changed;
     },
-    announce: ({ handover }: LoadedSettings) => announceHere(handover),
+    async announce({ handover }: LoadedSettings) {
+      await announceHere(handover);
+      await outdate(reloaded);
+    },
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
   };
   return {
@@ -265,6 +290,7 @@ export async function openNode(
     entries,
     news,
     settled,
+    notifier,
     fileTaker,
     leads,
     parts: {
@@ -277,6 +303,7 @@ export async function openNode(
       invalidation,
       quota,
       exports: exporter,
+      deliveries,
       service: sharedService,
     },
   };

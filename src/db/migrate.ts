@@ -10,6 +10,7 @@ import { separateTaskKeys } from './migrations/0006-separate-task-keys.ts';
 import { addTaskOutcomes } from './migrations/0007-task-outcomes.ts';
 import { turnExportsIntoTasks } from './migrations/0008-exports-as-tasks.ts';
 import { giveOutTickets } from './migrations/0009-give-out-tickets.ts';
+import { createDeliveries } from './migrations/0011-create-deliveries.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -26,6 +27,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0007-task-outcomes': addTaskOutcomes(),
     '0008-exports-as-tasks': turnExportsIntoTasks(),
     '0009-give-out-tickets': giveOutTickets(dialect),
+    '0011-create-deliveries': createDeliveries(dialect),
   };
 }
 

@@ -38,7 +38,11 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
   };
   const pipeline = countReads(deps.pipeline, clock, tally);
   const traffic = { counts, series, flush: pipeline.flush };
-  const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
+  const { surrogateKeys = null } = options;
+  const routes = createRoutes(
+    { ...deps, pipeline, traffic, surrogateKeys },
+    { ...DEFAULT_LIMITS, ...options.limits },
+  );
   const door = { access, audit: accounts.audit, log, ...(settled && { settled }), ...(isAway && { isAway }) };
   const app = createHttpAppOver(routes, door, options);
   return { ...app, count: (batches) => batches.forEach(tally.add) };

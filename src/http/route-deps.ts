@@ -3,7 +3,9 @@ import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/catalog-entries.ts';
+import type { Deliveries } from '../changes/deliveries/open-deliveries.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
@@ -50,9 +52,12 @@ export interface RouteDeps extends Surroundings {
   readonly about: { readonly version: string; readonly startedAt: number };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
-  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
+  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota' | 'deliveries'>;
   readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
   readonly assets: readonly WebAsset[];
+  readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
+  /** As in `TileRoad`. */
+  readonly surrogateKeys?: KeyHeader | null;
 }
 
 /** What GeoWebCache's resources tell of the settings. */

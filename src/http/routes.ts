@@ -3,6 +3,7 @@ import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
+import { deliveryRoutes } from './api/deliveries.ts';
 import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
@@ -49,6 +50,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   stopTaskRoutes,
   taskRoutes,
   scheduleRoutes,
+  deliveryRoutes,
   massTruncateRoutes,
   truncateRoutes,
   blankAreaRoutes,
@@ -91,6 +93,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       tasks: deps.tasks,
       quota: deps.quota,
       tileCounts: countsOf(traffic),
+      deliveries: deps.deliveries,
     }),
 
     ...assetRoutes(deps.assets),

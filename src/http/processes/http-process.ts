@@ -63,7 +63,7 @@ export async function openHttpProcess(
   });
   const pipeline = countReads(front, clock, counts);
   const app = createHttpAppOver(
-    sourcelessRoutes({ catalog, pipeline, clock, log }),
+    sourcelessRoutes({ catalog, pipeline, clock, log, surrogateKeys: options.server.surrogateKeys ?? null }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
+import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -15,15 +16,17 @@ export interface TileRoad extends Surroundings {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** What the service says of itself; its defaults when left out. */
   readonly service?: Pick<ServiceSettings, 'current'>;
+  /** Header that tells a CDN by which keys it purges a tile; none when left out. */
+  readonly surrogateKeys?: KeyHeader | null;
 }
 
 export type Services = ReturnType<typeof openServices>;
 
 /** With what all services share: how a tile is answered, which layers there are, and what is written about them. */
 export function openServices(road: TileRoad) {
-  const { catalog, pipeline, clock, log } = road;
+  const { catalog, pipeline, clock, log, surrogateKeys = null } = road;
   const roll = createLayerRoll(catalog);
-  const answerAccepted = createTileAnswerer(pipeline, clock);
+  const answerAccepted = createTileAnswerer(pipeline, clock, surrogateKeys);
   const memory = createTileMemory(catalog, answerAccepted);
   const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
