@@ -153,7 +153,8 @@ export async function openNode(
   );
   const { pipeline, news } = following;
   const obeyed = () => following.settled('changes');
-  const { deliveries, notifier } = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const outgoing = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const { deliveries, notifier, onFull, scheduleFailed } = outgoing;
   const settled = (what: 'counts' | 'changes') =>
     what === 'counts' ? following.settled(what) : deliveries.settle();
   known = news ?? known;
@@ -184,8 +185,11 @@ export async function openNode(
       log,
     }),
   );
+  await outgoing.watch(tasks, stores, desk.report);
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
-  const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
+  const quota = open.use(
+    await openQuotaService({ database, stores, parameters, events, lead, onFull, clock, log }),
+  );
   const invalidation = createInvalidation({
     catalog,
     parameters,
@@ -207,6 +211,7 @@ export async function openNode(
       },
       declared: settings.schedules,
       lead,
+      onFailed: scheduleFailed,
       clock,
       log,
     }),

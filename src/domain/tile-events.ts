@@ -42,6 +42,13 @@ export type TileEvent =
         | null;
       readonly at: number;
     }
+  | {
+      /** A store that took tiles before fails, or takes them again (null). */
+      readonly type: 'store-state';
+      readonly store: string;
+      readonly failure: string | null;
+      readonly at: number;
+    }
   | { readonly type: 'layer-dropped'; readonly layer: string; readonly at: number };
 
 type TileListener = (event: TileEvent) => void;

@@ -52,6 +52,10 @@ const MAX_WAITING = 1000;
 /** Deliveries that are over and still listed. */
 const MAX_KEPT = 1000;
 const MAX_LISTED = 1000;
+/** Begins subjects that never recover, such as a task that has failed. */
+export const ONCE = 'once:';
+/** Milliseconds for which these are remembered; longer than they are looked for. */
+const ONCE_KEPT = 8 * LIFETIME;
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
@@ -146,6 +150,16 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       await database.notify(DELIVERIES_WAITING);
     },
 
+    /** When the subject was first asked for. */
+    async since(subject: string): Promise<number> {
+      const now = await database.now();
+      return change(async (inside) => {
+        const known = await reportedAt(inside, subject);
+        if (known === null) await inside.insertInto('reported_states').values({ subject, at: now }).execute();
+        return known ?? now;
+      });
+    },
+
     async due(target: TargetName): Promise<Delivery | null> {
       const row = await pending(query, target)
         .where('next_at', '<=', await database.now())
@@ -197,6 +211,14 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
 
     /** Those that are over, but for the newest; and those whose target is no longer declared. */
     async forget(declared: readonly TargetName[]): Promise<void> {
+      const before = (await database.now()) - ONCE_KEPT;
+      await change((inside) =>
+        inside
+          .deleteFrom('reported_states')
+          .where('subject', 'like', `${ONCE}%`)
+          .where('at', '<', before)
+          .execute(),
+      );
       const over = await query
         .selectFrom('deliveries')
         .select('number')

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,10 @@ import { openDeliveries } from './open-deliveries.ts';
 const ops = { name: 'ops', url: 'http://127.0.0.1:1/', secret: 'hush', events: [] };
 const cdn = { name: 'cdn', url: 'http://127.0.0.1:1/', method: 'PURGE', header: 'xkey-purge', headers: {} };
 
-async function house(send: (request: OutgoingRequest) => Promise<void>, obeyed = async () => {}) {
+async function house(
+  send: (request: OutgoingRequest, signal: AbortSignal) => Promise<void>,
+  obeyed = async () => {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-deliveries-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   const clock = createVirtualClock();
@@ -163,4 +167,19 @@ it('no more notifications wait for a target than may, and the oldest are given u
   const counts = await store.counts();
   expect(counts.find(({ state }) => state === 'pending')?.count).toBe(3);
   expect(counts.find(({ state }) => state === 'failed')?.count).toBe(2);
+});
+
+it('a target that hangs does not hold up the others', async () => {
+  const { events, open, store } = await house(async ({ method }, signal) => {
+    if (method === 'POST') await once(signal, 'abort');
+  });
+  const deliveries = open();
+  await store.report(['ops'], { event: 'task-failed' }, { subject: 'task:1' });
+  events.emit(drop('roads'));
+  await deliveries.settle();
+  await eventually(
+    'delivery',
+    () => store.list(),
+    (all) => all.some(({ state }) => state === 'delivered'),
+  );
 });
