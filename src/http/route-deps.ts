@@ -24,6 +24,7 @@ import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
 import type { Reloaded } from './rest/reload.ts';
+import type { TileRefresh } from './services/refresh-tile.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
 export interface RouteDeps extends Surroundings {
@@ -58,6 +59,8 @@ export interface RouteDeps extends Surroundings {
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `TileRoad`. */
   readonly surrogateKeys?: KeyHeader | null;
+  /** As in `TileRoad`. */
+  readonly refresh?: TileRefresh;
 }
 
 /** What GeoWebCache's resources tell of the settings. */

@@ -17,6 +17,7 @@ import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
+import { REFRESH_QUERY } from '../services/refresh-tile.ts';
 import { sourcelessRoutes } from '../services/tile-service-routes.ts';
 import {
   AUTHENTICATE,
@@ -121,7 +122,7 @@ const WITHOUT_SOURCE = /^$|(?:^|&)request=(?:gettile|getcapabilities)(?:&|$)/i;
 
 function isForPrimary({ kind, role, route, query }: Match, method: string): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
-  if (kind !== 'found' || role !== 'public' || !isRead) return true;
+  if (kind !== 'found' || role !== 'public' || !isRead || REFRESH_QUERY.test(query)) return true;
   return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 

@@ -9,6 +9,7 @@ import { createLayerScreen, isOpen } from '../door/layer-visibility.ts';
 import type { Target } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
+import { asksForRefresh, createRefreshAnswerer, type TileRefresh } from './refresh-tile.ts';
 import { createTileAnswerer, type TileAnswerer } from './tile-answer.ts';
 
 export interface TileRoad extends Surroundings {
@@ -18,6 +19,8 @@ export interface TileRoad extends Surroundings {
   readonly service?: Pick<ServiceSettings, 'current'>;
   /** Header that tells a CDN by which keys it purges a tile; none when left out. */
   readonly surrogateKeys?: KeyHeader | null;
+  /** Makes a tile now and replaces it; left out where another process does it. */
+  readonly refresh?: TileRefresh;
 }
 
 export type Services = ReturnType<typeof openServices>;
@@ -26,8 +29,11 @@ export type Services = ReturnType<typeof openServices>;
 export function openServices(road: TileRoad) {
   const { catalog, pipeline, clock, log, surrogateKeys = null } = road;
   const roll = createLayerRoll(catalog);
-  const answerAccepted = createTileAnswerer(pipeline, clock, surrogateKeys);
-  const memory = createTileMemory(catalog, answerAccepted);
+  const answerRead = createTileAnswerer(pipeline, clock, surrogateKeys);
+  const answerRefreshed = createRefreshAnswerer(road.refresh, clock, surrogateKeys);
+  const answerAccepted: TileAnswerer = (exchange, tiles, index) =>
+    asksForRefresh(exchange) ? answerRefreshed(exchange, tiles, index) : answerRead(exchange, tiles, index);
+  const memory = createTileMemory(catalog, answerAccepted, answerRead);
   const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
@@ -41,12 +47,17 @@ interface Named {
 }
 
 /** Which tile an address names is worked out once, until a layer changes. Only of layers that are open to all. */
-function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: TileAnswerer) {
+function createTileMemory(
+  catalog: Pick<Catalog, 'version'>,
+  answerAccepted: TileAnswerer,
+  answerRead: TileAnswerer,
+) {
   const remembered = new WeakMap<Target, Named>();
   /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
   const answerTile: TileAnswerer = (exchange, tiles, index) => {
     const { version } = catalog;
-    if (isOpen(tiles.bound.layer)) remembered.set(exchange.target, { tiles, index, version });
+    if (isOpen(tiles.bound.layer) && !asksForRefresh(exchange))
+      remembered.set(exchange.target, { tiles, index, version });
     return answerAccepted(exchange, tiles, index);
   };
   /** The handler hears only of addresses that `answerTile` does not know. */
@@ -55,7 +66,7 @@ function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: Til
     (exchange) => {
       const known = remembered.get(exchange.target);
       if (known?.version !== catalog.version) return handler(exchange);
-      return answerAccepted(exchange, known.tiles, known.index);
+      return answerRead(exchange, known.tiles, known.index);
     };
   return { answerTile, remembering };
 }
