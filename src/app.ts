@@ -10,6 +10,7 @@ import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
 import { opened } from './app/opened.ts';
+import { createTileRefresh } from './app/refresh-tile.ts';
 import { createTakeUp } from './app/take-up-file.ts';
 import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
@@ -117,6 +118,7 @@ async function openParts(
     ...blanks,
     isAway,
     settled,
+    refresh: createTileRefresh({ pipeline, events, clock, settled }),
     layerState,
     hostsNamedIn,
     about,

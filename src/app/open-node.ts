@@ -6,6 +6,7 @@ import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import type { ReaderKeys } from '../access/open-reader-keys.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
+import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
@@ -41,6 +42,7 @@ import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import { followNodes, isShared, joinNodes } from './join-nodes.ts';
+import { openOutgoing } from './open-outgoing.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
 export interface NodeSurroundings extends RoadSurroundings {
@@ -111,7 +113,7 @@ export async function openNode(
   const { entries, declared, admit } = road.documents;
   const reader = await road.documents.reader();
   const records = createTileRecords({ entries, catalog, clock });
-  await records.declareAll();
+  const redeclared = await records.declareAll();
   await declared.refresh();
   const workers = new Set<ForkedProcess>();
   const forkSharing =
@@ -162,8 +164,19 @@ export async function openNode(
     surroundings,
     open,
   );
-  const { pipeline, news, settled } = following;
+  const { pipeline, news } = following;
+  const obeyed = () => following.settled('changes');
+  const outgoing = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const { deliveries, notifier, onFull, scheduleFailed } = outgoing;
+  const settled = (what: 'counts' | 'changes') =>
+    what === 'counts' ? following.settled(what) : deliveries.settle();
   known = news ?? known;
+  /** With those that are drawn from them. */
+  const outdate = async (layers: readonly string[]) => {
+    const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
+    for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
+  };
+  await outdate(redeclared);
   await mkdir(exportFolder(settings), { recursive: true });
   const exporter = createExporter({ settings, database, catalog, log });
   const tidying = { clock, log, pause: TIDY_INTERVAL, failure: 'could not remove files of former exports' };
@@ -185,6 +198,7 @@ export async function openNode(
       log,
     }),
   );
+  await outgoing.watch(tasks, stores, desk.report);
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const marks = open.use(
     openMarks({
@@ -196,7 +210,9 @@ export async function openNode(
       log,
     }),
   );
-  const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
+  const quota = open.use(
+    await openQuotaService({ database, stores, parameters, events, lead, onFull, clock, log }),
+  );
   const invalidation = createInvalidation({
     catalog,
     parameters,
@@ -209,9 +225,16 @@ export async function openNode(
     await openScheduleService({
       database,
       tasks,
-      invalidation,
+      invalidation: {
+        async invalidateDraft(draft) {
+          const marked = await invalidation.invalidateDraft(draft);
+          await settled('changes');
+          return marked;
+        },
+      },
       declared: settings.schedules,
       lead,
+      onFailed: scheduleFailed,
       clock,
       log,
     }),
@@ -241,6 +264,7 @@ export async function openNode(
     records,
     log,
     announce,
+    changed: outdate,
     gridSetDocuments: () => gridSetDocuments,
     belongings: async (query) => ({
       task: await lastId(query, 'tasks'),
@@ -268,16 +292,22 @@ export async function openNode(
       ),
     ),
   );
+  let reloaded: readonly string[] = [];
   /** A file belongs to one node: the others have theirs. */
   const fileTaker = {
     async apply(next: Settings) {
-      await records.declareFixed(next.layers, next.gridSets);
+      const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
       desk.setUpstreams(next.upstreams);
-      return road.takeUp(next);
+      const changed = road.takeUp(next);
+      reloaded = [...new Set([...changed, ...other])];
+      return changed;
     },
-    announce: ({ handover }: LoadedSettings) => announceHere(handover),
+    async announce({ handover }: LoadedSettings) {
+      await announceHere(handover);
+      await outdate(reloaded);
+    },
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
   };
   return {
@@ -298,6 +328,7 @@ export async function openNode(
         processes?.keysChanged(change);
       });
     },
+    notifier,
     fileTaker,
     lead,
     leads,
@@ -312,6 +343,7 @@ export async function openNode(
       invalidation,
       quota,
       exports: exporter,
+      deliveries,
       service: sharedService,
     },
   };

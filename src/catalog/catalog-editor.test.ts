@@ -64,6 +64,7 @@ async function openNode() {
       entries,
       declared,
       reader,
+      changed: async () => {},
       records: createTileRecords({ entries, catalog, clock: systemClock }),
       admit: () => {},
       parameters: { values: async () => new Map() },

@@ -88,6 +88,8 @@ interface CatalogEditorOptions<Source> {
   readonly log: Logger;
   /** Resolves when every other process of the installation has refreshed its catalog. */
   readonly announce: () => Promise<void>;
+  /** Called when a change of these layers has taken effect everywhere. */
+  readonly changed: (layers: readonly string[]) => Promise<void>;
   /** What a layer that is removed in this transaction has besides its tiles. */
   readonly belongings: (inside: EntryTransaction['query']) => Promise<Leftovers>;
   /** It goes too. Done twice, or late, it harms no other layer of that name. */
@@ -141,8 +143,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const entry = await entries.transaction((inside) => write(inside, plan, change));
     await declared.refresh();
     await options.announce();
+    const layers = [...plan.layers.keys(), ...plan.above];
+    await options.changed(layers);
     await clearUp(entry);
-    for (const layer of [...plan.layers.keys(), ...plan.above]) await collect(layer);
+    for (const layer of layers) await collect(layer);
     return { ...done, version: document === null ? null : entry.version };
   }
 

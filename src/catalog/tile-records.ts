@@ -83,7 +83,10 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   }
 
   /** Layers that have no record yet keep the tiles that they have, except where those are known to be wrong. */
-  async function declare(layers: readonly Declared[], wrong: ReadonlySet<string>): Promise<void> {
+  async function declare(
+    layers: readonly Declared[],
+    wrong: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
     const isFirst = ({ name }: Declared) => catalog.record(name) === null && !wrong.has(name);
     const at = clock.now();
     await entries.putAll(
@@ -92,10 +95,11 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
         return { kind: 'tiles', name, document, changedBy: SERVER };
       }),
     );
-    for (const one of layers) {
-      if (isFirst(one)) continue;
-      await entries.transaction((inside) => record(inside, one.name, one.facets, 'stale', SERVER));
+    const others = layers.filter((one) => !isFirst(one));
+    for (const { name, facets } of others) {
+      await entries.transaction((inside) => record(inside, name, facets, 'stale', SERVER));
     }
+    return others.map(({ name }) => name);
   }
 
   async function forget(layer: string): Promise<void> {
@@ -141,19 +145,22 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   return {
     record,
     collect,
-    /** What the configuration file declares, before it takes effect. */
-    async declareFixed(layers: readonly LayerDeclaration<Source>[], gridSets: GridSetBook): Promise<void> {
+    /** What the configuration file declares, before it takes effect. Returns the layers whose tiles are others from then on. */
+    async declareFixed(
+      layers: readonly LayerDeclaration<Source>[],
+      gridSets: GridSetBook,
+    ): Promise<readonly string[]> {
       const fixed = new Set(layers.map(({ name }) => name));
       const others = isSameGrid(catalog.gridSets.gridSets, gridSets) ? [] : [...declarations()];
       const all = [...layers, ...others.filter(({ name }) => !fixed.has(name))];
-      await declare(await unrecorded(all, gridSets), new Set());
+      return declare(await unrecorded(all, gridSets), new Set());
     },
 
-    /** All that is declared, at a start: the file may be another one, and version 0.2 kept no records. */
-    async declareAll(): Promise<void> {
+    /** As `declareFixed`, for all that is declared, at a start: the file may be another one, and version 0.2 kept no records. */
+    async declareAll(): Promise<readonly string[]> {
       const unfinished = await entries.unfinished();
       const wrong = new Set(unfinished.flatMap(({ leftovers }) => leftovers?.wrong ?? []));
-      await declare(await unrecorded(declarations(), catalog.gridSets), wrong);
+      return declare(await unrecorded(declarations(), catalog.gridSets), wrong);
     },
 
     /** For all layers that have tiles; also forgets declarations that were replaced long ago. */

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
+import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/wire/schedule-document.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
+import { notifySchema, purgeSchema } from './delivery-schemas.ts';
 import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
 
 /** What `POST /api/v1/schedules` takes, below the layer it is for; polygons are drawn in the console. */
@@ -63,6 +65,11 @@ const serverSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('Serve https; both files are read again on SIGHUP'),
+  surrogateKeys: z
+    .enum(KEY_HEADERS)
+    .nullable()
+    .default(null)
+    .describe('Header with the keys by which a CDN purges tiles; null: none'),
 });
 
 const tasksSchema = z.strictObject({
@@ -172,6 +179,8 @@ export const settingsSchema = z.strictObject({
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
   changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
+  purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
+  notify: notifySchema.default([]).describe('Programs that are notified of failures and finished exports'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

@@ -11,6 +11,7 @@ import { addTaskOutcomes } from './migrations/0007-task-outcomes.ts';
 import { turnExportsIntoTasks } from './migrations/0008-exports-as-tasks.ts';
 import { giveOutTickets } from './migrations/0009-give-out-tickets.ts';
 import { feedChanges } from './migrations/0010-feed-changes.ts';
+import { createDeliveries } from './migrations/0011-create-deliveries.ts';
 import { createReaderKeys } from './migrations/0012-reader-keys.ts';
 import { addOpenMarks } from './migrations/0014-open-marks.ts';
 
@@ -30,6 +31,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0008-exports-as-tasks': turnExportsIntoTasks(),
     '0009-give-out-tickets': giveOutTickets(dialect),
     '0010-feed-changes': feedChanges(dialect),
+    '0011-create-deliveries': createDeliveries(dialect),
     '0012-reader-keys': createReaderKeys(dialect),
     '0014-open-marks': addOpenMarks(dialect),
   };

@@ -384,4 +384,27 @@ export interface Schema {
   };
   /** Entries of feeds that were applied. */
   change_entries: { feed: string; id: string; at: Time; seen_at: Time };
+  /** Requests to other programs, waiting or done. */
+  deliveries: {
+    /** Rises: the order in which they came. */
+    number: Generated<number>;
+    /** Random, the same in every repeat. */
+    id: string;
+    kind: string;
+    /** Of the target, as it is declared. */
+    name: string;
+    state: string;
+    payload: Json;
+    /** Rises whenever the payload changes: an attempt that sent a former one does not end it. */
+    revision: number;
+    attempts: number;
+    last_error: string | null;
+    at: ServerTime;
+    /** No attempt begins before this time. */
+    next_at: ServerTime;
+    /** It is given up after this time. */
+    until: ServerTime;
+  };
+  /** What notifications were sent about and has not recovered since: each transition is reported once. */
+  reported_states: { subject: string; at: ServerTime };
 }

@@ -28,6 +28,25 @@ export type TileEvent =
       readonly set: TileSetKey;
       readonly z: number;
       readonly rect: TileRect;
+      /** To make room: the tiles were right. */
+      readonly evicted?: true;
+      readonly at: number;
+    }
+  | {
+      /** Copies of tiles are no longer right: in these places, in every format and for all parameters. */
+      readonly type: 'outdated';
+      readonly layer: string;
+      /** Null: the whole layer. */
+      readonly places:
+        | readonly { readonly gridSet: string; readonly z: number; readonly rect: TileRect }[]
+        | null;
+      readonly at: number;
+    }
+  | {
+      /** A store that took tiles before fails, or takes them again (null). */
+      readonly type: 'store-state';
+      readonly store: string;
+      readonly failure: string | null;
       readonly at: number;
     }
   | { readonly type: 'layer-dropped'; readonly layer: string; readonly at: number };

@@ -38,7 +38,11 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
   };
   const pipeline = countReads(deps.pipeline, clock, tally);
   const traffic = { counts, series, flush: pipeline.flush };
-  const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
+  const { surrogateKeys = null } = options;
+  const routes = createRoutes(
+    { ...deps, pipeline, traffic, surrogateKeys },
+    { ...DEFAULT_LIMITS, ...options.limits },
+  );
   const keys = accounts.readerKeys;
   const door = {
     access,

@@ -3,8 +3,10 @@ import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/catalog-entries.ts';
+import type { Deliveries } from '../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../changes/open-changes.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
@@ -23,6 +25,7 @@ import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
 import type { Reloaded } from './rest/reload.ts';
+import type { TileRefresh } from './services/refresh-tile.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
 export interface RouteDeps extends Surroundings {
@@ -52,12 +55,17 @@ export interface RouteDeps extends Surroundings {
   readonly about: { readonly version: string; readonly startedAt: number };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
-  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota'>;
+  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Pick<
     Accounts,
     'users' | 'tokens' | 'sessions' | 'readerKeys' | 'authenticator' | 'audit' | 'throttle'
   >;
   readonly assets: readonly WebAsset[];
+  readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
+  /** As in `TileRoad`. */
+  readonly surrogateKeys?: KeyHeader | null;
+  /** As in `TileRoad`. */
+  readonly refresh?: TileRefresh;
 }
 
 /** What GeoWebCache's resources tell of the settings. */

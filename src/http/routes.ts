@@ -4,6 +4,7 @@ import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { changeRoutes } from './api/changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
+import { deliveryRoutes } from './api/deliveries.ts';
 import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
@@ -51,6 +52,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   taskRoutes,
   scheduleRoutes,
   changeRoutes,
+  deliveryRoutes,
   massTruncateRoutes,
   truncateRoutes,
   blankAreaRoutes,
@@ -95,6 +97,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       changes: deps.changes,
       quota: deps.quota,
       tileCounts: countsOf(traffic),
+      deliveries: deps.deliveries,
     }),
 
     ...assetRoutes(deps.assets),

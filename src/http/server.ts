@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
+import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { WholeResponse } from './answer/send.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
@@ -28,6 +29,8 @@ export interface HttpServerOptions {
   /** Null: plain http. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
+  /** As in `TileRoad`. */
+  readonly surrogateKeys?: KeyHeader | null;
   /** Instead of host and port: where processes of ours connect, each request on behalf of a caller of theirs. */
   readonly socketPath?: string;
 }

@@ -99,7 +99,7 @@ export class LayerActivity {
   }
 
   #hear(event: TileEvent): void {
-    if (event.type === 'served') return;
+    if (event.type === 'served' || event.type === 'outdated' || event.type === 'store-state') return;
     const layer = event.type === 'layer-dropped' ? event.layer : event.set.layer;
     this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
   }

@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { falseIfOutdated, isTilewardenError, TilewardenError, withUpstream } from '../domain/errors.ts';
+import {
+  falseIfOutdated,
+  isTilewardenError,
+  reasonOf,
+  TilewardenError,
+  withUpstream,
+} from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -232,7 +238,7 @@ export class MetatileMaker {
     if (ticket === null) return this.#keepInMemory(flight);
     try {
       await this.#store(flight, ticket);
-      this.#failingStores.delete(tiles.bound.store);
+      if (this.#failingStores.delete(tiles.bound.store)) this.#storeChanged(flight, null);
     } catch (error) {
       if (!isTilewardenError(error, 'generation-stale', 'lease-lost')) this.#storeFailed(flight, error);
       throw error;
@@ -250,9 +256,18 @@ export class MetatileMaker {
   }
 
   #storeFailed(flight: Flight, error: unknown): void {
-    this.#failingStores.add(flight.plan.tiles.bound.store);
+    const { store } = flight.plan.tiles.bound;
+    // A full disk is looked at by those who report it.
+    if (!this.isFailing(store) && !isTilewardenError(error, 'store-full')) this.#storeChanged(flight, error);
+    this.#failingStores.add(store);
     this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');
     this.#keepInMemory(flight);
+  }
+
+  #storeChanged({ plan }: Flight, error: unknown): void {
+    const store = plan.tiles.bound.declared?.store ?? '';
+    const failure = error === null ? null : reasonOf(error);
+    this.#options.events.emit({ type: 'store-state', store, failure, at: this.#options.clock.now() });
   }
 
   /** Holds what was asked for; of the others only what it held before, renewed. */

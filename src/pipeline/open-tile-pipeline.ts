@@ -157,6 +157,7 @@ class Pipeline implements TilePipeline {
       this.#tier.dropPlace(layer, place);
       this.#flights.outdatePlace(layer, place);
     }
+    this.#events.emit({ type: 'outdated', layer, places: places ?? null, at: this.#clock.now() });
   }
 
   changedElsewhere(news: TileNews): void {
@@ -271,6 +272,8 @@ class Pipeline implements TilePipeline {
       // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
+      // The picture may be from before a change: neither a client nor a CDN is to keep it.
+      if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     } finally {
       leave();

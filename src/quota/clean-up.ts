@@ -94,7 +94,7 @@ async function remove(candidate: Candidate, parts: CleanUpParts): Promise<Evicte
   const { set, z } = block;
   const drop = async (rect: TileRect, mask: bigint) => {
     const removed = negated((await stores.get(block.store)?.deleteRange(set, z, rect)) ?? NO_CHANGE);
-    events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+    events.emit({ type: 'deleted', set, z, rect, evicted: true, at: clock.now() });
     const freed = ledger.removed(keyOf(block), mask, removed);
     return { pages: countMask(mask), ...removed, freed };
   };

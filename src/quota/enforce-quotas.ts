@@ -17,6 +17,8 @@ interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;
   readonly credit: QuotaCredit;
   readonly evictions: Evictions;
+  /** Called when usage is above a quota and eviction begins. */
+  readonly onFull?: (scope: QuotaScope) => void;
   readonly log: Logger;
 }
 
@@ -86,6 +88,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
 
   async function keepWithin(scope: QuotaScope, slack: number): Promise<boolean> {
     if (!isOver(scope, slack)) return false;
+    options.onFull?.(scope);
     const evicted = await cleanUp(scope, options, signal);
     if (evicted.size === 0) return false;
     await evictions.add(evicted, clock.now());

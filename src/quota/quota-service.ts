@@ -29,6 +29,8 @@ interface QuotaServiceOptions extends Surroundings {
   readonly events: TileEvents;
   /** Alone when left out. */
   readonly lead?: Lead;
+  /** Called when a quota is reached; null: the one of all layers together. */
+  readonly onFull?: (layer: string | null) => void;
 }
 
 export interface UsageReport extends StoresUsage {
@@ -79,7 +81,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const recounter = new Recounter({ stores, ledger, clock, log });
   const failure = 'the usage of the stores could not be read';
   const jobs = [
-    lead((signal) => enforceQuotas(parts, signal)),
+    lead((signal) => enforceQuotas({ ...parts, onFull: ({ layer }) => options.onFull?.(layer) }, signal)),
     lead((signal) => recounter.run(signal)),
     lead((signal) => repeat(recordHistory, { clock, log, pause: HISTORY_INTERVAL, failure }, signal)),
   ];

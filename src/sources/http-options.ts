@@ -18,7 +18,7 @@ export const httpAddress = z
     error: 'must not contain credentials; use username and password',
   });
 
-const headerName = z
+export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
   .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });

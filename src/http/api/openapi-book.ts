@@ -33,6 +33,7 @@ import {
   zoomCoverageAnswer,
   zoomCoverageQuery,
 } from './coverage.ts';
+import { deliveryListAnswer } from './deliveries.ts';
 import { estimateAnswer } from './estimate.ts';
 import { exportAnswer, exportBody, exportCountAnswer } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
@@ -204,6 +205,10 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/schedules/{id}/runs': { summary: 'List the runs of a schedule', answer: runListAnswer },
   'POST /api/v1/schedules/{id}/run': { summary: 'Run a schedule now', answer: runAnswer },
 
+  'GET /api/v1/deliveries': {
+    summary: 'List purges and notifications, newest first',
+    answer: deliveryListAnswer,
+  },
   'GET /api/v1/upstreams': {
     summary: 'State of each upstream host',
     answer: upstreamsAnswer,

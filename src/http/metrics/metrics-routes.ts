@@ -1,5 +1,6 @@
 import type { ReaderKeys } from '../../access/open-reader-keys.ts';
 import type { FeedStatus } from '../../changes/change.ts';
+import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Count, Counters } from '../../lib/counters.ts';
@@ -20,6 +21,7 @@ export interface MetricsDeps {
   readonly tasks: Pick<TaskService, 'figures'>;
   readonly changes: Pick<ChangesService, 'list'>;
   readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift' | 'queueRebuilds'>>;
+  readonly deliveries: Pick<Deliveries, 'counts'>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
   readonly node: NodeState;
@@ -51,6 +53,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
     }),
     LEDGER,
   );
+  sheet.add(() => deps.deliveries.counts(), DELIVERIES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
   sheet.add(() => deps.eventLoop.take(), processMetrics());
@@ -79,6 +82,12 @@ const TILE_REQUESTS = [
   ),
 ];
 
+const DELIVERIES: readonly Metric<Awaited<ReturnType<Deliveries['counts']>>>[] = [
+  metric(['deliveries', 'kind', 'name', 'state'], 'Purges and notifications by target and state', (counts) =>
+    counts.map(({ count, ...labels }): Sample => [count, labels]),
+  ),
+];
+
 type Status = ReturnType<TilePipeline['status']>;
 const STATUS: readonly Metric<Status>[] = [
   metric(['flights'], 'Metatiles being fetched, cut or stored now', ({ flights }) => flights),
@@ -98,6 +107,7 @@ const COUNTERS: readonly Metric<readonly Count[]>[] = [
   counted(['reads_refused_total', 'layer'], 'Requests refused because too many wait'),
   counted(['tiles_adopted_total', 'layer'], 'Tiles read from the cache that a layer has adopted'),
   counted(['store_read_failures_total', 'layer', 'reason'], 'Tiles that could not be read from their store'),
+  counted(['delivery_failures_total', 'kind', 'name'], 'Failed attempts to send a purge or notification'),
   counted(['store_requests_total', 'store', 'operation'], 'Requests to an object store'),
   counted(['store_request_failures_total', 'store', 'operation'], 'Those that failed'),
   counted(['store_request_bytes_total', 'store', 'operation'], 'Bytes of objects'),

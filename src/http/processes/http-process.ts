@@ -20,6 +20,7 @@ import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
+import { REFRESH_QUERY } from '../services/refresh-tile.ts';
 import { sourcelessRoutes } from '../services/tile-service-routes.ts';
 import {
   AUTHENTICATE,
@@ -72,7 +73,7 @@ export async function openHttpProcess(
   const pipeline = countReads(front, clock, counts);
   const keys = await keysThrough(channel, clock);
   const app = createHttpAppOver(
-    sourcelessRoutes({ catalog, pipeline, clock, log }),
+    sourcelessRoutes({ catalog, pipeline, clock, log, surrogateKeys: options.server.surrogateKeys ?? null }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,
@@ -134,7 +135,7 @@ const WITHOUT_SOURCE = /^$|(?:^|&)request=(?:gettile|getcapabilities)(?:&|$)/i;
 
 function isForPrimary({ kind, role, route, query }: Match, method: string): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
-  if (kind !== 'found' || role !== 'public' || !isRead) return true;
+  if (kind !== 'found' || role !== 'public' || !isRead || REFRESH_QUERY.test(query)) return true;
   return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
+import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -8,6 +9,7 @@ import { createLayerScreen, isOpen, isOpenTo } from '../door/layer-visibility.ts
 import type { Target } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
+import { asksForRefresh, createRefreshAnswerer, type TileRefresh } from './refresh-tile.ts';
 import { createTileAnswerer, type TileAnswerer } from './tile-answer.ts';
 
 export interface TileRoad extends Surroundings {
@@ -15,16 +17,23 @@ export interface TileRoad extends Surroundings {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** What the service says of itself; its defaults when left out. */
   readonly service?: Pick<ServiceSettings, 'current'>;
+  /** Header that tells a CDN by which keys it purges a tile; none when left out. */
+  readonly surrogateKeys?: KeyHeader | null;
+  /** Makes a tile now and replaces it; left out where another process does it. */
+  readonly refresh?: TileRefresh;
 }
 
 export type Services = ReturnType<typeof openServices>;
 
 /** With what all services share: how a tile is answered, which layers there are, and what is written about them. */
 export function openServices(road: TileRoad) {
-  const { catalog, pipeline, clock, log } = road;
+  const { catalog, pipeline, clock, log, surrogateKeys = null } = road;
   const roll = createLayerRoll(catalog);
-  const answerAccepted = createTileAnswerer(pipeline, clock);
-  const memory = createTileMemory(catalog, answerAccepted);
+  const answerRead = createTileAnswerer(pipeline, clock, surrogateKeys);
+  const answerRefreshed = createRefreshAnswerer(road.refresh, clock, surrogateKeys);
+  const answerAccepted: TileAnswerer = (exchange, tiles, index) =>
+    asksForRefresh(exchange) ? answerRefreshed(exchange, tiles, index) : answerRead(exchange, tiles, index);
+  const memory = createTileMemory(catalog, answerAccepted, answerRead);
   const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
@@ -38,14 +47,18 @@ interface Named {
 }
 
 /** Which tile an address names is worked out once, until a layer changes. Who may have it is asked each time. */
-function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: TileAnswerer) {
+function createTileMemory(
+  catalog: Pick<Catalog, 'version'>,
+  answerAccepted: TileAnswerer,
+  answerRead: TileAnswerer,
+) {
   const remembered = new WeakMap<Target, Named>();
   /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
   const answerTile: TileAnswerer = (exchange, tiles, index) => {
     const { version } = catalog;
     const { layer } = tiles.bound;
     const isWhole = exchange.released === '' && (exchange.key !== null || isOpen(layer));
-    if (isWhole) remembered.set(exchange.target, { tiles, index, version });
+    if (isWhole && !asksForRefresh(exchange)) remembered.set(exchange.target, { tiles, index, version });
     return answerAccepted(exchange, tiles, index);
   };
   /** The handler hears only of addresses that `answerTile` does not know. */
@@ -55,7 +68,7 @@ function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: Til
       const known = remembered.get(exchange.target);
       if (known?.version !== catalog.version) return handler(exchange);
       if (!isOpenTo(exchange, known.tiles.bound.layer)) return handler(exchange);
-      return answerAccepted(exchange, known.tiles, known.index);
+      return answerRead(exchange, known.tiles, known.index);
     };
   return { answerTile, remembering };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { isBeyondCircle, subsetContains } from '../../domain/grid-subset.ts';
+import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isGzip } from '../../lib/gzip.ts';
@@ -11,7 +12,7 @@ import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/t
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
-import { blankHeaders, createTileReplies, headerText } from './tile-headers.ts';
+import { blankHeaders, createTileReplies, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
  * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
@@ -24,9 +25,13 @@ export type TileAnswerer = (
 ) => Answer | Promise<Answer>;
 
 /** How every service answers a tile, whatever its addresses look like. */
-export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: Clock): TileAnswerer {
-  const replyWith = createTileReplies(clock);
-  const answerOutside = createOutsideAnswerer(clock);
+export function createTileAnswerer(
+  pipeline: Pick<TilePipeline, 'read'>,
+  clock: Clock,
+  keyHeader: KeyHeader | null = null,
+): TileAnswerer {
+  const replyWith = createTileReplies(clock, keyHeader);
+  const answerOutside = createOutsideAnswerer(clock, keyHeader);
 
   return function answerTile(exchange, tiles, index) {
     const { z, x, y } = index;
@@ -86,12 +91,12 @@ export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: 
  * What is answered for a place of the grid where the layer has no tiles: a transparent one, or nothing at all where
  * tiles are not pictures. For a place that the grid itself does not have it throws `tile-outside`.
  */
-function createOutsideAnswerer(clock: Clock): TileAnswerer {
+function createOutsideAnswerer(clock: Clock, keyHeader: KeyHeader | null): TileAnswerer {
   const blank = createBlankTiles();
   return async (exchange, tiles, index) => {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { subset, format } = tiles;
-    const told = blankHeaders(tiles, index.z, clock.now());
+    const told = [...blankHeaders(tiles, index.z, clock.now()), ...keyHeaders(keyHeader, tiles, index)];
     if (format.kind === 'opaque') return { status: 204, headers: told, body: null };
     const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;

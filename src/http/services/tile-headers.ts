@@ -2,7 +2,8 @@ import { validateHeaderValue } from 'node:http';
 import { contentTypeOf } from '../../domain/format.ts';
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
 import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
+import { joinKeys, type KeyHeader, layerKey, pageKey } from '../../domain/surrogate-keys.ts';
+import { pageOf, type TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { SHARED_HEADERS } from '../answer/send.ts';
@@ -95,6 +96,7 @@ export class TileReply implements PreparedAnswer {
       'X-Cache',
       outcome,
       ...cacheControl(this.#lifetime),
+      ...this.#lines.keys(this.#tiles, this.#tile),
     ];
   }
 }
@@ -102,9 +104,10 @@ export class TileReply implements PreparedAnswer {
 /** A tile in memory is answered many times with the same reply. */
 export function createTileReplies(
   clock: Clock,
+  keyHeader: KeyHeader | null,
 ): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileReply {
   const remembered = new WeakMap<TileAnswer, TileReply>();
-  const lines = new HeaderLines(clock);
+  const lines = new HeaderLines(clock, keyHeader);
   return (tiles, tile, answer) => {
     const known = remembered.get(answer);
     if (known?.isOf(tiles, tile)) return known;
@@ -117,13 +120,19 @@ export function createTileReplies(
 /** Headers as they are sent. What many tiles have in common is written once. */
 class HeaderLines {
   readonly #clock: Clock;
+  readonly #keyHeader: KeyHeader | null;
   readonly #ofSets = new WeakMap<ResolvedTileSet, string>();
   /** Of the present second, by how long an answer lasts. */
   readonly #dated = new Map<number | null, Buffer>();
   #second = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, keyHeader: KeyHeader | null) {
     this.#clock = clock;
+    this.#keyHeader = keyHeader;
+  }
+
+  keys(tiles: ResolvedTileSet, tile: TileIndex): Headers {
+    return keyHeaders(this.#keyHeader, tiles, tile);
   }
 
   expiry(lifetime: Lifetime): Headers {
@@ -162,6 +171,16 @@ function linesOf(headers: Headers): string {
     lines += `${name}: ${value}\r\n`;
   }
   return lines;
+}
+
+/** By which a CDN purges the tile: those of its layer and of its page. */
+export function keyHeaders(
+  header: KeyHeader | null,
+  { set }: ResolvedTileSet,
+  { z, x, y }: TileIndex,
+): Headers {
+  if (header === null) return [];
+  return [header, joinKeys([layerKey(set.layer), pageKey(set, z, pageOf(x), pageOf(y))], header)];
 }
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */

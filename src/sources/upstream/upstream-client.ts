@@ -29,8 +29,11 @@ export interface UpstreamRequest {
   readonly sent?: (() => void) | undefined;
   /** For the first byte and for the whole answer; the client's own limits when left out. */
   readonly timeoutMs?: number | undefined;
-  /** Sent by POST as the form that it is; by GET without a body when left out. */
+  /** Sent by POST as the form that it is. */
   readonly form?: URLSearchParams;
+  /** GET without a body when left out. */
+  readonly method?: string;
+  readonly body?: string | null;
   /** Of what is known already: the answer may then be 304, without a body. */
   readonly validator?: string | null;
   /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
@@ -135,7 +138,9 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { form } = request;
     const response = await host.pool
       .request({
-        ...(form ? { method: 'POST', body: form.toString() } : { method: 'GET' }),
+        ...(form
+          ? { method: 'POST', body: form.toString() }
+          : { method: request.method ?? 'GET', body: request.body ?? null }),
         path: request.url.pathname + request.url.search,
         headers: {
           ...request.headers,

@@ -20,6 +20,7 @@ interface ScheduleServiceOptions extends Surroundings {
   readonly declared: readonly ScheduleDeclaration[];
   /** Alone when left out. */
   readonly lead?: Lead;
+  readonly onFailed?: ScheduleRunnerOptions['onFailed'];
 }
 
 /** Milliseconds. Cron expressions count minutes, so a look comes at each full one too. */
@@ -31,9 +32,9 @@ export type ScheduleService = Awaited<ReturnType<typeof openScheduleService>>;
 
 /** Every promise of a change resolves when it is durable. */
 export async function openScheduleService(options: ScheduleServiceOptions) {
-  const { database, tasks, invalidation, declared, lead = leadAlone, clock, log } = options;
+  const { database, tasks, declared, lead = leadAlone, clock, log } = options;
   const store = createScheduleStore(database);
-  const runner = createScheduleRunner({ store, tasks, invalidation, clock, log });
+  const runner = createScheduleRunner({ ...options, store });
   await takeOver(store, declared, clock);
   const pause = () => Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
   const failure = 'schedules could not be checked';
@@ -131,10 +132,14 @@ interface ScheduleRunnerOptions extends Surroundings {
   readonly store: ScheduleStore;
   readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
+  /** Called for a run that could not start its task, or whose task failed; perhaps more than once. */
+  readonly onFailed?: ((schedule: Schedule, run: ScheduleRun) => void) | undefined;
 }
 
 /** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */
-export function createScheduleRunner({ store, tasks, invalidation, clock, log }: ScheduleRunnerOptions) {
+export function createScheduleRunner(options: ScheduleRunnerOptions) {
+  const { store, tasks, invalidation, onFailed, clock, log } = options;
+
   async function lookAtAll(): Promise<void> {
     for (const schedule of await store.toLookAt(clock.now())) {
       await lookAt(schedule).catch((error: unknown) =>
@@ -172,6 +177,7 @@ export function createScheduleRunner({ store, tasks, invalidation, clock, log }:
     if (!run) return null;
     const task = run.taskId === null ? null : await tasks.get(run.taskId);
     if (!task || task.state === 'done' || task.state === 'aborted') {
+      if (task?.outcome === 'failed') onFailed?.(schedule, { ...run, detail: task.reason });
       await store.changeRun(schedule.id, run.dueAt, 'over', task?.reason ?? null);
       return null;
     }
@@ -216,7 +222,15 @@ export function createScheduleRunner({ store, tasks, invalidation, clock, log }:
     } catch (error) {
       if (!isTilewardenError(error)) throw error;
       log.warn({ layer, schedule: name, reason: error.message }, 'a schedule could not start its task');
-      return { dueAt, at: clock.now(), state: 'failed', taskId: null, detail: error.message };
+      const failed: ScheduleRun = {
+        dueAt,
+        at: clock.now(),
+        state: 'failed',
+        taskId: null,
+        detail: error.message,
+      };
+      onFailed?.(schedule, failed);
+      return failed;
     }
   }
 

@@ -1,0 +1,31 @@
+import { TilewardenError } from '../domain/errors.ts';
+import { metatileOf } from '../domain/metatile.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isKept } from '../pipeline/freshness.ts';
+import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../pipeline/tile-pipeline.ts';
+
+interface RefreshParts {
+  readonly pipeline: Pick<TilePipeline, 'read' | 'renew'>;
+  readonly events: TileEvents;
+  readonly clock: Clock;
+  readonly settled: (what: 'changes') => Promise<void>;
+}
+
+/** Makes a tile now, with its metatile, and replaces what is cached of it, here and in a CDN. */
+export function createTileRefresh({ pipeline, events, clock, settled }: RefreshParts) {
+  return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<TileAnswer> => {
+    const { z, x, y } = index;
+    if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
+    const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
+    if (!metatile) throw new TilewardenError('tile-outside', `There is no tile ${x},${y} at zoom ${z}.`);
+    await pipeline.renew({ tiles, metatile, within: metatile.rect, mode: 'all', signal });
+    const { layer, gridSet } = tiles.set;
+    const places = [{ gridSet, z, rect: metatile.rect }];
+    events.emit({ type: 'outdated', layer, places, at: clock.now() });
+    await settled('changes');
+    return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
+  };
+}

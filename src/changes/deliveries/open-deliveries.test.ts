@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { eventually } from '../../../test/fixtures/eventually.ts';
+import { catalogOf, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
+import { leadAlone } from '../../db/database.ts';
+import { openDatabase } from '../../db/open-database.ts';
+import { createTileEvents } from '../../domain/tile-events.ts';
+import { Counters } from '../../lib/counters.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { createDeliveryStore, DELIVERIES_WAITING } from './delivery-store.ts';
+import { notificationTarget, type OutgoingRequest, purgeTarget } from './delivery-targets.ts';
+import { openDeliveries } from './open-deliveries.ts';
+
+const ops = { name: 'ops', url: 'http://127.0.0.1:1/', secret: 'hush', events: [] };
+const cdn = { name: 'cdn', url: 'http://127.0.0.1:1/', method: 'PURGE', header: 'xkey-purge', headers: {} };
+
+async function house(
+  send: (request: OutgoingRequest, signal: AbortSignal) => Promise<void>,
+  obeyed = async () => {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-deliveries-'));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  const clock = createVirtualClock();
+  const location = join(folder, 'test.db');
+  const database = await openDatabase({ location, clock, log: silentLogger });
+  whenOver(() => database.close());
+  const events = createTileEvents();
+  const catalog = catalogOf([layerNamed('roads'), layerNamed('rails')]);
+  const open = () => {
+    const deliveries = openDeliveries({
+      ...{ database, catalog, events, obeyed, send, clock, log: silentLogger },
+      targets: [purgeTarget(cdn, 'xkey'), notificationTarget(ops)],
+      lead: leadAlone,
+      counters: new Counters(),
+    });
+    whenOver(() => deliveries.close());
+    return deliveries;
+  };
+  return { clock, database, events, open, store: createDeliveryStore(database) };
+}
+
+const drop = (layer: string) => ({ type: 'layer-dropped', layer, at: 0 }) as const;
+
+it('a change is acknowledged when its purge is recorded, after every node obeys', async () => {
+  const order: string[] = [];
+  const { events, open, store } = await house(
+    async () => {},
+    async () => {
+      order.push(`obeyed with ${(await store.list()).length} recorded`);
+    },
+  );
+  const deliveries = open();
+  events.emit(drop('roads'));
+  await Promise.all([deliveries.settle(), deliveries.settle()]);
+  expect(order[0]).toBe('obeyed with 0 recorded');
+  expect(await store.list()).toMatchObject([{ kind: 'purge', name: 'cdn', payload: { roads: null } }]);
+});
+
+it('changes while a purge fails are merged into it, and it is sent with all keys', async () => {
+  const sent: string[] = [];
+  let broken = true;
+  const { events, open, store, clock } = await house(async ({ headers }) => {
+    if (broken) throw new Error('answered 503 to hush');
+    sent.push(headers['xkey-purge'] ?? '');
+  });
+  const deliveries = open();
+  events.emit(drop('roads'));
+  await deliveries.settle();
+  await eventually(
+    'a failure',
+    () => store.list(),
+    ([one]) => one?.attempts === 1,
+  );
+  events.emit(drop('rails'));
+  await deliveries.settle();
+  expect(await store.list()).toMatchObject([{ state: 'pending', payload: { roads: null, rails: null } }]);
+  broken = false;
+  await eventually(
+    'delivery',
+    async () => {
+      await clock.run(1000);
+      return (await deliveries.list())[0]?.state;
+    },
+    (state) => state === 'delivered',
+  );
+  expect(sent).toEqual(['layer-roads layer-rails']);
+});
+
+it('keys that are merged while a purge is being sent are sent too', async () => {
+  const sent: string[] = [];
+  const begun = { first: () => {} };
+  const held = new Promise<void>((resolve) => {
+    begun.first = resolve;
+  });
+  const { events, open, store } = await house(async ({ headers }) => {
+    sent.push(headers['xkey-purge'] ?? '');
+    if (sent.length === 1) await held;
+  });
+  const deliveries = open();
+  events.emit(drop('roads'));
+  await deliveries.settle();
+  await eventually(
+    'sending',
+    () => sent.length,
+    (length) => length === 1,
+  );
+  events.emit(drop('rails'));
+  await deliveries.settle();
+  begun.first();
+  await eventually(
+    'delivery',
+    () => store.list(),
+    ([one]) => one?.state === 'delivered',
+  );
+  expect(sent).toEqual(['layer-roads', 'layer-roads layer-rails']);
+});
+
+it('a notification is retried after 1 s, doubling to 60 s, with the same id, and given up after 24 hours', async () => {
+  const bodies: string[] = [];
+  const { open, store, clock, database } = await house(async ({ body }) => {
+    bodies.push(body ?? '');
+    throw new Error('answered 503 to hush');
+  });
+  const deliveries = open();
+  const payload = { event: 'task-failed', layer: null, message: 'x', details: {} };
+  await store.report(['ops'], payload, { subject: 'task:1' });
+  await store.report(['ops'], payload, { subject: 'task:1' });
+  const pauses: number[] = [];
+  const rows = database.change.updateTable('deliveries');
+  for (let attempt = 1; attempt <= 8; attempt++) {
+    await eventually(
+      'an attempt',
+      () => store.list(),
+      ([one]) => one?.attempts === attempt,
+    );
+    const { next_at } = await database.query
+      .selectFrom('deliveries')
+      .select('next_at')
+      .executeTakeFirstOrThrow();
+    pauses.push((next_at - clock.now()) / 1000);
+    await rows.set({ next_at: clock.now() }).execute();
+    await database.notify(DELIVERIES_WAITING);
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  expect(new Set(bodies).size).toBe(1);
+  expect(await deliveries.list()).toMatchObject([{ state: 'pending', lastError: 'answered 503 to ***' }]);
+  await rows.set({ until: clock.now(), next_at: clock.now() }).execute();
+  await database.notify(DELIVERIES_WAITING);
+  await eventually(
+    'the end',
+    () => deliveries.list(),
+    ([one]) => one?.state === 'failed',
+  );
+});
+
+it('no more notifications wait for a target than may, and the oldest are given up', async () => {
+  const { database } = await house(async () => {});
+  const store = createDeliveryStore(database, 3);
+  for (let index = 0; index < 5; index++) {
+    await store.report(['ops'], { event: 'task-failed' }, { subject: `task:${index}` });
+  }
+  const counts = await store.counts();
+  expect(counts.find(({ state }) => state === 'pending')?.count).toBe(3);
+  expect(counts.find(({ state }) => state === 'failed')?.count).toBe(2);
+});
+
+it('a target that hangs does not hold up the others', async () => {
+  const { events, open, store } = await house(async ({ method }, signal) => {
+    if (method === 'POST') await once(signal, 'abort');
+  });
+  const deliveries = open();
+  await store.report(['ops'], { event: 'task-failed' }, { subject: 'task:1' });
+  events.emit(drop('roads'));
+  await deliveries.settle();
+  await eventually(
+    'delivery',
+    () => store.list(),
+    (all) => all.some(({ state }) => state === 'delivered'),
+  );
+});

@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Database, Lead } from '../../db/database.ts';
+import type { TileEvents } from '../../domain/tile-events.ts';
+import { isoTime } from '../../lib/clock.ts';
+import type { Counters } from '../../lib/counters.ts';
+import { hideCredentials } from '../../lib/hide-secrets.ts';
+import { openRepeater, repeat } from '../../lib/repeat.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
+import {
+  createDeliveryStore,
+  DELIVERIES_WAITING,
+  type Delivery,
+  type DeliveryStore,
+} from './delivery-store.ts';
+import type { DeliveryTarget, OutgoingRequest } from './delivery-targets.ts';
+import { PurgeKeys } from './purge-keys.ts';
+
+interface DeliveriesOptions extends Surroundings {
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly events: TileEvents;
+  readonly targets: readonly DeliveryTarget[];
+  readonly lead: Lead;
+  readonly counters: Pick<Counters, 'count'>;
+  /** Rejects unless the target has accepted the request. */
+  readonly send: (request: OutgoingRequest, signal: AbortSignal) => Promise<void>;
+  /** Resolves when every process and node obeys the changes that were made before the call. */
+  readonly obeyed: () => Promise<void>;
+}
+
+/** Milliseconds between looks for deliveries that are due; a new one is sent immediately. */
+const LOOK_INTERVAL = 1000;
+const FORGET_INTERVAL = 60_000;
+const MAX_ERROR_CHARACTERS = 300;
+const MASK = '***';
+
+export type Deliveries = ReturnType<typeof openDeliveries>;
+
+/** Sends what other programs have to know. The node that leads performs the deliveries of all nodes. */
+export function openDeliveries(options: DeliveriesOptions) {
+  const { database, targets, lead, clock, log } = options;
+  const store = createDeliveryStore(database);
+  const surroundings = { clock, log, pause: LOOK_INTERVAL };
+  const purges = openPurges(options, store);
+
+  async function attempt(target: DeliveryTarget, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+    const { kind, name } = target;
+    try {
+      for (const request of target.requests(delivery)) await options.send(request, signal);
+      await store.delivered(delivery);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      const lastError = errorText(error, target.secrets);
+      if (delivery.attempts === 0)
+        log.warn({ kind, name, reason: lastError }, 'a delivery failed; it is retried');
+      options.counters.count('delivery_failures_total', { kind, name });
+      await store.failed(delivery, lastError);
+      return false;
+    }
+  }
+
+  /** After a failure the next one waits for the next look: a target that hangs is not asked for each in turn. */
+  async function sendDue(target: DeliveryTarget, signal: AbortSignal): Promise<void> {
+    for (let due = await store.due(target); due && !signal.aborted; due = await store.due(target)) {
+      if (!(await attempt(target, due, signal))) return;
+    }
+  }
+
+  const performing = targets.map((target) =>
+    lead(async (signal) => {
+      const failure = 'deliveries could not be looked for';
+      const repeater = openRepeater(() => sendDue(target, signal), { ...surroundings, failure });
+      const stopListening = database.listen(DELIVERIES_WAITING, repeater.wake);
+      if (!signal.aborted) await once(signal, 'abort');
+      stopListening();
+      await repeater.close();
+    }),
+  );
+  const forgetting = lead((signal) =>
+    repeat(
+      () => store.forget(targets),
+      { clock, log, pause: FORGET_INTERVAL, failure: 'old deliveries could not be deleted' },
+      signal,
+    ),
+  );
+
+  return {
+    store,
+    /** As `obeyed`; and what is to be purged is recorded. */
+    settle: purges.settle,
+    counts: store.counts,
+    async list() {
+      return (await store.list()).map(({ id, name, kind, state, attempts, lastError, at }) => ({
+        id,
+        name,
+        kind,
+        state,
+        attempts,
+        lastError,
+        at: isoTime(at),
+      }));
+    },
+    async close(): Promise<void> {
+      await purges.close();
+      await Promise.all([...performing, forgetting].map((one) => one.close()));
+    },
+  };
+}
+
+/**
+ * Collects what tile events make wrong in caches in front of the server, and records it when every node obeys the change:
+ * a cache that is purged earlier would fetch the old picture again.
+ */
+function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
+  const { catalog, events, obeyed, clock, log } = options;
+  const names = options.targets.filter(({ kind }) => kind === 'purge').map(({ name }) => name);
+  if (names.length === 0) return { settle: obeyed, async close() {} };
+  const keys = new PurgeKeys();
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+
+  async function record(): Promise<void> {
+    const taken = keys.take();
+    try {
+      await obeyed();
+      if (Object.keys(taken).length > 0) await store.purge(names, taken);
+    } catch (error) {
+      keys.merge(taken);
+      throw error;
+    }
+  }
+
+  /** One at a time: keys that a call has taken are durable before a later call resolves. */
+  function settle(): Promise<void> {
+    if (keys.isEmpty && !running) return obeyed();
+    next ??= (running ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => {
+        const mine = record().finally(() => {
+          if (running === mine) running = null;
+        });
+        running = mine;
+        next = null;
+        return mine;
+      });
+    return next;
+  }
+
+  const unsubscribe = events.subscribe((event) => keys.hear(event, catalog));
+  // Changes that no request waits for, as those of schedules and of the configuration file.
+  const settling = openRepeater(() => (keys.isEmpty ? undefined : settle()), {
+    ...{ clock, log },
+    pause: LOOK_INTERVAL,
+    failure: 'what is to be purged could not be recorded',
+  });
+  return {
+    settle,
+    async close(): Promise<void> {
+      unsubscribe();
+      await settling.close();
+      if (!keys.isEmpty) await settle().catch(() => {});
+    },
+  };
+}
+
+/** As operators may see it. */
+function errorText(error: unknown, secrets: readonly string[]): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const plain = secrets
+    .filter((secret) => secret !== '')
+    .reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
+  return hideCredentials(plain).slice(0, MAX_ERROR_CHARACTERS);
+}

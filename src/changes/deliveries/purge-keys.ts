@@ -1,0 +1,127 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { type ParameterFilter, selectParameters } from '../../domain/parameter-filter.ts';
+import { layerKey, pageKey } from '../../domain/surrogate-keys.ts';
+import type { TileEvent } from '../../domain/tile-events.ts';
+import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+
+/** Keys of pages of one layer; above it the whole layer is purged. */
+export const MAX_PAGE_KEYS = 1000;
+/** Keys of pages of all layers; above it every one of them is purged as a whole. */
+const MAX_KEYS = 20_000;
+
+/** As it is stored: keys of pages by layer; null: the whole layer. */
+export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
+
+type NamedCatalog = Pick<Catalog, 'layer'>;
+type TileSetNames = Omit<TileSetKey, 'incarnation'>;
+
+/** What is to be purged, of bounded size however much changes. */
+export class PurgeKeys {
+  readonly #layers = new Map<string, Set<string> | null>();
+  /** Keys of pages, over all layers. */
+  #pages = 0;
+
+  get isEmpty(): boolean {
+    return this.#layers.size === 0;
+  }
+
+  /** Ignores events after which copies of tiles are still right. */
+  hear(event: TileEvent, catalog: NamedCatalog): void {
+    if (event.type === 'layer-dropped') this.add(event.layer, null);
+    if (event.type === 'deleted' && !event.evicted) {
+      this.add(event.set.layer, pageKeys([event.set], event.z, event.rect));
+    }
+    if (event.type !== 'outdated') return;
+    if (!event.places) this.add(event.layer, null);
+    for (const { gridSet, z, rect } of event.places ?? []) {
+      const sets = tileSetsAt(catalog, event.layer, gridSet);
+      this.add(event.layer, sets && pageKeys(sets, z, rect));
+    }
+  }
+
+  merge(payload: PurgePayload): void {
+    for (const [layer, keys] of Object.entries(payload)) this.add(layer, keys);
+  }
+
+  /** Null: the whole layer. */
+  add(layer: string, keys: readonly string[] | null): void {
+    const known = this.#layers.get(layer);
+    if (known === null) return;
+    const before = known?.size ?? 0;
+    const all = keys && (known ?? new Set<string>());
+    for (const key of keys ?? []) all?.add(key);
+    const kept = all && all.size <= MAX_PAGE_KEYS ? all : null;
+    this.#layers.set(layer, kept);
+    this.#pages += (kept?.size ?? 0) - before;
+    if (this.#pages > MAX_KEYS) this.#widen();
+  }
+
+  /** Everything so far; it is empty afterwards. */
+  take(): PurgePayload {
+    const taken = Object.fromEntries([...this.#layers].map(([layer, keys]) => [layer, keys && [...keys]]));
+    this.#layers.clear();
+    this.#pages = 0;
+    return taken;
+  }
+
+  #widen(): void {
+    for (const layer of this.#layers.keys()) this.#layers.set(layer, null);
+    this.#pages = 0;
+  }
+}
+
+/** As a CDN is asked with them. */
+export function keysIn(payload: PurgePayload): readonly string[] {
+  return Object.entries(payload).flatMap(([layer, keys]) => keys ?? [layerKey(layer)]);
+}
+
+/** Null: more than may be listed. */
+function pageKeys(
+  sets: readonly TileSetNames[],
+  z: number,
+  { minX, minY, maxX, maxY }: TileRect,
+): readonly string[] | null {
+  const [left, right, top, bottom] = [pageOf(minX), pageOf(maxX), pageOf(minY), pageOf(maxY)];
+  if (sets.length * (right - left + 1) * (bottom - top + 1) > MAX_PAGE_KEYS) return null;
+  const keys: string[] = [];
+  for (let y = top; y <= bottom; y++) {
+    for (let x = left; x <= right; x++) keys.push(...sets.map((set) => pageKey(set, z, x, y)));
+  }
+  return keys;
+}
+
+/** Every tile set that clients may have got there, stored or not; null: they cannot be listed. */
+function tileSetsAt(catalog: NamedCatalog, name: string, gridSet: string): readonly TileSetNames[] | null {
+  const layer = catalog.layer(name)?.layer;
+  const ids = layer && parametersIds(layer);
+  if (!layer || !ids) return null;
+  return layer.formats.flatMap(({ mediaType: format }) =>
+    ids.map((parametersId) => ({ layer: name, gridSet, format, parametersId })),
+  );
+}
+
+const idsOf = new WeakMap<Layer, readonly (string | null)[]>();
+
+function parametersIds(layer: Layer): readonly (string | null)[] | null {
+  const known = idsOf.get(layer);
+  if (known) return known;
+  const combinations = combinationsOf(layer.parameters);
+  if (!combinations) return null;
+  const ids = new Set(combinations.map((values) => selectParameters(layer.parameters, values).id));
+  idsOf.set(layer, [...ids]);
+  return [...ids];
+}
+
+function combinationsOf(filters: readonly ParameterFilter[]): readonly ReadonlyMap<string, string>[] | null {
+  let combinations: readonly (readonly [string, string])[][] = [[]];
+  for (const { name, values, defaultValue } of filters) {
+    if (!values || combinations.length * (values.length + 1) > MAX_PAGE_KEYS) return null;
+    const all = [...new Set([defaultValue, ...values])];
+    combinations = combinations.flatMap((some) =>
+      all.map((value): (readonly [string, string])[] => [...some, [name, value]]),
+    );
+  }
+  return combinations.map((some) => new Map(some));
+}

@@ -1,0 +1,130 @@
+import type { TileEvents } from '../../domain/tile-events.ts';
+import { failureText, type UpstreamReport } from '../../domain/upstream-status.ts';
+import { openRepeater } from '../../lib/repeat.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Task } from '../../tasks/task.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+import { type DeliveryStore, ONCE } from './delivery-store.ts';
+import type { Notifier } from './notifier.ts';
+
+interface StoreWithRoom {
+  room?(): Promise<{ readonly storing: boolean; readonly freePercent: number } | null>;
+}
+
+interface EventWatchOptions extends Surroundings {
+  readonly notifier: Notifier;
+  readonly deliveries: Pick<DeliveryStore, 'since'>;
+  readonly tasks: Pick<TaskService, 'list' | 'subscribe'>;
+  readonly events: TileEvents;
+  readonly hosts: UpstreamReport;
+  /** By name. */
+  readonly stores: ReadonlyMap<string, StoreWithRoom>;
+  /** Hosts that are not reported: the receivers of notifications. */
+  readonly receivers: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** Milliseconds between looks at hosts and disks. */
+const LOOK_INTERVAL = 1000;
+/** Milliseconds: tasks that ended earlier are not reported after a start. */
+const LOOK_BACK = 86_400_000;
+const MOST_TASKS = 1000;
+
+/** Reports what tasks, hosts, disks and stores come to. Several nodes may report the same: it is recorded once. */
+export async function openEventWatch(options: EventWatchOptions) {
+  const { notifier, tasks, events, clock, log } = options;
+  if (!notifier.isOn) return { async close() {} };
+  /** Hosts and disks by whether they were bad at the last look. */
+  const known = new Map<string, boolean>();
+
+  /** Whether it is bad is reported at the first look and when it changes. */
+  function see(subject: string, isBad: boolean, report: () => void, recovered: () => void): void {
+    if (known.get(subject) === isBad) return;
+    known.set(subject, isBad);
+    if (isBad) report();
+    else recovered();
+  }
+
+  function lookAtHosts(): void {
+    for (const { host, breaker, lastFailure } of options.hosts()) {
+      if (options.receivers.has(host)) continue;
+      const subject = `host:${host}`;
+      const details = { host, reason: lastFailure?.reason ?? null };
+      const why = failureText(lastFailure?.reason ?? 'unknown');
+      const failing = { event: 'host-failing', message: `Host ${host} is failing: ${why}`, details } as const;
+      const back = {
+        event: 'host-recovered',
+        message: `Host ${host} answers again.`,
+        details: { host },
+      } as const;
+      const isBad = breaker !== 'closed';
+      see(
+        subject,
+        isBad,
+        () => notifier.report({ subject, ...failing }),
+        () => notifier.recovered(subject, back),
+      );
+    }
+  }
+
+  async function lookAtDisks(): Promise<void> {
+    for (const [store, { room }] of options.stores) {
+      const disk = await room?.();
+      if (!disk) continue;
+      const subject = `disk:${store}`;
+      const details = { store, freePercent: disk.freePercent };
+      const message = `The disk of store ${store} is full; tiles are served but not stored.`;
+      const full = () => notifier.report({ subject, event: 'disk-full', message, details });
+      see(subject, !disk.storing, full, () => notifier.recovered(subject));
+    }
+  }
+
+  const since = Math.max(await options.deliveries.since('tasks'), clock.now() - LOOK_BACK);
+  const hear = (task: Task) => {
+    if ((task.endedAt ?? 0) >= since) reportTask(notifier, task);
+  };
+  const unsubscribe = events.subscribe((event) => {
+    if (event.type !== 'store-state') return;
+    const { store, failure } = event;
+    const subject = `store:${store}`;
+    const message = `Tiles cannot be stored in store ${store}: ${failure}`;
+    if (failure === null) notifier.recovered(subject);
+    else notifier.report({ subject, event: 'store-failing', message, details: { store } });
+  });
+  const stopTasks = await tasks.subscribe(null, ({ task }) => hear(task));
+  // What ended while no server ran, or just before a crash.
+  for (const filter of [{ outcomes: ['failed'] }, { types: ['export'], states: ['done'] }] as const) {
+    for (const task of await tasks.list({ ...filter, limit: MOST_TASKS })) hear(task);
+  }
+  const looking = openRepeater(
+    async () => {
+      lookAtHosts();
+      await lookAtDisks();
+    },
+    { clock, log, pause: LOOK_INTERVAL, failure: 'hosts and disks could not be looked at' },
+  );
+  return {
+    async close(): Promise<void> {
+      stopTasks();
+      unsubscribe();
+      await looking.close();
+    },
+  };
+}
+
+function reportTask(notifier: Notifier, { id, request, outcome, reason, state }: Task): void {
+  const { layer, type } = request;
+  const subject = `${ONCE}task:${id}`;
+  if (outcome === 'failed') {
+    const message = `Task ${id} (${type} of layer ${layer}) failed: ${reason ?? 'no tile could be made'}`;
+    notifier.report({ subject, event: 'task-failed', layer, message, details: { task: id, type } });
+  }
+  if (type !== 'export' || state !== 'done' || outcome !== 'ok') return;
+  const details = { task: id, export: request.archive?.id ?? null };
+  notifier.report({
+    subject,
+    event: 'export-done',
+    layer,
+    message: `Export ${id} of layer ${layer} is ready.`,
+    details,
+  });
+}
