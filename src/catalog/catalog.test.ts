@@ -82,7 +82,7 @@ describe('a catalog', () => {
     expect(bound?.store).toBe(store);
   });
 
-  it('does not know a layer that nobody declared', () => {
+  it('does not know an undeclared layer', () => {
     expect(open([declare('a')]).catalog.layer('b')).toBeNull();
     expect(open([declare('a')]).catalog.layer('__proto__')).toBeNull();
   });
@@ -102,7 +102,7 @@ describe('a catalog', () => {
     expect([...catalog.layers()].map(({ name }) => name)).toEqual(['b', 'a']);
   });
 
-  it('is open at once with ten thousand layers and makes only those that are asked for', () => {
+  it('opens ten thousand layers without creating any, and creates the requested ones', () => {
     const names = Array.from({ length: 10_000 }, (_, n) => `layer ${n}`);
     // A format that does not exist fails when, and only when, the layer is made.
     const layers = names.map((name, n) => declare(name, n === 7 ? {} : { formats: ['image/none'] }));

@@ -35,7 +35,7 @@ it('answers every one of many callers', async () => {
   expect(new Set(texts).size).toBe(100);
 });
 
-it('leaves alone whoever has gone meanwhile', async () => {
+it('sends nothing to a client that has gone', async () => {
   const outbox = createOutbox();
   const gone: ServerResponse[] = [];
   const url = await listen((response) => {

@@ -69,7 +69,7 @@ it('tells what the quota has removed, once', async () => {
   expect(document().evictedBytes).toEqual([700, 0]);
 });
 
-it('keeps one day, however long nobody asked', async () => {
+it('keeps one day, however long it was not requested', async () => {
   const { time, ask, document } = openSeries();
   await ask('HIT');
   time.now += 23 * 3_600_000;

@@ -347,7 +347,7 @@ describe('the events', () => {
     expect(await readUntil(response, 'never')).toContain('retry:');
   });
 
-  it('are refused to whoever sends a strange id', async () => {
+  it('are refused to a client that sends an invalid id', async () => {
     const app = createTaskApp();
     expect((await app.request('GET', '/api/v1/events?lastEventId=x')).status).toBe(400);
   });

@@ -52,7 +52,7 @@ describe('the page', () => {
     expect(gunzipSync(answer.rawPayload).toString()).toBe(SCRIPT);
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
     const { headers } = await request('GET', '/');
     const again = await request('GET', '/', { headers: { 'if-none-match': headers.etag ?? '' } });

@@ -207,7 +207,7 @@ describe('a tile that cannot be had', () => {
     expect(log).toEqual([]);
   });
 
-  it('for a reason nobody foresaw names the request, and the log has the rest', async () => {
+  it('for an unexpected reason names the request, and the log has the rest', async () => {
     const read: Read = async () => {
       throw new Error('secret: /var/lib/tiles');
     };

@@ -19,7 +19,7 @@ function ask(bytes: Buffer, headers: Record<string, string> = {}) {
 }
 
 describe('a vector tile', () => {
-  it('goes out packed to whoever can unpack it, and plain to others', async () => {
+  it('is sent packed to clients that accept it, and plain to others', async () => {
     const packed = await ask(PACKED, { 'accept-encoding': 'br, gzip' });
     expect(packed.headers).toMatchObject({
       'content-type': 'application/vnd.mapbox-vector-tile',

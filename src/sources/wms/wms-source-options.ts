@@ -42,9 +42,7 @@ export const wmsSourceOptions = z.strictObject({
     .describe('Sent with every request'),
   concurrency: whole(1, 1024)
     .optional()
-    .describe(
-      'Concurrent requests for this layer, in each process; see upstreams for all layers of a host',
-    ),
+    .describe('Concurrent requests for this layer, in each process; see upstreams for all layers of a host'),
   maxUrlLength: whole(200, 1_000_000).default(4000).describe('A longer request is sent by POST, as a form'),
   ...httpOptions,
 });

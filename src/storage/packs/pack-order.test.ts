@@ -38,7 +38,7 @@ describeOnObjectStores('a store of packs', (service) => {
       { numRuns: inLength(3, 500) },
     ));
 
-  it('shows every node at once what another has stored, replaced and truncated', () =>
+  it('shows every node immediately what another has stored, replaced and truncated', () =>
     stores.using(async (one, name) => {
       const other = await stores.open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;

@@ -113,7 +113,7 @@ describe('KML', () => {
     expect(unchanged.statusCode).toBe(304);
   });
 
-  it('shows closed layers to nobody without credentials', async () => {
+  it('hides closed layers from clients without credentials', async () => {
     const closed = catalogOf([layerNamed('closed', { access: 'admin' })]);
     const access = { authenticate: async () => null } as never;
     const { request } = createTestApp({ deps: { catalog: closed }, access });
