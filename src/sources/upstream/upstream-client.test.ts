@@ -163,7 +163,7 @@ describe('the upstream client', () => {
     await eventually('answers are good again', recovered);
   });
 
-  it('keeps the limit of concurrent requests for all sources together', async () => {
+  it('keeps the limit of concurrent requests to a host for all sources together', async () => {
     await reopen({ concurrency: 3 });
     wms.answer = { delayMs: 5 };
     await Promise.all(Array.from({ length: 30 }, () => client.get(request())));

@@ -58,7 +58,7 @@ async function written(content: string): Promise<void> {
 
 const bytesIn = async (store: TileStore) => (await store.get(set, place))?.bytes.toString();
 
-it('a bundle without writers is read without a second file', async () => {
+it('a bundle without a writer is read without a second file', async () => {
   await written('a');
   expect(isAtRest()).toBe(true);
   const store = await open();
@@ -134,7 +134,7 @@ it('a truncation of a part is in the file of the bundle when it is acknowledged,
   copy.close();
 });
 
-/** As it is read by a process that does not see its log. */
+/** As it is read without its log. */
 function withoutLog(file: Buffer): Buffer {
   return file.fill(1, 18, 20);
 }
