@@ -54,14 +54,17 @@ describe('the console of a German browser', needs('chromium'), () => {
     await page.getByText('Um 22:00').waitFor();
     await page.goto(`${server.url}/#/seed/world?gridSet=EPSG:900913`);
     await page.getByLabel('Bis Zoomstufe').fill('8');
-    await page.getByText(/87['’]381/).first().waitFor();
+    await page
+      .getByText(/87['’]381/)
+      .first()
+      .waitFor();
   });
 
   it('has no page that is wider than a narrow window', async () => {
     for (const path of PAGES) {
       await page.goto(`${server.url}/#/${path}`);
       await eventually(`${path} is there`, async () => (await page.getByText('Wird geladen…').count()) === 0);
-      expect([path, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([path, 400]);
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 400]);
     }
     expect(complaints()).toEqual([]);
   });
