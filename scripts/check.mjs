@@ -1,4 +1,4 @@
-// npm run check: formatting, lint, types and doors. Quick enough to run before every commit.
+// npm run check: formatting, lint, types, doors and words. Quick enough to run before every commit.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -18,6 +18,7 @@ export async function check() {
       'Doors between the rooms',
       [tool('dependency-cruiser', 'depcruise'), 'src', '--output-type', 'err-long'],
     ],
+    ['Words', [join(root, 'scripts', 'words.mjs')]],
   ];
   if (existsSync(join(root, 'web', 'tsconfig.json'))) {
     steps.splice(2, 0, [

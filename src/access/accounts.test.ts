@@ -61,7 +61,7 @@ describe('a user', () => {
     expect(now).toMatchObject({ role: 'viewer' });
   });
 
-  it('who was removed is nobody, and so are the tokens and sessions that came from there', async () => {
+  it('a removed user cannot sign in, and their tokens and sessions end', async () => {
     const { users, tokens, sessions, authenticator } = await openTestAccounts();
     await users.add(MARY);
     const session = await sessions.begin('mary');

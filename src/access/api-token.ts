@@ -9,7 +9,7 @@ export function createTokenSecret(): string {
   return PREFIX + createSecret();
 }
 
-/** 256 random bits: nobody guesses them, so a plain hash of them may be stored. */
+/** 256 random bits: they cannot be guessed, so a plain hash of them may be stored. */
 export function createSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }

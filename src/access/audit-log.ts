@@ -83,8 +83,8 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     },
 
     /**
-     * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
-     * counted, so that nobody can drive the changes of administrators out of the log.
+     * For what strangers cause, such as failed logins: no caller waits for it, and beyond a few a second they are only
+     * counted, so that no client can drive the changes of administrators out of the log.
      */
     note(draft: AuditDraft): void {
       if (!withinLimit()) return;
@@ -129,7 +129,7 @@ export interface AuditEntry {
    * (`ended`). One that was begun and never ended was cut short by a crash.
    */
   readonly phase: 'begun' | 'ended';
-  /** A user, `token:NAME`, or `console:NAME` for somebody at the command line; null: a stranger. */
+  /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
   readonly actor: string | null;
   /** Network address. */
   readonly source: string | null;

@@ -88,7 +88,7 @@ export class Authenticator {
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
-    // Where nobody is being checked there is nobody to join: a guess that comes too early ends here.
+    // Without a check in progress there is none to join: a guess that comes too early ends here.
     if (this.#checks.size === 0) throttle.check(address, name);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
@@ -169,7 +169,7 @@ export class Authenticator {
     this.#inBackground(this.#deps.tokens.markUsed(id).finally(() => this.#marking.delete(id)));
   }
 
-  /** Whoever is let in does not wait for what is only good to know. */
+  /** An accepted caller does not wait for statistics. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'The last use of an account could not be recorded');

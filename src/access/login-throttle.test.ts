@@ -29,14 +29,14 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.1', 'mary')).not.toThrow();
   });
 
-  it('leave a first try to whoever comes from elsewhere', () => {
+  it('leave a first try to clients at other addresses', () => {
     const { throttle, fail } = setUp();
     fail('10.0.0.1', 'admin', 10);
     expect(() => throttle.begin('10.0.0.2', 'admin')).not.toThrow();
     expect(() => throttle.begin('10.0.0.2', 'admin')).toThrow(refusal(30));
   });
 
-  it('leave the next try to whoever waits as long as was said, however long others have to', () => {
+  it('leave the next try to a client that waits as long as required, however long others have to', () => {
     const { clock, throttle, fail } = setUp();
     for (let i = 0; i < 100; i++) {
       fail(`10.1.0.${i}`, 'admin', 1);
@@ -48,7 +48,7 @@ describe('failed attempts', () => {
     expect(throttle.begin('10.0.0.2', 'admin').standing).toBe('calm');
   });
 
-  it('count as calm nobody who was sent away and comes back too early', () => {
+  it('do not count a client as calm that comes back too early', () => {
     const { clock, throttle } = setUp();
     expect(throttle.begin('10.0.0.1', 'admin').crowdedOut()).toEqual(refusal(2));
     clock.advance(1000);
@@ -59,7 +59,7 @@ describe('failed attempts', () => {
     expect(throttle.begin('10.0.0.1', 'admin').standing).toBe('calm');
   });
 
-  it('of a flood from a hundred sources are few, and somebody new still comes first', () => {
+  it('of a flood from a hundred sources are few, and a new client still comes first', () => {
     const { clock, throttle } = setUp();
     let checked = 0;
     for (let guess = 0; guess < 200 * 60; guess++) {

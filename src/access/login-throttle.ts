@@ -8,7 +8,7 @@ export interface Attempt {
   succeeded(): void;
   /** The password was never looked at. */
   withdrawn(): void;
-  /** Nor was it now, because too many are logging in at once. Returns what tells the caller when to come back. */
+  /** Nor was it now, because too many logins are in progress. Returns the error with the time to retry. */
   crowdedOut(): TilewardenError;
 }
 
@@ -21,7 +21,7 @@ interface Away {
 
 const MAX_ENTRIES = 10_000;
 const FORGOTTEN_AT_ONCE = 1000;
-/** How long whoever finds no place stays away at first. Each time it is twice as long, up to a minute or so. */
+/** How long a client without a place stays away at first. Each time it is twice as long, up to a minute or so. */
 const AWAY_MS = 2000;
 const LONGEST_AWAY_MS = 64_000;
 const AWAY_FORGOTTEN_AFTER_MS = 10 * 60_000;
@@ -36,7 +36,7 @@ export class LoginThrottle {
   readonly #sources = new Map<string, AttemptBucket>();
   readonly #accounts = new Map<string, AttemptBucket>();
   readonly #trusted = new Map<string, AttemptBucket>();
-  /** By source. Who comes back too early is told anew, and is not calm. */
+  /** By source. A client that comes back too early is refused again, and is not calm. */
   readonly #away = new Map<string, Away>();
 
   constructor(clock: Clock) {
@@ -120,7 +120,7 @@ export class LoginThrottle {
         const now = this.#clock.monotonic();
         const ms = this.#nextAway(name, now);
         this.#rememberAway(name, ms, now);
-        return comeBack(ms, 'Too many login attempts at once');
+        return comeBack(ms, 'Too many concurrent login attempts');
       },
       succeeded: () => {
         withdrawn();
@@ -152,7 +152,7 @@ function remember<Value>(known: Map<string, Value>, key: string, value: Value): 
   return value;
 }
 
-/** Many at once: a map is slow to say which of its entries is the oldest while it forgets them one by one. */
+/** Many together: a map is slow to say which of its entries is the oldest while it forgets them one by one. */
 function forgetOldest(known: Map<string, unknown>): void {
   for (const key of known.keys()) {
     if (known.size <= MAX_ENTRIES - FORGOTTEN_AT_ONCE) return;
@@ -164,7 +164,7 @@ function tooMany(ms: number): TilewardenError {
   return comeBack(ms, 'Too many failed attempts');
 }
 
-/** Where a refusal came from nobody asks, and to write it down costs more than all the rest of it. */
+/** Refusals are not recorded: that would cost more than the rest of them. */
 function comeBack(ms: number, reason: string): TilewardenError {
   const retryAfterSeconds = Math.ceil(ms / 1000);
   const { stackTraceLimit } = Error;
@@ -200,7 +200,7 @@ function groupsOf(text: string): readonly string[] {
 
 /**
  * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
- * `calm`: nothing has failed there lately, and nobody there came back before the time. `restless`: all others.
+ * `calm`: nothing has failed there lately, and no client there came back too early. `restless`: all others.
  */
 export const STANDINGS = ['known', 'calm', 'restless'] as const;
 export type Standing = (typeof STANDINGS)[number];

@@ -96,7 +96,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
 
 const WRITABLE_BY_ALL = 0o002;
 
-/** Whoever can write into the data folder can make themselves an administrator. */
+/** A user who can write into the data folder can become an administrator. */
 export async function warnOfOpenFolder(folder: string, log: Logger): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & WRITABLE_BY_ALL) === 0 || process.platform === 'win32') return;

@@ -46,7 +46,7 @@ describe('a stored password', () => {
     '$scrypt$ln=31,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$scrypt$ln=0,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$2b$12$abcdefghijklmnopqrstuv',
-  ])('that nobody of ours wrote (%j) matches nothing', async (stored) => {
+  ])('in a foreign form (%j) matches nothing', async (stored) => {
     expect(parseStored(stored)).toBeNull();
     expect(await open().check('', stored, 'calm')).toMatchObject({ matches: false });
   });
@@ -67,7 +67,7 @@ describe('checking passwords', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('takes those first who are known, then those who are calm, and refuses whoever finds no place', async () => {
+  it('takes those first who are known, then those who are calm, and refuses the others', async () => {
     const hasher = open({ logN: 12, r: 8, p: 1 });
     const order: string[] = [];
     const ask = (who: string, standing: Standing) =>
@@ -77,9 +77,9 @@ describe('checking passwords', () => {
       code: 'attempts-throttled',
       retryAfterSeconds: 2,
     });
-    asked.push(ask('somebody new', 'calm'), ask('the owner', 'known'));
+    asked.push(ask('a new client', 'calm'), ask('the owner', 'known'));
     await Promise.all(asked);
-    expect(order).toEqual(['first', 'the owner', 'somebody new', 'second', 'third']);
+    expect(order).toEqual(['first', 'the owner', 'a new client', 'second', 'third']);
   });
 
   it('ends when it is closed, for those who wait too', async () => {

@@ -26,7 +26,7 @@ interface DerivationJob {
 /** To the password thread; answered with the key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** How many may wait, by standing; whoever finds no place is told to come back. A flood takes only the last places. */
+/** How many may wait, by standing; clients without a place have to come back. A flood takes only the last places. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
 
@@ -34,7 +34,7 @@ export type PasswordHasher = ReturnType<typeof openPasswordHasher>;
 
 /**
  * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with
- * reading files: four logins at once would hold up every tile.
+ * reading files: four concurrent logins would hold up every tile.
  */
 export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
   const unmatchable = createUnmatchable(cost);
@@ -51,9 +51,13 @@ export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
   async function derive(job: DerivationJob, standing: Standing): Promise<Uint8Array> {
     const waits = turns.inUse > 0 ? 1 : 0;
     if (waits && waiting[standing] >= PLACES[standing]) {
-      throw new TilewardenError('attempts-throttled', 'Too many login attempts at once; try again shortly.', {
-        retryAfterSeconds: COME_BACK_SECONDS,
-      });
+      throw new TilewardenError(
+        'attempts-throttled',
+        'Too many concurrent login attempts; try again shortly.',
+        {
+          retryAfterSeconds: COME_BACK_SECONDS,
+        },
+      );
     }
     waiting[standing] += waits;
     const turn = turns.acquire(closing.signal, -STANDINGS.indexOf(standing));
@@ -84,7 +88,7 @@ export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
       const { cost: paid, salt, key } = known ?? unmatchable;
       const derived = await derive({ password, salt, cost: paid }, standing);
       const matches = sameKey(derived, key) && known !== null;
-      /** `outdated`: it was stored at another cost than passwords are now; store it anew. */
+      /** `outdated`: it was stored at another cost than passwords are now; store it again. */
       return { matches, outdated: !sameCost(paid, cost) };
     },
 

@@ -5,14 +5,14 @@ import { createSecret, hashSecret } from './api-token.ts';
 
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_LIFE_MS = 12 * 60 * 60_000;
-/** That somebody is there is written down no more often than this. */
+/** The last use of a session is written no more often than this. */
 const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
 const LOCK = 'sessions';
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** Who is logged in to the console. Kept in the database, so that a restart logs nobody out. */
+/** Who is logged in to the console. Kept in the database, so that a restart ends no session. */
 export function createSessionStore(database: Database, clock: Clock) {
   return {
     /** What goes into the cookie; kept nowhere but there. */

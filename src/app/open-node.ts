@@ -52,7 +52,7 @@ export interface NodeSurroundings extends RoadSurroundings {
   readonly forkWorker?: () => ChildProcess;
 }
 
-/** Nobody but the owner and their group looks into the data folder. */
+/** Only the owner and the group may read the data folder. */
 const DATA_FOLDER_MODE = 0o750;
 /** Milliseconds until a worker that does not take up a change counts as hanging. */
 const WORKER_PATIENCE = 10_000;

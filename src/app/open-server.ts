@@ -42,7 +42,7 @@ async function openPrimary(given: Settings, surroundings: ServerSurroundings, co
   const settings = onPort(given);
   const fork = () => surroundings.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, random, log });
-  /** `/rest/reload` takes up a file without opening the app anew. */
+  /** `/rest/reload` applies a file without reopening the app. */
   const current = () => onPort(surroundings.file?.current.settings ?? settings);
   let app = await openApp(settings, { ...surroundings, processes });
   await processes.start().catch(async (error: unknown) => {

@@ -29,7 +29,7 @@ export async function openStores(
   return stores;
 }
 
-/** For whoever looks from outside: no secret. */
+/** For clients: without secrets. */
 export function describeStores({
   stores,
   data,

@@ -7,7 +7,7 @@ import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 
-/** A node that performs tasks, and answers nobody. */
+/** A node that performs tasks, without HTTP. */
 export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings) {
   refuseIdle(given);
   const name = workerName(given);

@@ -1,6 +1,6 @@
 import { ClosingStack } from '../lib/closing-stack.ts';
 
-/** What `open` opens, closed in reverse order by `close`, or at once where it fails. */
+/** What `open` opens, closed in reverse order by `close`, or immediately where it fails. */
 export async function opened<Parts extends object>(
   open: (stack: ClosingStack) => Promise<Parts>,
 ): Promise<Parts & { close(): Promise<void> }> {

@@ -255,7 +255,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   return {
-    /** Null: nobody has declared it. */
+    /** Null: not declared. */
     async show(kind: EntryKind, name: string): Promise<ShownEntry | null> {
       const origin = originOf(kind, name);
       if (origin === 'database') {

@@ -60,7 +60,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   const oldCaches = new Map<BoundLayer, OldCache>();
   const records = new Map<string, TileRecord>();
   const closing = new AbortController();
-  // Any number of layers may retire at once.
+  // Any number of layers may retire together.
   setMaxListeners(0, closing.signal);
   const retiring = new Set<Promise<void>>();
   let gridSets = options.gridSets;
@@ -193,7 +193,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       gridSets = book;
       for (const name of bound.keys()) unbind(name);
     },
-    /** Closes the sources it opened. The stores belong to whoever opened them. */
+    /** Closes the sources it opened. The stores belong to the function that opened them. */
     async close(): Promise<void> {
       closing.abort();
       await Promise.all(retiring);

@@ -162,7 +162,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     metatile: z
       .tuple([whole(1, MAX_METATILE), whole(1, MAX_METATILE)])
       .default([4, 4])
-      .describe('Columns and rows of tiles fetched at once'),
+      .describe('Columns and rows of tiles fetched in one request'),
     gutter: whole(0, MAX_GUTTER).default(0).describe('Pixels fetched around a metatile and cut away'),
     parameters: z
       .array(parameterSchema)
@@ -184,7 +184,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     staleWhileRevalidate: secondsSchema
       .default(0)
       .describe(
-        'Seconds for which a tile that is no longer fresh is answered at once and renewed in the background',
+        'Seconds for which a tile that is no longer fresh is served immediately and renewed in the background',
       ),
     staleIfError: secondsSchema
       .default(DEFAULT_STALE_IF_ERROR)

@@ -27,7 +27,7 @@ describe('bounded counters', () => {
     counters = createBoundedCounters(database);
   }
 
-  it('never pass their limit, however many take at once', async () => {
+  it('never pass their limit, however many take concurrently', async () => {
     const taken = await Promise.all(Array.from({ length: 50 }, () => counters.take('a', 3, 100)));
     expect(taken.reduce((sum, each) => sum + each.taken, 0)).toBe(100);
     expect(await counters.take('a', 1, 100)).toEqual({ taken: 0, count: 100 });
@@ -52,10 +52,10 @@ describe('bounded counters', () => {
   });
 
   it('forget what begins alike, except some', async () => {
-    for (const name of ['host 1', 'host 2', 'host 3', 'other 1', 'task-events-of-nobody'])
+    for (const name of ['host 1', 'host 2', 'host 3', 'other 1', 'task-events-of-none'])
       await counters.take(name, 5, 5);
     await counters.forget('host ', ['host 2', 'host 3']);
-    const names = ['host 1', 'host 2', 'host 3', 'other 1', 'task-events-of-nobody'];
+    const names = ['host 1', 'host 2', 'host 3', 'other 1', 'task-events-of-none'];
     const left = await Promise.all(names.map((name) => counters.take(name, 5, 5)));
     expect(left.map(({ taken }) => taken)).toEqual([5, 0, 0, 0, 0]);
   });

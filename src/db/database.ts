@@ -32,7 +32,7 @@ export interface Database {
   now(): Promise<number>;
   /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
   notify(channel: string): Promise<void>;
-  /** A notification may be lost with a connection: whoever listens also looks from time to time. */
+  /** A notification may be lost with a connection: listeners also poll from time to time. */
   listen(channel: string, listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -63,8 +63,8 @@ export class DatabaseError extends OutOfReach {
 }
 
 /**
- * Does what one node does for all: `work` runs while this node is the one, with a signal that aborts at once when it is
- * not any more, and again when it is anew. A node that was stopped notices late, so what the work does twice must do no
+ * Does what one node does for all: `work` runs while this node is the one, with a signal that aborts as soon as it is
+ * no longer the one, and again when it becomes the one. A node that was stopped notices late, so what the work does twice must do no
  * harm.
  */
 export type Lead = (work: (signal: AbortSignal) => Promise<void>) => { close(): Promise<void> };

@@ -35,7 +35,7 @@ export interface Schema {
     /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
     fair_time: number;
     piece_count: number;
-    /** The first piece that nobody has leased yet. */
+    /** The first piece that was never leased. */
     next_piece: number;
     tiles_total: BigCount;
     tiles_processed: BigCount;
@@ -72,7 +72,7 @@ export interface Schema {
     piece: number;
     /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
     token: number;
-    /** Null when the piece waits for somebody to take it up again. */
+    /** Null when the piece waits for a worker. */
     owner: string | null;
     threads: number;
     /** Raised with every report: a lease whose beat stands still has lost its holder. */
@@ -201,7 +201,7 @@ export interface Schema {
     name: string;
     /** JSON; null: it has been removed. */
     document: string | null;
-    /** JSON: what its form could not hold, for whoever gave it. */
+    /** JSON: the parts that its form could not hold, for its author. */
     aside: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
@@ -302,7 +302,7 @@ export interface Schema {
     /** As `storage/packs/pack-detail.ts` writes it. */
     detail: Buffer;
   };
-  /** What the tiles of a page add up to, changed in the same transaction as its packs. Emptied pages stay, at nought. */
+  /** Sums of the tiles of a page, changed in the same transaction as its packs. Emptied pages stay, at zero. */
   pack_pages: {
     tile_set: number;
     /** Eight rows of pages: `y` without its last three bits. */

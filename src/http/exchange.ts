@@ -47,7 +47,7 @@ const NO_CHANGE: ChangeNote = {};
 export class Exchange {
   readonly target: Target;
   readonly connection: Connection;
-  /** Null on public routes, where nobody asks, and until the caller has shown who it is. */
+  /** Null on public routes, and until the caller is authenticated. */
   caller: Caller | null = null;
   body: Buffer = NO_BODY;
   /** Set by a handler before it answers. */
@@ -202,7 +202,7 @@ export function connectionOf(socket: Socket): Connection {
   return connection;
 }
 
-/** Why work for a caller was given up. Nobody is left to answer, and nothing went wrong. */
+/** Why work for a caller was given up. The client has gone, and nothing went wrong. */
 export class CallerGone extends Error {
   constructor() {
     super('The caller has gone away.');
@@ -220,7 +220,7 @@ export function idIn({ params: { id = '' } }: Exchange): number {
 }
 
 export function callerName(exchange: Exchange): string {
-  return exchange.caller?.name ?? 'nobody';
+  return exchange.caller?.name ?? 'anonymous';
 }
 
 /** A document that names addresses of map servers, as the caller may see it. */

@@ -26,7 +26,7 @@ export const DEFAULT_LIMITS = {
   eventStreamsOfOne: 25,
   /** How often it is asked whether the caller of an answer without an end may go on listening. */
   streamCheckInterval: 2_000,
-  /** Requests that need a role, under way at once. */
+  /** Concurrent requests that need a role. */
   adminRequests: 100,
   adminRequestsOfOne: 80,
   /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */

@@ -86,7 +86,7 @@ export class HttpProblem extends Error {
 
 export interface Problem {
   readonly answer: Answer;
-  /** True for what nobody foresaw: it belongs in the log with its stack. */
+  /** True for an unexpected failure: it belongs in the log with its stack. */
   readonly unexpected: boolean;
 }
 

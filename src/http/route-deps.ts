@@ -97,7 +97,7 @@ export interface ImportDeps {
   }>;
   /** What a document would declare. Throws `request-invalid`. */
   readonly previewLayer: (document: unknown) => Layer;
-  /** A tile of a layer that nobody has declared. Nothing is kept. */
+  /** A tile of an undeclared layer. Nothing is kept. */
   readonly previewTile: (
     document: unknown,
     gridSet: string,

@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../access/caller.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
-/** `public`: anybody; nobody asks who is calling. */
+/** `public`: without authentication. */
 export type RouteRole = Role | 'public';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -12,7 +12,7 @@ export type Method = (typeof METHODS)[number];
 
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** The same handler; what it throws, at once or later, is answered by `recover`. */
+/** The same handler; what it throws, synchronously or later, is answered by `recover`. */
 export function recovering(
   handler: Handler,
   recover: (error: unknown, exchange: Exchange) => Answer | Promise<Answer>,
@@ -79,7 +79,7 @@ export function checkRoutes(routes: readonly Route[]): void {
   }
 }
 
-/** The type asks for a role already; this holds for whoever gets round it: a route without one does not start. */
+/** The type asks for a role already; this also checks at run time: a route without one does not start. */
 function checkRole(route: Route): void {
   const known: readonly unknown[] = ['public', ...ROLES];
   if (known.includes(route.role)) return;

@@ -169,7 +169,7 @@ async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Pr
   const quietAt = () => Math.max(began, dispatcher.lastOnKeptConnection()) + limits.farewell;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
     await delay(FAREWELL_LOOK_MS);
-    // On a busy machine requests have arrived that nobody has read yet: timers come before sockets.
+    // On a busy machine requests have arrived that are not read yet: timers come before sockets.
     await nextTurn();
   }
 }
@@ -185,7 +185,7 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   await farewell(app, limits);
   const closed = once(server, 'close');
   server.close();
-  // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
+  // A connection whose last answer ended after the stop began is idle, and nothing else would close it.
   const closeIdle = () => server.closeIdleConnections();
   const sweep = setInterval(() => setImmediate(closeIdle), IDLE_SWEEP_MS);
   await closed;

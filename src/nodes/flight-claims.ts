@@ -4,12 +4,12 @@ import type { Surroundings } from '../lib/surroundings.ts';
 
 /** Milliseconds after which a node that makes a metatile is taken to be gone. */
 const LEASE = 30_000;
-/** Milliseconds. Without an answer by then the metatile is made without a claim: somebody waits for it. */
+/** Milliseconds. Without an answer by then the metatile is made without a claim: a client waits for it. */
 const PATIENCE = 5000;
 /** Milliseconds between attempts while another node makes it. */
 const PAUSE = 150;
 
-/** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for somebody. */
+/** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for a client. */
 export function createFlightClaims(database: Database, instance: string, { clock, log }: Surroundings) {
   async function release(metatile: string): Promise<void> {
     await database.transaction(null, (query) =>

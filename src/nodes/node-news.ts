@@ -17,7 +17,7 @@ interface NodeNewsOptions extends Surroundings {
 const CURRENT_FOR = 4000;
 /** So long others wait for a node that does not answer; clocks run unevenly. */
 const WAITED_FOR = CURRENT_FOR + 1000;
-/** Between questions when nobody tells of anything: each takes as much processor time as some hundred hits. */
+/** Between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
 /** A database that takes longer to say what has changed is away. */
 const PATIENCE = 3000;
@@ -33,7 +33,7 @@ export async function openNodeNews(options: NodeNewsOptions) {
   const { database, registry, takeUp, channels, staleMs, clock, log } = options;
   const ending = new AbortController();
   let nudge = new AbortController();
-  /** Somebody waits for this node to hear of something. */
+  /** Another node waits for this one to receive a change. */
   let called = true;
   let asking: Promise<void> | null = null;
   let away = false;

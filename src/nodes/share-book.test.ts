@@ -40,7 +40,7 @@ describe('places of a limit', () => {
     ]);
   });
 
-  it('never add up to more than the limit, whatever nodes want at once', async () => {
+  it('never add up to more than the limit, whatever nodes request concurrently', async () => {
     const database = await open();
     const books = ['a', 'b', 'c', 'd'].map((name) => createShareBook(database, name));
     const held = [0, 0, 0, 0];

@@ -27,7 +27,7 @@ export function createShareBook(database: Database, instance: string) {
           allot([...others, { instance, wanted }], limit, Math.floor(now / TURN)).get(instance) ?? 0;
         const taken = others.reduce((sum, { places }) => sum + places, 0);
         const places = Math.min(target, Math.max(0, limit - taken));
-        // What is in use is nobody else's until it ends, though nothing more may begin.
+        // Requests in flight keep their places until they end, though no further one may begin.
         const kept = Math.max(held, places);
         await write(query, { name, instance, wanted, places: kept, expires_at: now + LEASE });
         return { places, alone: others.length === 0 };

@@ -28,7 +28,7 @@ type Copy = TileIndex & StoredTile;
 interface Batch {
   readonly tiles: ResolvedTileSet;
   readonly z: number;
-  /** By place: whoever asks twice before it is stored has it stored once. */
+  /** By place: two requests before a tile is stored store it once. */
   readonly copies: Map<string, Copy>;
 }
 
@@ -56,7 +56,7 @@ export class AdoptedTiles {
     this.#options = options;
   }
 
-  /** For somebody who asks; null: there is none that may be served. */
+  /** For a request; null: there is none that may be served. */
   async find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     const oldCache = tiles.bound.oldCache?.();
     if (!oldCache) return null;

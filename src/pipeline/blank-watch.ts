@@ -184,7 +184,7 @@ export class BlankSuspects {
     return [...this.#suspects.values()].filter(({ set, at }) => set.layer === layer && at > since).reverse();
   }
 
-  /** What has come since the last call, for whoever adds it up elsewhere. */
+  /** Entries since the last call, to be added up elsewhere. */
   take(): readonly BlankSuspect[] {
     const taken = [...this.#suspects.values()];
     this.#suspects = new Map();

@@ -35,13 +35,13 @@ type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unkn
 /**
  * The making of one metatile, shared by all who wait for it. Each tile is handed out as soon as it is made;
  * `landed` settles when all of them are stored. Until a first tile is handed out the flight lives only as long
- * as somebody waits for it.
+ * as a caller waits for it.
  */
 export class Flight {
   readonly plan: FlightPlan;
   /** Called when everybody who waited has left before anything was handed out. */
   onAbandoned: () => void = () => {};
-  /** Set when newer tiles than these exist or may exist: nobody joins any more, and nothing of it is kept. */
+  /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not kept. */
   outdated = false;
   /** Another node has changed tiles of it: memory keeps nothing of what it brings; the store knows which are newer. */
   overtaken = false;
@@ -84,7 +84,7 @@ export class Flight {
     for (const listener of this.#onFetched) listener();
   }
 
-  /** Called at once when the source has answered already; never when it does not. */
+  /** Called synchronously when the source has answered already; never when it does not. */
   whenFetched(listener: () => void): void {
     if (this.#fetched) listener();
     else this.#onFetched.push(listener);

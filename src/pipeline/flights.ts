@@ -80,7 +80,7 @@ export class Flights {
     throw failure.error;
   }
 
-  /** `isThere` is asked before the source is: true ends the flight at once. */
+  /** `isThere` is asked before the source is: true ends the flight immediately. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
@@ -197,7 +197,7 @@ export class Flights {
   #abandon(flight: Flight): void {
     this.#options.counters.count('flights_abandoned_total', { layer: flight.plan.tiles.set.layer });
     this.#outdate(flight);
-    flight.abort(new DOMException('Nobody waits for it any more.', 'AbortError'));
+    flight.abort(new DOMException('All callers have gone.', 'AbortError'));
   }
 }
 

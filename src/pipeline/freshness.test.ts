@@ -138,7 +138,7 @@ describe('what a server says of its answers', () => {
     expect(await road.shows(again.bytes, { z: 3, x: 1, y: 1 })).toBe(true);
     expect(road.source.requests.map(({ validator }) => validator)).toEqual([null, '"v1"', null]);
     await later(road, 0);
-    // It belongs to a generation that has ended: whoever asks next has it fetched again.
+    // It belongs to a generation that has ended: the next request fetches it again.
     expect(await road.store.get(road.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   });
 

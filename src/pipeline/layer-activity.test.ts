@@ -56,7 +56,7 @@ it('says since when failures are counted: since the start, and for a day at most
 
 it('takes nothing for a failure that is not one of the layer', () => {
   const { activity } = open();
-  activity.failed('roads', new DOMException('Nobody waits.', 'AbortError'));
+  activity.failed('roads', new DOMException('All callers have gone.', 'AbortError'));
   activity.failed('roads', new TilewardenError('generation-stale', 'Truncated.'));
   activity.failed('roads', new TilewardenError('stopping', 'The server is stopping.'));
   const cause = new HostClosed('maps.test:80', { until: NOON + 1, reason: 'failing' });

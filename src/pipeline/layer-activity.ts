@@ -57,7 +57,7 @@ export class LayerActivity {
     events.subscribe((event) => this.#hear(event));
   }
 
-  /** That nobody waits any more, a truncation came between or a host is left alone says nothing about the layer. */
+  /** Callers that have gone, a truncation in between and a paused host are no failures of the layer. */
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
     const isKnown = isTilewardenError(error);
@@ -91,7 +91,7 @@ export class LayerActivity {
     return { ...state, failuresSince: Math.max(this.#startedAt, this.#clock.now() - DAY_MS) };
   }
 
-  /** For whoever keeps it elsewhere; it is forgotten here. */
+  /** Takes the entries, to be kept elsewhere. */
   take(): readonly LayerNews[] {
     const taken = [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
     this.#layers.clear();
@@ -110,7 +110,7 @@ export class LayerActivity {
     return { changedAt, failures, lastFailure };
   }
 
-  /** Hours without a failure are wiped when somebody looks. */
+  /** Hours without a failure are cleared on a read. */
   #turned(record: LayerRecord): Uint32Array {
     const now = Math.floor(this.#clock.now() / HOUR_MS);
     record.hours ??= new Uint32Array(HOURS);

@@ -35,7 +35,7 @@ function readableLayer(
     async tile({ gridSet }, tile, { parameters, priority, signal }) {
       const names = { gridSet: gridSet.name, format: format.mediaType, parameters };
       const tiles = resolveTileSet(bound, names);
-      // A task's tiles are made as a task's: whoever waits in person goes first.
+      // A task's tiles are made as a task's: requests of clients go first.
       if (priority === 'task') await renewTile(pipeline, tiles, tile, signal);
       const { bytes } = await pipeline.read(tiles, tile, signal);
       const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };

@@ -154,7 +154,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   const outcomes = new Set<CacheOutcome>();
   let newest: number | null = null;
   let deepest: number | null = null;
-  // Each read listens, and whoever made the signal may listen too.
+  // Each read listens, and the caller may listen too.
   setMaxListeners(2 * READS_AT_ONCE, signal);
 
   async function readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {

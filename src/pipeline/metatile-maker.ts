@@ -60,7 +60,7 @@ export class MetatileMaker {
   readonly #landings: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #failingStores = new WeakSet<TileStore>();
-  /** A thousand that are turned away at once hold up nobody who looks at what is there. */
+  /** A thousand concurrent refusals delay no cached tile. */
   readonly #turnstile = new Turnstile();
 
   constructor(options: MetatileMakerOptions) {

@@ -315,7 +315,7 @@ class Pipeline implements TilePipeline {
     return this.#parameterSets.admit(set, bound.store);
   }
 
-  /** When nobody can say, what is suspect stays so. */
+  /** Without an answer a suspect tile stays suspect. */
   async #blankAreasOf(layer: string): Promise<readonly BlankArea[]> {
     try {
       return await this.#blankAreas(layer);
@@ -346,7 +346,7 @@ class Pipeline implements TilePipeline {
   }
 }
 
-/** Of tiles that are not kept one at a time is fetched: nobody would have anything of the others. */
+/** Tiles that are not kept are fetched one at a time: the others would be discarded. */
 function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metatile {
   const size = isKept(tiles, z) ? metatileSizeOf(tiles) : SINGLE_TILE;
   const metatile = metatileOf(tiles.subset, size, z, x, y);

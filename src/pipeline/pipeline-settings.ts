@@ -3,9 +3,9 @@ export const DEFAULT_PIPELINE_SETTINGS = {
   memoryTierBytes: 64 * 1024 * 1024,
   /** How many reads may wait for sources, half of them for one; further ones are refused with `source-busy`. */
   maxWaitingReads: 2000,
-  /** Metatiles of one source that are being fetched, cut or stored at once. */
+  /** Concurrent metatiles of one source: fetched, cut or stored. */
   maxFetchesPerSource: 32,
-  /** Metatiles being cut at once, and stored behind the answer. */
+  /** Concurrent metatiles being cut, and stored after the answer. */
   maxLandings: 8,
   /** Metatiles being renewed behind answers that were given already. */
   maxRenewals: 64,

@@ -26,7 +26,7 @@ describe('a tile that is at hand', () => {
     expect(road.pipeline.read(road.tiles, place)).toMatchObject({ outcome: 'HIT' });
   });
 
-  it('comes without a promise from a store that answers at once, and lies in memory then', async () => {
+  it('comes without a promise from a store that answers synchronously, and is in memory then', async () => {
     const store = createMemoryStore({ type: 'memory' });
     let looks = 0;
     const stored = { createdAt: 0, checksum: 1, freshUntil: null, madeBy: null, bytes: Buffer.from('tile') };
@@ -43,7 +43,7 @@ describe('a tile that is at hand', () => {
     await expect(road.read(4, 99, 0)).rejects.toMatchObject({ code: 'tile-outside' });
   });
 
-  it('is looked for again where the store cannot tell at once', async () => {
+  it('is looked for again where the store cannot answer synchronously', async () => {
     const store = createMemoryStore({ type: 'memory' });
     const road = open({ store: { ...store, getNow: () => undefined }, settings: { memoryTierBytes: 0 } });
     expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
@@ -168,7 +168,7 @@ describe('reading a tile', () => {
     expect(road.events.filter(({ type }) => type === 'served')).toHaveLength(1);
   });
 
-  it('asks a source for no more than it can answer at once', async () => {
+  it('asks a source for no more than it can answer in one request', async () => {
     const road = open({ maxMetatile: { columns: 1, rows: 1 }, layer: { gutter: 10 } });
     const { bytes } = await road.read(4, 5, 6);
     const [request] = road.source.requests;
@@ -282,7 +282,7 @@ describe('a reader who leaves', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('ends the fetch when nobody else waits, and the next reader starts a new one', async () => {
+  it('ends the fetch when no other reader waits, and the next reader starts a new one', async () => {
     const road = open();
     const gate = hold(road);
     const leaving = new AbortController();
@@ -305,7 +305,7 @@ function otherLayer({ tiles }: TileRoad, { store }: TileRoad): TileRoad['tiles']
 }
 
 describe('too many waiting readers', () => {
-  it('are refused at once with a time to come back, while hits go on', async () => {
+  it('are refused immediately with a time to retry, while hits go on', async () => {
     const road = open({ settings: { maxWaitingReads: 6 } });
     await road.read(4, 0, 0);
     await until(() => road.pipeline.status().flights === 0);

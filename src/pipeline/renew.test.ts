@@ -52,7 +52,7 @@ describe('renewing a metatile', () => {
     expect(result).toMatchObject({ made: 2, present: 2, blank: 2, upstreamRequests: 1 });
   });
 
-  it('notes with each tile which task made it, or that somebody asked for it', async () => {
+  it('notes with each tile which task made it, or that a client requested it', async () => {
     const road = open();
     const makerOf = async (x: number) => (await road.store.get(road.tiles.set, { ...tile, x }))?.madeBy;
     await road.read(4, 5, 6);
@@ -153,7 +153,7 @@ describe('renewing a metatile', () => {
     expect(await road.shows((await reading).bytes, tile)).toBe(true);
   });
 
-  it('of the same metatile twice at once satisfies both', async () => {
+  it('of the same metatile twice concurrently satisfies both', async () => {
     const road = open();
     const results = await Promise.all([1, 2, 3].map(() => road.renew('all', 4, 5, 6)));
     for (const result of results) expect(result).toMatchObject({ made: 16, present: 0 });
@@ -181,7 +181,7 @@ describe('renewing a metatile', () => {
     expect(road.source.requests).toHaveLength(3);
   });
 
-  it('reports what the source and the store fail with, and asks again at once when told to', async () => {
+  it('reports what the source and the store fail with, and asks again immediately on request', async () => {
     const road = open();
     road.source.answer = async () => {
       throw new TilewardenError('source-bad-answer', 'Not an image.', { reason: 'html' });

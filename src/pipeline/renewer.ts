@@ -19,7 +19,7 @@ export function createRenewer(
   clock: Clock,
   parameterSets?: Pick<ParameterSets, 'admit' | 'require'>,
 ): TilePipeline['renew'] {
-  /** Null: what was made may not be kept, or somebody else made it. */
+  /** Null: the tiles may not be kept, or another worker made them. */
   async function tryOnce(
     request: RenewRequest,
     after: number,

@@ -51,7 +51,7 @@ export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void 
   );
 }
 
-/** What is fetched at once: the layer's metatile, but no more than its source can answer. */
+/** The block of one fetch: the layer's metatile, but no more than its source can answer. */
 export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   if (tiles.format.kind === 'opaque') return SINGLE_TILE;
   const metatile = metatileFor(tiles);
@@ -63,14 +63,14 @@ export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   };
 }
 
-/** As above for a tile set that the layer may have had once; single tiles when nobody makes it now. */
+/** As above for a tile set that the layer may have had once; single tiles when it is no longer made. */
 export function metatileSizeFor(bound: BoundLayer | null, { gridSet, format }: TileSetKey): MetatileSize {
   const made = bound?.layer.formats.some(({ mediaType }) => mediaType === format);
   if (!bound || !made || !findGridSubset(bound.layer, gridSet)) return SINGLE_TILE;
   return metatileSizeOf(resolveTileSet(bound, { gridSet, format, parameters: new Map() }));
 }
 
-/** Of dense tiles half as many each way: a source draws no more pixels at once than for plain ones. */
+/** Of dense tiles half as many each way: a source draws no more pixels in one image than for plain ones. */
 function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
   const { metatile } = bound.layer;
   const { pixelRatio } = subset.gridSet;

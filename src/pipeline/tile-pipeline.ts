@@ -36,7 +36,7 @@ export interface RenewRequest {
    * longer fresh, and takes what is not there for present.
    */
   readonly mode: RenewMode;
-  /** The task that wants it; none when somebody's request does. */
+  /** The task that wants it; none for a client's request. */
   readonly task?: number;
   /** Token of the lease that it is made under; a shared store keeps nothing of it when the lease is lost. */
   readonly lease?: number;
@@ -70,11 +70,11 @@ export interface PipelineStatus {
 
 /** Knows whether copies of tiles may be shown, where other nodes change tiles too. */
 export interface CopyGuard {
-  /** At once, for every hit. */
+  /** Synchronously, for every hit. */
   isCurrent(): boolean;
   /** Asks first. */
   mayShow(): Promise<boolean>;
-  /** Nobody can say what the store holds now. */
+  /** The content of the store is unknown now. */
   isAway(): boolean;
 }
 
@@ -83,7 +83,7 @@ export interface TilePipeline {
   /**
    * Throws `tile-outside`; `source-…` when the source fails and no older tile is there; `source-busy` when too
    * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
-   * A tile in memory, or in a store that answers at once, comes without a promise; failures come as rejections.
+   * A tile in memory, or in a store that answers synchronously, comes without a promise; failures come as rejections.
    */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer>;
   /**
@@ -93,7 +93,7 @@ export interface TilePipeline {
   renew(request: RenewRequest): Promise<RenewResult>;
   /**
    * Another process has replaced or removed these tiles: drops what the memory tier holds of them, and a flight
-   * that is under way keeps nothing of what it brings. Later reads start anew.
+   * that is under way keeps nothing of what it brings. Later reads start again.
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;

@@ -2,7 +2,7 @@ import type { TileSource } from '../sources/tile-source.ts';
 
 /**
  * Counts reads that wait for a source. A source may have as many as there are free places left: one slow source takes half
- * of them, several take equal shares, and a source that nobody waits for always finds some free.
+ * of them, several take equal shares, and a source without waiting reads always finds some free.
  */
 export class WaitingReads {
   readonly #most: number;

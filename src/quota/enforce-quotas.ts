@@ -38,11 +38,11 @@ const WRITERS_SHARE = 0.4;
 const RESERVE_SHARE = 0.15;
 /** While writers wait, cleaning goes on below the quota, by this share of it or of what is tolerated above. */
 const BELOW_SHARE = 0.05;
-/** What is allowed is written down anew only when it has changed by this share of what is left. */
+/** The allowance is written again only when it has changed by this share of what is left. */
 const NEWS_SHARE = 1 / 8;
 
 /**
- * Keeps the stores within their quotas until the signal aborts: every clean-up period, and at once when usage runs away
+ * Keeps the stores within their quotas until the signal aborts: every clean-up period, and immediately when usage runs away
  * between two.
  */
 export async function enforceQuotas(options: EnforcerOptions, signal: AbortSignal): Promise<void> {

@@ -50,7 +50,7 @@ function use(uses: PageUses, page: number, at: number, times = 1): void {
 }
 
 describe('under LRU', () => {
-  it('the page nobody has used or written for longest goes first', () => {
+  it('the page that was unused and unwritten for longest goes first', () => {
     const uses = new PageUses();
     use(uses, 0, NOW - 10);
     use(uses, 1, NOW - 5000, 100);

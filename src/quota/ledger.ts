@@ -15,7 +15,7 @@ type BlockListener = (key: string, block: LedgerBlock) => void;
 
 /** Blocks handled before others get their turn. */
 const BLOCKS_IN_A_TURN = 1000;
-/** Blocks whose pages are read at once. */
+/** Blocks whose pages are read together. */
 const BLOCKS_IN_A_READ = 32;
 
 /**

@@ -16,7 +16,7 @@ type CleanUpUnit = keyof typeof CLEAN_UP_UNITS;
 export const EXPIRATION_POLICIES = ['LRU', 'LFU'] as const;
 export type ExpirationPolicy = (typeof EXPIRATION_POLICIES)[number];
 
-/** A size as somebody wrote it: 100 GiB stays 100 GiB. */
+/** A size as it was given: 100 GiB stays 100 GiB. */
 export interface Quota {
   readonly value: number;
   readonly units: StorageUnit;

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { type ExpirationPolicy, type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
 
-/** What may still be added to a scope. Both counts only rise, so that nobody's change undoes another's. */
+/** What may still be added to a scope. Both counts only rise, so that no change undoes another. */
 export interface Credit {
   readonly scope: string;
   readonly taken: number;

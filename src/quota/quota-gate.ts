@@ -15,11 +15,11 @@ export interface QuotaGateOptions extends Surroundings {
 const LOOK_INTERVAL = 250;
 /** Milliseconds between looks while a write waits. */
 const WAIT_INTERVAL = 25;
-/** Bytes taken at once: a share of what is left, and within these bounds. */
+/** Bytes taken at a time: a share of what is left, and within these bounds. */
 const SHARE = 1 / 16;
 const LEAST = 512 * 1024;
 const MOST = 64 * 1024 ** 2;
-/** Bytes left below which no more than so many bytes are on their way to the store at once. */
+/** Bytes left below which no more than so many bytes are on their way to the store. */
 const SCARCE = 64 * 1024 ** 2;
 const ON_THE_WAY = 2 * 1024 ** 2;
 /** Bytes that a tile takes on disk for each of its own, and beside them: rather too much than too little. */
@@ -39,7 +39,7 @@ export class QuotaGate {
   #looking: Promise<void> | null = null;
   #filling: Promise<void> | null = null;
   #waiting: Promise<void> | null = null;
-  /** Bytes that were let through and are in no store yet, where nobody can count them. */
+  /** Bytes that passed the gate and are in no store yet, where they could be counted. */
   #onTheWay = 0;
 
   constructor(options: QuotaGateOptions) {

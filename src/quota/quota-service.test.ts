@@ -180,7 +180,7 @@ describe('what is known', () => {
     expect(await pagesLeft('a')).toEqual([0]);
   });
 
-  it('says nought at once for a layer that was dropped, and what is still being swept', async () => {
+  it('reports zero immediately for a dropped layer, and the bytes that are still being swept', async () => {
     const { service } = await open();
     await fill('a', [0, 1]);
     expect(await service.usage()).toMatchObject({ tiles: 2 });

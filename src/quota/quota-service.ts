@@ -24,7 +24,7 @@ import { createUseRecords, openUseKeeper } from './use-keeper.ts';
 interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
   readonly stores: ReadonlyMap<string, TileStore>;
-  /** Without it nobody knows what parameters ids stand for. */
+  /** Without it the parameters of ids are unknown. */
   readonly parameters?: ParameterBook;
   readonly events: TileEvents;
   /** Alone when left out. */
@@ -141,7 +141,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     ): AsyncGenerator<PageStatistics> {
       for await (const [, pages] of ledger.pagesIn(blocks)) yield* pages;
     },
-    /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
+    /** When a layer's tiles were last seen to change, without reading it again; null: unknown. */
     changedAt: (layer: string): number | null => ledger.changedAt(layer),
     /** Null: not asked for since anybody counts. */
     useOf: (page: PageName): PageUse | null => uses.get(page),
@@ -158,7 +158,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     get queueRebuilds() {
       return queues.rebuilds;
     },
-    /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
+    /** By how much statistics were corrected since the server started. Anything but 0 is a bug. */
     get drift() {
       return recounter.drift;
     },

@@ -11,7 +11,7 @@ interface RecounterOptions extends Surroundings {
   readonly interval?: number;
 }
 
-/** A store of a million tiles is gone through in about half an hour, in steps that nobody notices. */
+/** A store of a million tiles is gone through in about half an hour, in small steps. */
 const INTERVAL = 30_000;
 
 /** Counts blocks tile by tile, one after the other, all day long, and mends what their statistics have wrong. */

@@ -117,7 +117,7 @@ const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
 
 type UseRecords = ReturnType<typeof createUseRecords>;
 
-/** What is saved or forgotten at once is one statement: whoever has much to say lets others have their turn between. */
+/** Entries saved or removed by one statement: larger sets yield to other work in between. */
 export function createUseRecords(database: Database) {
   return {
     /** Some at a time. */

@@ -1,7 +1,7 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileStore } from './tile-store.ts';
 
-/** No layer can be called so: its generation is nobody's but ours. */
+/** No layer can be called so: its generation belongs to the check alone. */
 const CANARY = '';
 
 /** Writes durably and reads back what was written. A full disk is no failure: tiles are then served without being stored. */

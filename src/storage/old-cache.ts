@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 
 export interface OldTile {
-  /** As they lie there: nobody has checked them. */
+  /** As they are stored: unchecked. */
   readonly bytes: Buffer;
   /** Milliseconds since 1970. */
   readonly changedAt: number;

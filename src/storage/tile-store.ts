@@ -109,7 +109,7 @@ export interface SweepingStatistics {
   readonly bytes: number;
 }
 
-/** What a process knows of a database that is away, for whoever has copies of what it lists. */
+/** The state of an unreachable database, for holders of copies of its tiles. */
 export interface Outage {
   /** It could not be asked a moment ago. */
   isAway(): boolean;
@@ -131,11 +131,11 @@ export interface StoreRoom {
 
 /** Whole files by name, beside the tiles. */
 export interface StoreFiles {
-  /** Takes over a file of this machine; nobody sees a part of it. */
+  /** Takes over a file of this machine; no reader sees a part of it. */
   put(name: string, path: string, signal: AbortSignal): Promise<void>;
   /** From the first byte to the last one named; null: there is no such file. */
   read(name: string, start: number, end: number): Promise<Readable | null>;
-  /** At least some of all, and of those that nobody has finished. */
+  /** At least some of all, and of the unfinished ones. */
   names(): Promise<readonly string[]>;
   remove(names: readonly string[]): Promise<void>;
 }
@@ -190,9 +190,9 @@ export interface TileLimits {
   readonly within?: readonly TileRect[] | undefined;
 }
 
-/** What other machines have done to the tiles of a store, for whoever holds copies of them. */
+/** Changes by other machines to the tiles of a store, for holders of copies. */
 export type TileNews =
-  /** Nobody can say what has changed since: no copy is to be trusted. */
+  /** The changes since are unknown: no copy is to be trusted. */
   | { readonly kind: 'everything' }
   | { readonly kind: 'layer'; readonly layer: string }
   | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
@@ -232,11 +232,11 @@ export interface TileStore {
     beside?: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null>;
   /**
-   * As `get`, but at once and without a failure. Undefined: it takes longer to tell; `get` does. Only drivers have it
+   * As `get`, but synchronous and without a failure. Undefined: it takes longer; use `get`. Only drivers have it
    * that read from this machine in microseconds.
    */
   getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null | undefined;
-  /** Every whole tile of the page that holds this one, for whoever reads them all. Only drivers have it that are quicker so. */
+  /** Every whole tile of the page that holds this one, for readers of all of them. Only drivers have it that are quicker so. */
   pageWith?(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & Pick<StoredTile, 'bytes'>)[]>;
   /**
    * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
@@ -272,7 +272,7 @@ export interface TileStore {
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
    * A tile with a later ticket than the one handed in stays, whatever any clock says. `lease` is the token of the lease that the tiles were made under: a store that several machines
-   * share keeps nothing and throws `lease-lost` once nobody holds a lease with that token.
+   * share keeps nothing and throws `lease-lost` once no lease with that token is held.
    */
   putMany(
     set: TileSetKey,
@@ -328,7 +328,7 @@ export interface TileStore {
   /** The pages with tiles of these blocks, as they are now; none of a block that is gone. Some hundred ids at most. */
   pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>>;
   /**
-   * Counts a block's tiles one by one and mends its statistics; answers how wrong they were, which is nought but for
+   * Counts a block's tiles one by one and mends its statistics; returns how wrong they were, which is zero but for
    * a bug. Drivers that keep no statistics have none to mend.
    */
   recount?(id: string): Promise<StoreChange>;
@@ -336,7 +336,7 @@ export interface TileStore {
    * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
    * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored where there was none is not
-   * told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing else is, so whoever has
+   * told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing else is, so a process that has
    * copies asks again before their time is up.
    */
   news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;

@@ -211,7 +211,7 @@ class MostUsedPages {
     return this.#uses;
   }
 
-  /** The pages of a block. One that is seen again, because several blocks share it, counts anew. */
+  /** The pages of a block. A page that several blocks share counts again. */
   see(z: number, { minX, minY, maxX, maxY }: TileRect): void {
     for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
       for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) {

@@ -48,7 +48,7 @@ export interface LeaseRunOptions extends Surroundings {
 const REPORT_INTERVAL = 1000;
 /** The first report comes sooner, so that a short task's progress is seen. */
 const FIRST_REPORT = 250;
-/** Milliseconds between attempts to reach the database, and when to stop: the lease will be given to somebody else. */
+/** Milliseconds between attempts to reach the database, and when to stop: the lease will go to another worker. */
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
@@ -159,7 +159,7 @@ export class LeaseRun {
     return this.lease.kind === 'piece' && this.lease.careful;
   }
 
-  /** The step has not failed: whoever takes the lease up again does it then. */
+  /** The step has not failed: the next holder of the lease performs it. */
   #rest(closed: HostClosed): void {
     const { host, closing } = closed;
     this.#exhausted = false;

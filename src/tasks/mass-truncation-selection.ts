@@ -212,7 +212,7 @@ export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
   const named = new Map([...(listed ?? []), ...accepted]);
   return {
     named,
-    /** Null: nobody can tell. */
+    /** Null: unknown. */
     couldBeMade(id: string): boolean | null {
       if (named.has(id)) return true;
       return listed === null && !noted.has(id) ? null : false;

@@ -111,7 +111,7 @@ describe('truncating a layer', () => {
   });
 });
 
-it('clears every layer, also those that nobody declares any more', async () => {
+it('clears every layer, also undeclared ones', async () => {
   const { house, store, truncation } = await openTruncationHouse();
   const { set } = house.road.tiles;
   await fill(store, set);
@@ -120,7 +120,7 @@ it('clears every layer, also those that nobody declares any more', async () => {
   expect([...(await setsOf(store, 'roads')), ...(await setsOf(store, 'forgotten'))]).toEqual([]);
 });
 
-it('clears many layers side by side, and never more than some at once', async () => {
+it('clears many layers side by side, and a limited number at a time', async () => {
   const { store, truncation } = await openTruncationHouse();
   const { dropLayer } = store;
   let [now, most] = [0, 0];

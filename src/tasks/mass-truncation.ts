@@ -48,7 +48,7 @@ const LAYERS_AT_ONCE = 32;
 export type MassTruncation = ReturnType<typeof createMassTruncation>;
 
 /**
- * Empties whole layers or parts of them at once. When a promise resolves, no reader sees what was removed and
+ * Empties whole layers or parts of them. When a promise resolves, no reader sees what was removed and
  * nothing fetched before is stored any more; the space is freed behind it. Unknown layers are `layer-unknown`.
  */
 export function createMassTruncation(options: MassTruncationOptions) {
@@ -178,7 +178,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
       await emptyWhole(boundLayer(name).layer.name);
     },
 
-    /** The layers that were emptied; also those that nobody declares any more. */
+    /** The layers that were emptied; also those no longer declared. */
     async truncateAll(): Promise<readonly string[]> {
       const layers = [...(await allLayers())];
       const drop = (layer: string) => removeFrom(layer, (store) => store.dropLayer(layer));
@@ -254,7 +254,7 @@ function partitionOf(layer: Layer, parameters: ReadonlyMap<string, string>): str
   }
 }
 
-/** Where nobody can tell, what is there gets the benefit of the doubt. */
+/** In doubt existing tiles are kept. */
 function couldBeMade(layer: Layer, set: TileSetKey, partitions: Partitions): boolean {
   if (!everySubset(layer).some(({ gridSet }) => gridSet.name === set.gridSet)) return false;
   if (!layer.formats.some(({ mediaType }) => mediaType === set.format)) return false;

@@ -65,7 +65,7 @@ interface Workforce {
 }
 
 /** Other nodes do it. */
-const NOBODY: Workforce = { wake() {}, cancel() {}, async close() {} };
+const NO_WORKERS: Workforce = { wake() {}, cancel() {}, async close() {} };
 const DAY = 86_400_000;
 /** Milliseconds between looks for finished tasks that are older or more than are kept. */
 const HISTORY_INTERVAL = 600_000;
@@ -77,7 +77,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const store = createTaskStore(database);
   const exports = createExportTasks(database);
   const leases = createLeaseStore({ database, clock, random });
-  // With SQLite this is the only server, so nobody can be holding a lease; elsewhere the reaper finds out.
+  // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
   await store.renumber();
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
@@ -202,7 +202,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
-  if (forkWorker && settings.workers === 0) return NOBODY;
+  if (forkWorker && settings.workers === 0) return NO_WORKERS;
   if (forkWorker) {
     return openWorkerPool({
       count: settings.workers,

@@ -41,15 +41,15 @@ export interface StepPlace {
 
 /** How often a step is tried again on the spot when it is not to blame. */
 const PATIENCE = 10;
-/** An hour, with the pause below: somebody has to make room first. */
+/** An hour, with the pause below: an administrator has to make room first. */
 const FULL_DISK_PATIENCE = 720;
 /** About two minutes, with pauses of `LONGEST_PAUSE` after the first few. */
 const FAILING_STORE_PATIENCE = 30;
-/** Milliseconds that a step waits on the spot for a host that is left alone: at once, and in all. */
+/** Milliseconds that a step waits for a paused host: each time, and in all. */
 const LONGEST_HOST_WAIT = 5000;
 const HOST_PATIENCE = 10_000;
 const SHORTEST_HOST_WAIT = 50;
-/** How often a step is tried at a host where nobody is, before that is called a failure of the step. */
+/** How often a step is tried at an unreachable host, before that is called a failure of the step. */
 const AWAY_PATIENCE = 6;
 const AWAY_PAUSE = 1000;
 /** Seconds. */

@@ -87,7 +87,7 @@ describe('defaults', () => {
     expect(tilesTotal).toBe((4n ** 31n - 1n) / 3n);
   });
 
-  it('10^18 tiles are planned at once, in a few kilobytes', async () => {
+  it('10^18 tiles are planned in a few kilobytes', async () => {
     const planned = await plan({ threadCount: 64 });
     expect(JSON.stringify([planned.plan, planned.request]).length).toBeLessThan(6000);
     expect(Number.isSafeInteger(pieceCount(planned.plan))).toBe(true);

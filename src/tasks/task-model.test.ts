@@ -113,7 +113,7 @@ const work = (which: number, fails: boolean) =>
     await real.leases.report(reportOf(lease, { doneSteps, counts, failures, intent: 'finish' }));
   });
 
-/** A late report of somebody whose lease may be long over. */
+/** A late report of a worker whose lease may be long over. */
 const progress = (which: number) =>
   command(`progress(${which})`, async (_, real) => {
     const lease = real.held[which % Math.max(1, real.held.length)];

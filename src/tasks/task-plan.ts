@@ -8,7 +8,7 @@ import type { TaskRequest } from './task.ts';
  */
 export interface TaskPlan {
   readonly levels: readonly PlanLevel[];
-  /** What is done at once, in tiles; a metatile of the layer as it was when the task was accepted. */
+  /** One step, in tiles; a metatile of the layer as it was when the task was accepted. */
   readonly stepColumns: number;
   readonly stepRows: number;
   /** Of the zooms of an area; null when the task has none. */

@@ -9,7 +9,7 @@ import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import type { Lease } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
-/** Milliseconds. However long a host is to be left alone, somebody looks again now and then: plans change. */
+/** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
 const LONGEST_REST = 60_000;
 /** A host that fails may be seen to work again by people, long before a task would have tried. */
 const LONGEST_REST_FAILING = 5000;
@@ -43,14 +43,14 @@ interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' 
   readonly layer: (name: string) => BoundLayer | null;
 }
 
-/** Milliseconds between looks for work when nobody calls. */
+/** Milliseconds between polls for work without a wake-up. */
 const LOOK_INTERVAL = 1000;
 /** Milliseconds that the other workers have to take their share of a task before this one takes it too. */
 const LEFTOVERS_AFTER = 100;
 /** Milliseconds that steps in flight get to end by themselves when the runner stops. */
 const STOP_PATIENCE = 2000;
 
-/** Leases work and does it, as much at once as it has threads. */
+/** Leases pieces and performs them, as many concurrently as it has threads. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
@@ -73,7 +73,7 @@ export class TaskRunner {
     this.#looking.wake();
   }
 
-  /** Ends what runs of a task at once: its state has changed and its leases are no longer valid. */
+  /** Aborts the running steps of a task: its state has changed and its leases are no longer valid. */
   cancel(taskId: number): void {
     for (const run of this.#runs.keys()) {
       if (run.lease.taskId === taskId) run.abort(new Error('The task was stopped.'));
@@ -158,7 +158,7 @@ export class TaskRunner {
     }
   }
 
-  /** Not a step has failed but the way to do any: somebody takes the lease up after a pause. */
+  /** The upstream is unavailable, so no step can run. The lease is released and retried later. */
   async #abandon({ taskId, token }: Lease, error: unknown): Promise<void> {
     const { clock, leases, log } = this.#options;
     log.error({ err: error, task: taskId }, 'work on a task was given up');

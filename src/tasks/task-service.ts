@@ -104,7 +104,7 @@ export function taskSettingsFor(cores: number) {
     maxThreads: Math.max(8, cores * 4),
     /** A request's `threadCount` is reduced to this. */
     maxThreadCount: 64,
-    /** Tasks that may wait or run at once; a further one is refused. */
+    /** Tasks that may wait or run at the same time; a further one is refused. */
     maxUnfinished: 1000,
     /** Finished tasks are kept this long, and this many. */
     keepDays: 30,

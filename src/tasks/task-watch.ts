@@ -32,7 +32,7 @@ interface TaskWatchOptions extends Surroundings {
   readonly store: TaskStore;
 }
 
-/** Milliseconds between looks when nobody tells of a change, and at least, however many do. */
+/** Milliseconds between polls: without a notification, and at least, however many come. */
 const LOOK_INTERVAL = 1000;
 const SHORTEST_INTERVAL = 100;
 const BATCH = 200;
@@ -151,7 +151,7 @@ interface Pace {
 const MEMORY = 30_000;
 /** Observations closer together than this say more about reporting than about work. */
 const SHORTEST = 200;
-/** Milliseconds without a tile after which nobody can tell when it will end. */
+/** Milliseconds without a tile after which its end cannot be estimated. */
 const STANDSTILL = 30_000;
 const STANDING: Pace = { tilesPerSecond: 0, secondsRemaining: -1 };
 

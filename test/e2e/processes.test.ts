@@ -273,7 +273,7 @@ describe('a server with several processes', () => {
     const guess = (_: unknown, i: number) => askWho(server.url, basicOf(`guess ${i}`), '127.0.0.77');
     const statuses: (number | null)[] = [];
     await eventually(
-      'its connections are closed',
+      'all guesses from that address are throttled',
       async () => (await Promise.all(Array.from({ length: 5 }, guess))).map(({ status }) => status),
       (batch) => {
         statuses.push(...batch);

@@ -13,7 +13,7 @@ const LAYERS = [
   layerNamed('vector', { ...CLOSED, formats: [format('application/vnd.mapbox-vector-tile')] }),
   layerNamed('square', { ...CLOSED, gridSubsets: [subset('EPSG:900913', 3)], parameters: [] }),
 ];
-const UNKNOWN = 'missing';
+const UNKNOWN = 'ghosts';
 const HIDDEN = LAYERS.slice(1).map(({ name }) => name);
 
 /** What may stand in the path, right and wrong; `LAYER` is the layer's name. */

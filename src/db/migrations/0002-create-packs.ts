@@ -84,12 +84,12 @@ const TABLES = [
 ];
 
 /**
- * Replaces rows of packs by others, all or none, with the statistics of their pages and the objects that nobody needs
+ * Replaces rows of packs by others, all or none, with the statistics of their pages and the objects that are no longer needed
  * any more. One statement, so that a client that is stopped or cut off in the middle holds no lock. Answers one row with
  * the outcome `done`, `set-gone`, `lease-lost` or `generation-stale`, or a row with the outcome `changed` and the present
- * detail for each pack: somebody has changed one of them since it was seen.
+ * detail for each pack: another process has changed one of them since it was read.
  *
- * Whoever raises a generation or drops a tile set holds the layer's lock alone. The statements below the lock see all
+ * A transaction that raises a generation or drops a tile set holds the layer's lock alone. The statements below the lock see all
  * that was committed before it was given.
  */
 const CHANGE_PACKS = `

@@ -47,7 +47,7 @@ it('one node at a time leads, and another takes over when it ends', async () => 
   await eventually('another leads', leading, (some) => some.length === 1 && some[0] !== first);
 });
 
-it('a node whose connection breaks stops at once, and may lead again', async () => {
+it('a node whose connection breaks stops immediately, and may lead again', async () => {
   const location = await createPostgresDatabase();
   const database = await openDatabase({ location, ...quiet });
   whenOver(() => database.close());

@@ -43,7 +43,7 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
       await session.client.query(`set idle_session_timeout = ${LEASE}`);
       for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.aborted; ) {
         await beat(session);
-        // Whoever was stopped for longer than the lease has lost it, whatever the connection still says.
+        // A node that was stopped for longer than the lease has lost it, whatever its connection reports.
         const now = clock.monotonic();
         if (now - beatAt > LEASE) return;
         beatAt = now;

@@ -11,7 +11,7 @@ import { migrate } from '../migrate.ts';
 import { exactNumber } from '../numbers.ts';
 import type { Schema } from '../schema.ts';
 
-/** Connections for reading, and for transactions: those that wait for a lock keep nobody from reading. */
+/** Connections for reading, and for transactions: those that wait for a lock block no reader. */
 const READERS = 4;
 const WRITERS = 4;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -159,7 +159,7 @@ function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool
     idle_in_transaction_session_timeout: IDLE_TIMEOUT,
     types: { getTypeParser: parserOf },
   });
-  // Without a listener a connection that breaks would end the process: while it is idle, and in somebody's hands from the
+  // Without a listener a connection that breaks would end the process: while it is idle, and in use from the
   // moment in which it is made; the news that it is ready and that it is over may come in one piece.
   pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
   pool.on('connect', (client) => client.on('error', () => {}));

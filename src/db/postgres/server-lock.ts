@@ -49,7 +49,7 @@ async function takeInTime(options: ServerLockOptions): Promise<SessionClient | n
   }
 }
 
-/** Null: somebody else holds it. */
+/** Null: another server holds it. */
 async function take({ location, shared }: ServerLockOptions): Promise<SessionClient | null> {
   const session = await connectSession(location);
   const lock = shared ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';

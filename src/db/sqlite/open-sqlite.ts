@@ -110,7 +110,7 @@ class SqliteDriver implements Driver {
     return this.#connection;
   }
 
-  /** Other connections have a turn before the next transaction here, which would follow at once. */
+  /** Other connections have a turn before the next transaction here, which would follow immediately. */
   async releaseConnection(): Promise<void> {
     if (this.#committed) setImmediate(this.#release);
     else this.#release();

@@ -65,7 +65,7 @@ export function askedPart(
   ]);
 }
 
-/** RFC 9110, 12.5.3: nothing but `identity` may be sent to whoever does not name a coding. */
+/** RFC 9110, 12.5.3: nothing but `identity` may be sent to a client that names no coding. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   const codings = String(acceptEncoding ?? '')
     .split(',')

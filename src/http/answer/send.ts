@@ -19,7 +19,7 @@ const OWN_HEADERS = pairs({
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 });
 
-/** RFC 6797: whoever has come by https once comes by nothing else for a year. */
+/** RFC 6797: a client that came by https once uses nothing else for a year. */
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
 /** RFC 9110, 12.5.5: what was kept for one caller is not for the next, in a browser that two use either. */
@@ -94,7 +94,7 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** So many wait at most: whoever came first does not wait for all who follow. */
+/** So many wait at most: the first does not wait for all that follow. */
 const MOST_WAITING = 32;
 
 /**
@@ -165,10 +165,10 @@ function isTakenWhole(response: ServerResponse, answer: PreparedAnswer): respons
   return fits && response instanceof WholeResponse && response.takesWhole;
 }
 
-/** Returns false when nothing was sent: another answer on the connection comes first, or nobody is left to read. */
+/** Returns false when nothing was sent: another answer on the connection comes first, or the client has gone. */
 type WholeSender = (response: WholeResponse, answer: PreparedAnswer) => boolean;
 
-/** All answers are put together in one buffer; one that the system does not take at once keeps it. */
+/** All answers are put together in one buffer; one that the system does not take completely keeps it. */
 function createWholeSender(): WholeSender {
   let space = Buffer.allocUnsafeSlow(LARGEST);
   return (response, answer) => {

@@ -180,7 +180,7 @@ describe('a session over HTTP', () => {
       headers: { 'www-authenticate': 'Session realm="Tilewarden"' },
     });
     expect(byScript.headers).not.toHaveProperty('set-cookie');
-    const unknown = await send('POST', '/api/v1/session', { ...wrong, name: 'nobody' }, {});
+    const unknown = await send('POST', '/api/v1/session', { ...wrong, name: 'unknown' }, {});
     expect(unknown).toMatchObject({ status: 401, text: byScript.text });
   });
 
@@ -205,7 +205,7 @@ describe('a session over HTTP', () => {
   });
 });
 
-describe('somebody who listens to events', () => {
+describe('a client that listens to events', () => {
   async function openListening() {
     const tasks = { subscribe: async () => () => {} } as unknown as TaskService;
     const parts = await openAccountApp({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
@@ -264,7 +264,7 @@ describe('pages of other sites', () => {
     ['a page without an origin', { origin: 'null' }, 403],
     ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }, 201],
     ['an old browser on our own page', { origin: 'http://localhost' }, 201],
-    ['somebody typing an address', { 'sec-fetch-site': 'none' }, 201],
+    ['a user typing an address', { 'sec-fetch-site': 'none' }, 201],
     ['curl', {}, 201],
   ])('%s', async (_who, headers, status) => {
     const { send, logIn } = await openAccountApp();

@@ -41,7 +41,7 @@ beforeAll(async () => {
     store: house.store,
     source: () => ({
       maxMetatile: null,
-      fetch: async () => Promise.reject(new Error('nobody fetches here')),
+      fetch: async () => Promise.reject(new Error('nothing is fetched here')),
       addressOf: ({ bounds }) => `http://maps.test/?BBOX=${bounds.minX}`,
       close: async () => {},
     }),
@@ -172,7 +172,7 @@ describe('who made a tile', () => {
       expect(await makerOf(7, at)).toMatchObject({ inHistory: false });
   });
 
-  it('is somebody who asked for it, or not known', async () => {
+  it('is the request of a client, or unknown', async () => {
     expect(await makerOf(0, started)).toEqual({ kind: 'request', task: null, inHistory: false });
     expect(await makerOf(null, started)).toEqual({ kind: 'unknown', task: null, inHistory: false });
   });

@@ -73,7 +73,7 @@ export function inspectRoutes({ catalog, quota, tasks, layerState, clock }: Rout
     return { tiles, tile };
   }
 
-  /** What is stored, though it may have expired: asking a map service for it would make it anew. */
+  /** The stored tile, though it may have expired: a request to a map service would create it again. */
   async function showContent(exchange: Exchange): Promise<Answer> {
     const { tiles, tile } = await placeOf(exchange);
     const stored = await tiles.bound.store.get(tiles.set, tile);
@@ -136,7 +136,7 @@ async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: 
   return { kind: 'task', task: madeBy, inHistory: task !== null && couldHaveMade(task, layer, createdAt) };
 }
 
-/** In a data folder whose database was lost or replaced, tasks are counted anew, and one of that number is another. */
+/** In a data folder whose database was lost or replaced, tasks are numbered from the start, and the same number is another task. */
 function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at: number): boolean {
   if (startedAt === null || request.layer !== layer || request.type === 'truncate') return false;
   const until = endedAt ?? Number.POSITIVE_INFINITY;

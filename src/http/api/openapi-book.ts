@@ -309,7 +309,7 @@ export const DESCRIPTIONS: Descriptions = {
 function bulkDescriptions(prefix: string): Descriptions {
   return {
     [`GET ${prefix}/masstruncate`]: rest('The kinds of mass truncation', 'text/xml'),
-    [`POST ${prefix}/masstruncate`]: rest('Empty a layer, or parts of it, at once', null, [
+    [`POST ${prefix}/masstruncate`]: rest('Empty a layer, or parts of it', null, [
       ...XML_TYPES,
       ...JSON_TYPES,
     ]),

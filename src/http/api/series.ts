@@ -51,7 +51,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
     known = evicted();
   }
 
-  /** Nothing runs while nobody asks: minutes without a request are wiped when the next one comes. */
+  /** Nothing runs without requests: minutes without one are cleared when the next one comes. */
   function turn(): void {
     const now = Math.floor(clock.now() / MINUTE_MS);
     if (Number.isNaN(minute)) begin(now);

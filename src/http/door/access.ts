@@ -35,7 +35,7 @@ function presentedIn({ authorization, cookie, address, secure }: Credentials): P
   return { authorization, session: readSessionCookie(cookie, secure), address };
 }
 
-/** For a server without accounts: whoever is on this machine may do everything. */
+/** For a server without accounts: every client on this machine may do everything. */
 export function createLoopbackAccess(): Access {
   const local: Caller = { name: 'local', role: 'admin', layers: ['*'], via: 'machine' };
   return {

@@ -37,7 +37,7 @@ export interface DispatcherOptions {
   readonly elsewhere?: Elsewhere;
   /** Among several processes or nodes: resolves when the others have told what they counted, or obey what has changed. */
   readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
-  /** What everything but tiles needs does not answer: nobody waits for it. */
+  /** The database does not answer: no request waits for it. */
   readonly isAway?: () => boolean;
   /** Without it keys for readers mean nothing. */
   readonly keys?: KeyDoor;
@@ -251,7 +251,7 @@ export function createDispatcher(options: DispatcherOptions) {
     if (route.role === 'public') return route.handler(exchange);
     const { account } = authorIn(exchange);
     if (!adminPlaces.hasRoom(account)) {
-      throw new HttpProblem('too-many-requests', 'Too many administrative requests at once.', [
+      throw new HttpProblem('too-many-requests', 'Too many concurrent administrative requests.', [
         'Retry-After',
         '1',
       ]);
@@ -299,7 +299,7 @@ function isReading({ method }: IncomingMessage): boolean {
 
 /**
  * A socket that is closed while bytes of the caller lie unread resets the connection, and the caller loses
- * the answer with it. So they are read for a while; whoever goes on sending is cut off.
+ * the answer with it. So they are read for a while; a client that goes on sending is cut off.
  */
 function lingerOver(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;

@@ -44,7 +44,7 @@ export type LayerScreen = (handler: Handler) => Handler;
 
 /**
  * Where any layer is closed, a stranger who asks for an unknown one has to say who it is, as for a closed one. Where
- * none is there is nothing to hide. Handlers that answer at once still do.
+ * none is there is nothing to hide. Synchronous handlers stay synchronous.
  */
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
@@ -84,7 +84,7 @@ export function isPublic(layer: Layer): boolean {
   return layer.access === 'public';
 }
 
-/** Of a document about layers, which is asked for anew each time. */
+/** Of a document about layers, which clients revalidate each time. */
 export function cacheControlOf(...layers: readonly Layer[]): Headers {
   return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }

@@ -26,7 +26,7 @@ describe('the own address', () => {
     expect(address).toBe('https://maps.example/cache');
   });
 
-  it('is not what somebody else says it is', () => {
+  it('is not taken from an untrusted client', () => {
     const trusts = createProxyTrust(['10.0.0.0/8']);
     expect(ownAddress(requestFrom('192.0.2.1', FORWARDED), '', trusts)).toBe('http://inside:8080');
   });

@@ -17,7 +17,7 @@ export const PEER_HEADER = 'x-tilewarden-peer';
 
 const fromOurProcesses = new WeakSet<Socket>();
 
-/** Whoever can connect to this server is a process of ours, and says on whose behalf it asks. */
+/** Clients of this server are our own processes, which name the caller that they act for. */
 export function trustPeersOf(server: Server): void {
   server.on('connection', (socket) => fromOurProcesses.add(socket));
 }

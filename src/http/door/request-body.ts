@@ -27,7 +27,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   const chunks: Buffer[] = [];
   let length = Number(request.headers['content-length'] ?? 0) > limit ? Number.POSITIVE_INFINITY : 0;
   try {
-    // Whoever sent too much is to read the answer, so the connection stays.
+    // A client that sent too much must be able to read the answer, so the connection stays.
     const pieces = length > limit ? [] : request.iterator({ destroyOnReturn: false });
     for await (const chunk of pieces) {
       length += chunk.length;

@@ -23,7 +23,7 @@ export interface TileTally {
 type Road = Pick<TilePipeline, 'read'>;
 
 export interface CountedReads extends Road {
-  /** Tells at once what would be told at the end of the turn. */
+  /** Reports now what would be reported at the end of the turn. */
   flush(): void;
 }
 
@@ -106,7 +106,7 @@ export class TileCounts implements TileTally {
     }
   }
 
-  /** What was counted since the last call, for whoever adds it up elsewhere. */
+  /** Counts since the last call, to be added up elsewhere. */
   take(): readonly TileBatch[] {
     const taken = [...this.#layers.values()];
     this.#layers = new Map();

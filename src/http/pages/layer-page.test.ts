@@ -124,7 +124,7 @@ describe('the page of a layer', () => {
     const headers = { authorization: basic('admin', GOOD_PASSWORD) };
     const shown = await request('GET', '/layers/closed', { headers });
     expect([shown.status, shown.headers['cache-control']]).toEqual([200, 'private, no-cache']);
-    expect((await request('GET', '/layers/nobody')).status).toBe(401);
-    expect((await request('GET', '/layers/nobody', { headers })).status).toBe(404);
+    expect((await request('GET', '/layers/missing')).status).toBe(401);
+    expect((await request('GET', '/layers/missing', { headers })).status).toBe(404);
   });
 });

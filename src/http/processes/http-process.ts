@@ -96,7 +96,7 @@ export async function openHttpProcess(
   let refreshing = Promise.resolve();
   channel.handle(CATALOG_CHANGED, (file) => {
     refreshing = options.refreshCatalog(file);
-    // Whoever settles learns of it.
+    // The next flush reports it.
     refreshing.catch(() => {});
   });
   channel.handle(SETTLE, async () => {
@@ -198,7 +198,7 @@ function createForwarder(socketPath: string) {
       const [answer] = (await once(asking, 'response').catch((cause: unknown) => {
         throw new TilewardenError('stopping', 'The server cannot answer now.', { cause });
       })) as [IncomingMessage];
-      // The primary may cut what it has refused to read; whoever sends it has its answer.
+      // The primary may cut what it has refused to read; its client has the answer.
       asking.on('error', () => {});
       asking.once('close', () => request.unpipe(asking).resume());
       relay(answer, response);
@@ -267,7 +267,7 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
     return found && isFresh(tiles, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
   }
 
-  /** A tile that the primary had is kept, unless it was replaced or removed on its way: not every store answers at once. */
+  /** A tile that the primary had is kept, unless it was replaced or removed on its way: not every store answers synchronously. */
   async function fetch(
     tiles: ResolvedTileSet,
     tile: TileIndex,

@@ -29,7 +29,7 @@ export function diskQuotaRoutes(deps: RouteDeps): readonly Route[] {
   ];
 }
 
-/** Throws for a layer that nobody declares or that is named twice. */
+/** Throws for a layer that is not declared or named twice. */
 export function checkLayerQuotas(catalog: Pick<Catalog, 'layer'>, quotas: readonly LayerQuota[] = []): void {
   const seen = new Set<string>();
   for (const { layer } of quotas) {

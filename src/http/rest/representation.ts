@@ -56,7 +56,7 @@ function describeMethod(method: Method, what: string, ending: DocumentFormat | n
   return { summary, answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
-/** `?format=json`, or what `Accept` would rather have; XML when nobody says. */
+/** `?format=json`, or what `Accept` would rather have; XML by default. */
 function formatAsked({ query, headers }: Exchange): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;

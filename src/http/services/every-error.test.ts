@@ -66,8 +66,8 @@ const mapErrors = (map: typeof older): readonly Row[] => [
   [map({ REQUEST: null }), 400, 'MissingParameterValue', 'REQUEST', 'REQUEST'],
   [map({ REQUEST: 'DescribeLayer' }), 501, 'OperationNotSupported', 'REQUEST', 'GetMap'],
   [map({ SERVICE: 'WFS' }), 400, 'InvalidParameterValue', 'SERVICE', 'This is a WMS'],
-  [map({ LAYERS: 'nobody' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer nobody'],
-  [map({ LAYERS: 'full,nobody' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer nobody'],
+  [map({ LAYERS: 'missing' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer missing'],
+  [map({ LAYERS: 'full,missing' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer missing'],
   [map({ LAYERS: 'full,world' }), 400, 'InvalidParameterValue', 'LAYERS', 'one layer at a time'],
   [map({ LAYERS: Array(21).fill('full').join() }), 400, 'InvalidParameterValue', 'LAYERS', 'at most 20'],
   [map({ LAYERS: 'full,full', STYLES: 'dark' }), 400, 'StyleNotDefined', 'STYLES', '2 layers and 1 styles'],
@@ -103,7 +103,7 @@ const infoErrors = (map: typeof older, [column, row]: readonly [string, string])
     map({ ...INFO, [column]: '1', [row]: '1', ...changes });
   return [
     [info({ QUERY_LAYERS: null }), 400, 'MissingParameterValue', 'QUERY_LAYERS', 'QUERY_LAYERS'],
-    [info({ QUERY_LAYERS: 'nobody' }), 400, 'LayerNotDefined', 'QUERY_LAYERS', 'nobody'],
+    [info({ QUERY_LAYERS: 'missing' }), 400, 'LayerNotDefined', 'QUERY_LAYERS', 'missing'],
     [info({ QUERY_LAYERS: 'full' }), 400, 'LayerNotDefined', 'QUERY_LAYERS', 'not among LAYERS'],
     [info({ QUERY_LAYERS: 'asked,asked' }), 400, 'InvalidParameterValue', 'QUERY_LAYERS', 'Only one layer'],
     [
@@ -143,7 +143,7 @@ const WMS_130: readonly Row[] = [
 /** Those that answer one line of text. */
 const PLAIN: readonly Row[] = [
   ['/service/tms/1.1.0', 400, null, null, '1.0.0'],
-  ['/service/tms/1.0.0/nobody@EPSG:4326@png', 404, null, null, 'nobody'],
+  ['/service/tms/1.0.0/missing@EPSG:4326@png', 404, null, null, 'missing'],
   ['/service/tms/1.0.0/world@EPSG:2154@png', 400, null, null, 'EPSG:2154'],
   ['/service/tms/1.0.0/world@EPSG:4326@gif', 400, null, null, 'gif'],
   ['/service/tms/1.0.0/world/0/0/0.gif', 400, null, null, 'gif'],
@@ -160,7 +160,7 @@ const PLAIN: readonly Row[] = [
   ['/service/gmaps?layers=world&x=0&y=0', 400, null, null, 'zoom'],
   ['/service/gmaps?layers=world&zoom=0&y=0', 400, null, null, 'x'],
   ['/service/gmaps?layers=world&zoom=0&x=0', 400, null, null, 'y'],
-  ['/service/gmaps?layers=nobody&zoom=0&x=0&y=0', 404, null, null, 'nobody'],
+  ['/service/gmaps?layers=missing&zoom=0&x=0&y=0', 404, null, null, 'missing'],
   ['/service/gmaps?layers=world&zoom=0&x=1&y=0', 400, null, null, 'The X coordinate is not sane: 1'],
   ['/service/gmaps?layers=world&zoom=0&x=0&y=-1', 400, null, null, 'The Y coordinate is not sane: -1'],
   ['/service/gmaps?layers=world&zoom=a&x=0&y=0', 400, null, null, 'zoom must be'],
@@ -174,15 +174,15 @@ const PLAIN: readonly Row[] = [
   ['/service/ve?layers=world', 400, null, null, 'quadkey'],
   ['/service/ve?layers=world&quadkey=4', 400, null, null, '4'],
   ['/service/ve?quadkey=0', 400, null, null, 'layers'],
-  ['/service/ve?layers=nobody&quadkey=0', 404, null, null, 'nobody'],
+  ['/service/ve?layers=missing&quadkey=0', 404, null, null, 'missing'],
   ['/service/ve?layers=broken&quadkey=0', 502, null, null, 'reached'],
 
-  ['/service/kml/nobody.kml', 404, null, null, 'nobody'],
+  ['/service/kml/missing.kml', 404, null, null, 'missing'],
   ['/service/kml/world.txt', 400, null, null, '.kml or .kmz'],
   ['/service/kml/world.gif.kml', 400, null, null, 'gif'],
   ['/service/kml/mercator.kml', 400, null, null, 'EPSG:4326'],
   ['/service/kml/world.kml?STYLES=nice', 400, null, null, 'nice'],
-  ['/service/kml/nobody/x0y0z0.png', 404, null, null, 'nobody'],
+  ['/service/kml/missing/x0y0z0.png', 404, null, null, 'missing'],
   ['/service/kml/world/tile.png', 400, null, null, 'x1y2z3.png'],
   ['/service/kml/world/x01y0z0.png', 400, null, null, 'x1y2z3.png'],
   ['/service/kml/world/x0y0z0.gif', 400, null, null, 'gif'],

@@ -13,7 +13,7 @@ const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**
  * The key-value pairs of a query, names in any case. A name that is given twice with different values is refused when
- * it is looked up, and not before: of names that nobody looks up we need not have an opinion.
+ * it is looked up, and not before: names that are never looked up are not checked.
  */
 export function readKvp(query: string, refusal = givenTwice): Kvp {
   const values = new Map<string, string>();

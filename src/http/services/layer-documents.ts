@@ -44,7 +44,7 @@ const LEAST_TO_UNPACK = 1024 * 1024;
 const UNPACKED_CHUNK = 256 * 1024;
 
 /**
- * Documents about layers: written once for each change, in pieces, and asked for anew each time. A layer that has
+ * Documents about layers: written once for each change, in pieces, and revalidated by clients each time. A layer that has
  * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
  */
 export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
@@ -167,7 +167,7 @@ function inPieces(document: AddressedDocument): Streamer {
   };
 }
 
-/** A small document that is written for each request: kept by clients, and asked for anew each time. */
+/** A small document that is written for each request: kept by clients, and revalidated each time. */
 export function documentAnswer(
   exchange: Exchange,
   document: string | Buffer,
@@ -178,7 +178,7 @@ export function documentAnswer(
   return validated(exchange, etag, cacheControlOf(...layers), { body: document, type: contentType });
 }
 
-/** Stands for the server's own address until that is known. Nobody's name can hold it: XML has no such character. */
+/** Stands for the server's own address until that is known. No name can contain it: XML has no such character. */
 export const BASE: Markup = { markup: '\0' };
 
 /** Writes a document about layers, one step for each layer or so. */
@@ -250,7 +250,7 @@ export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
   return () => {
     if (known?.version !== catalog.version) {
       known = { version: catalog.version, layers: walk(catalog) };
-      // A layer that cannot be made is tried again by whoever asks next.
+      // A layer that cannot be opened is tried again at the next request.
       known.layers.catch(() => {
         known = null;
       });

@@ -111,7 +111,7 @@ function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean 
 
 const unzip = promisify(gunzip);
 
-/** A vector tile lies in the store as its source packed it. It goes out so to whoever can unpack it, to others unpacked. */
+/** A vector tile is stored as its source packed it. It is sent packed to clients that accept that, and unpacked to others. */
 export async function vectorAnswer(acceptEncoding: string | string[] | undefined, answer: TileAnswer) {
   if (!isGzip(answer.bytes)) return { answer, headers: [] };
   const vary = ['Vary', 'Accept-Encoding'];

@@ -26,14 +26,14 @@ describe('TileJSON', () => {
   it('names whom to credit, and tiles for dense screens where there are some', async () => {
     const gridSubsets = [subset('EPSG:900913', 3)] as const;
     const layer = layerNamed('a', {
-      attribution: '© somebody',
+      attribution: '© the provider',
       description: 'What it shows',
       gridSubsets,
       retinaSubsets: gridSubsets.map(retinaSubset),
     });
     const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });
     expect(JSON.parse((await request('GET', '/tiles/a.json?STYLES=dark')).text)).toMatchObject({
-      attribution: '© somebody',
+      attribution: '© the provider',
       description: 'What it shows',
       tiles: ['http://localhost/tiles/a/{z}/{x}/{y}.png?STYLES=dark'],
       tiles2x: ['http://localhost/tiles/a/{z}/{x}/{y}@2x.png?STYLES=dark'],

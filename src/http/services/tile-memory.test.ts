@@ -10,7 +10,7 @@ const ADDRESSES = [
   '/service/wmts?REQUEST=GetTile&LAYER=world&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:1&TILEROW=0&TILECOL=0',
 ];
 
-/** Strangers only, and a layer that can be declared anew. */
+/** Anonymous clients only, and a layer that can be declared again. */
 function open() {
   let catalog = catalogOf([layerNamed('world')]);
   let version = 1;

@@ -146,7 +146,7 @@ export function taskDraftOf(
   };
 }
 
-/** Names of parameters that the layer does not have; of a layer that is not there, somebody else will tell. */
+/** Names of parameters that the layer does not have; an unknown layer is reported elsewhere. */
 export function refuseUnknownNames(
   catalog: Pick<Catalog, 'layer'>,
   { layer, parameters: given }: Pick<TaskDraft, 'layer' | 'parameters'>,

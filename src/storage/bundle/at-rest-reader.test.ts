@@ -130,7 +130,7 @@ it('finds every tile of a full bundle', () => {
   expect(reader.read(path, MAX_KEY + 1)).toBeNull();
 });
 
-it('leaves a bundle that somebody writes to, and what is no bundle, to SQLite', () => {
+it('leaves a bundle with a writer, and a file that is no bundle, to SQLite', () => {
   const reader = new AtRestReader();
   expect(reader.read(path, 1)).toBeNull();
   const db = openForWriting(path);

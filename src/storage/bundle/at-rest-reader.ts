@@ -39,7 +39,7 @@ type Value = number | Buffer | null;
 const NUMBER_BYTES: readonly (number | undefined)[] = [0, 1, 2, 3, 4, 6, undefined, undefined, 0, 0];
 
 /**
- * Reads single tiles of bundles that nobody writes to, without the dear opening of a database. Pages of a file change
+ * Reads single tiles of bundles without writers, without the expensive opening of a database. Pages of a file change
  * only while its header says that it has a log, and each change of that raises a counter in the header: what lies
  * between two equal headers without a log was read whole. Everything unexpected is left to SQLite.
  */

@@ -29,7 +29,7 @@ export class BundleAccess {
     this.#clock = clock;
     this.#log = log;
     const tidy = () => this.#reader.closeIdle(clock.monotonic() - IDLE_AFTER);
-    const failure = 'bundles that nobody reads could not be closed';
+    const failure = 'could not close unused bundles';
     this.#tidying = openRepeater(tidy, { clock, log, pause: TIDY_INTERVAL, failure, pauseFirst: true });
   }
 
@@ -43,7 +43,7 @@ export class BundleAccess {
     return this.#careful(folder, () => this.#reader.readTile(folder, this.#clock.monotonic(), key));
   }
 
-  /** The same at once. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
+  /** The same, synchronously. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
   readTileNow(folder: string, key: number): FoundTile | null | undefined {
     if (this.#stopping.signal.aborted) return undefined;
     try {

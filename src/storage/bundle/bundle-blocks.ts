@@ -20,7 +20,7 @@ import { isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 
 /** Milliseconds. File systems tell times apart no better than this, at worst. */
 const GRAIN = 1000;
-/** Milliseconds after which a bundle that nobody put to rest belonged to a process that died. */
+/** Milliseconds after which an open bundle belonged to a process that died. */
 const ABANDONED_AFTER = 60_000;
 /** Bundles compared with the index, or put to rest, before others get their turn. */
 const AT_ONCE = 16;
@@ -28,7 +28,7 @@ const AT_ONCE = 16;
 /** Bundles read before others get their turn. */
 const LOOKS_IN_A_TURN = 8;
 
-/** A cursor of what was told from the files alone; with an index all is told anew. */
+/** A cursor of a listing from the files alone; with an index everything is listed again. */
 const WITHOUT_INDEX = -1;
 
 interface BundleBlocksParts extends Surroundings {
@@ -41,7 +41,7 @@ interface Look {
   readonly settled: boolean;
 }
 
-/** Tells what the bundles hold, from the index where they rest and from the bundle itself where somebody may write. */
+/** Lists the content of the bundles, from the index where they rest and from the bundle itself where a process may write. */
 export class BundleBlocks {
   readonly #parts: BundleBlocksParts;
   readonly #stopping = new AbortController();
@@ -139,7 +139,7 @@ export class BundleBlocks {
     return found;
   }
 
-  /** A complete index is told first: comparing looks at every file, and nobody waits for it. */
+  /** A complete index is reported first: the comparison reads every file, in the background. */
   #compareOnce(): Promise<void> {
     this.#comparing ??= this.#compare();
     return this.#comparing;
@@ -157,14 +157,14 @@ export class BundleBlocks {
   }
 
   /** Null when it is as it was, unless the caller knows nothing of it. */
-  async #lookAt(id: string, anew: boolean): Promise<StoreBlock | null> {
+  async #lookAt(id: string, again: boolean): Promise<StoreBlock | null> {
     const { layout, clock } = this.#parts;
     const folder = `${layout.layers}/${id}`;
     const row = this.#index?.find(id) ?? null;
     const path = findBundleFile(folder);
     const look = path === null ? null : lookOf(path, clock.now());
     const known = this.#looks.get(id);
-    if (!anew && look && known?.settled && known.stamp === look.stamp) {
+    if (!again && look && known?.settled && known.stamp === look.stamp) {
       this.#restIfAbandoned(path);
       return null;
     }

@@ -39,7 +39,7 @@ export class BundleEditor {
   readonly #statements: ReturnType<typeof statementsOf>;
   #emptied = false;
   #freed = false;
-  /** Whether a tile was replaced or removed: what it shared may be nobody's now. */
+  /** Whether a tile was replaced or removed: its shared content may be unused now. */
   #released = false;
   /** Of small tiles that were put here, their checksums. */
   readonly #seen = new Set<number>();
@@ -80,7 +80,7 @@ export class BundleEditor {
     }
   }
 
-  /** Whether the last deletion took all there was; its rows are then left to whoever removes the file. */
+  /** Whether the last deletion took all there was; its rows are then removed with the file. */
   get emptied(): boolean {
     return this.#emptied;
   }

@@ -95,7 +95,7 @@ export function findBundleFile(folder: string): string | null {
 
 /**
  * Makes the bundle elsewhere and moves it into its place whole, so that no other process ever sees it without its
- * tables. Of several processes that do this at once one succeeds; the others find that one's file.
+ * tables. Of several processes that do this concurrently one succeeds; the others find that one's file.
  */
 export function makeBundleFile(layout: BundleLayout, address: BundleAddress): void {
   const id = randomUUID();
@@ -136,7 +136,7 @@ function checkFormat(db: Sqlite): void {
   );
 }
 
-/** Out of sight at once for every process; false when it was not there. A damaged one is kept aside for a day. */
+/** Out of sight immediately for every process; false when it was not there. A damaged one is kept aside for a day. */
 export function removeBundleFile(layout: BundleLayout, path: string, damaged = false): boolean {
   const removed = moveToTrash(damaged ? layout.damaged : layout.trash, path);
   removeLeftovers(dirname(path));
@@ -154,7 +154,7 @@ export function openForReading(path: string): Sqlite {
 }
 
 /**
- * For a disk without room for the index that processes share while a bundle is open: nobody else can use the bundle
+ * For a disk without room for the index that processes share while a bundle is open: no other process can use the bundle
  * until this is closed, so it is opened for one read.
  */
 export function openAlone(path: string): Sqlite {
@@ -229,7 +229,7 @@ interface CheckpointRow {
   readonly checkpointed: number;
 }
 
-/** Whether a log lies beside the bundle, as it does while somebody writes to it or has not put it to rest. */
+/** Whether a log is beside the bundle, as while a process writes to it or has not put it to rest. */
 export function hasLog(path: string): boolean {
   return existsSync(`${path}-wal`);
 }
@@ -258,7 +258,7 @@ function triedLog(db: Sqlite): boolean {
     db.pragma('journal_mode = MEMORY');
     db.pragma('journal_mode = WAL');
   }
-  // The first read takes the lock of those who use the log: from then on nobody else can put the bundle to rest.
+  // The first read takes the lock of those who use the log: from then on no other process can put the bundle to rest.
   db.pragma('user_version');
   return usesLog(db);
 }
@@ -268,8 +268,8 @@ function usesLog(db: Sqlite): boolean {
 }
 
 /**
- * Copies the log into the file and does away with it, so that readers need no other file. False while somebody else
- * has the bundle open with its log: whoever leaves last does it.
+ * Copies the log into the file and does away with it, so that readers need no other file. False while another process
+ * has the bundle open with its log: the last one does it.
  */
 export function putToRest(db: Sqlite): boolean {
   db.pragma('busy_timeout = 0');

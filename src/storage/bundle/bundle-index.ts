@@ -23,7 +23,7 @@ export interface BundleSummary extends BundleCounts {
 }
 
 /**
- * `resting`: nobody writes to it, and the index knows what it holds. `open`: somebody may write to it, or died doing
+ * `resting`: it has no writer, and the index has its content. `open`: a process may write to it, or died doing
  * so: it has to be looked at. `gone`: it is no more.
  */
 type BundleState = 'resting' | 'open' | 'gone';
@@ -49,7 +49,7 @@ interface Row extends Omit<IndexedBundle, 'state' | 'counts'>, Omit<BundleCounts
 
 const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
 const [GONE, RESTING, OPEN] = [0, 1, 2];
-/** Milliseconds after which nobody asks for what is gone any more. */
+/** Milliseconds after which removed bundles are no longer listed. */
 const REMEMBERED = 24 * 3_600_000;
 /** Rows read in one go. */
 const SLICE = 500;
@@ -86,9 +86,9 @@ const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM content)';
 const BELOW = "id >= ? || '/' AND id < ? || '0'";
 
 /**
- * What every bundle of the store holds, for all processes on it, so that nobody has to look at the files. A bundle is
+ * The content of every bundle of the store, for all its processes, so that none has to read the files. A bundle is
  * marked open before the first write of a session, while its writer holds it, and described when its last writer has
- * put it to rest and still keeps others out. A crash leaves it open, and whoever asks reads the bundle itself.
+ * put it to rest and still keeps others out. A crash leaves it open, and its content is read from the bundle itself.
  */
 export class BundleIndex {
   readonly #db: Sqlite;

@@ -88,7 +88,7 @@ it.each([
   }
 });
 
-it('counts what several stores write to the same bundles at once', async () => {
+it('counts what several stores write to the same bundles concurrently', async () => {
   await Promise.all(
     [ours, theirs].flatMap((store, at) =>
       Array.from({ length: 40 }, (_, n) =>

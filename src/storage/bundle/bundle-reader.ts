@@ -130,7 +130,7 @@ const MAX_COPIED = 256 * 1024 ** 2;
 
 /**
  * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
- * tile of a busy bundle. Whoever removes a bundle waits this long before saying that it is gone.
+ * tile of a busy bundle. The removal of a bundle is reported only after this time.
  */
 export const READERS_LEASE = 20;
 
@@ -177,7 +177,7 @@ export class BundleReader {
     );
   }
 
-  /** Closes what nobody has read since `before`, and what is no longer in its place, so that its space is freed. */
+  /** Closes bundles that were not read since `before`, and removed ones, so that their space is freed. */
   closeIdle(before: number): void {
     for (const [folder, handle] of this.#handles) {
       if (handle.usedAt < before || !existsSync(handle.path)) this.close(folder);

@@ -6,7 +6,7 @@ import { BundleWriting } from './bundle-writing.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import type { PutCommand } from './write-commands.ts';
 
-/** Milliseconds between looks for bundles that nobody writes any more. */
+/** Milliseconds between checks for bundles without writers. */
 const TIDY_INTERVAL = 1000;
 
 const port = parentPort;

@@ -28,7 +28,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** Commands that lie with the thread at once. Small, so that a truncation does not wait behind a long queue of tiles. */
+/** Commands queued at the thread. Few, so that a truncation does not wait behind a long queue of tiles. */
 const MAX_IN_FLIGHT = 16;
 /** What a truncation asks for goes before tiles that wait for their turn. */
 const URGENT = 1;
@@ -36,7 +36,7 @@ const URGENT_METHODS: ReadonlySet<Method> = new Set(['raise', 'raiseAll', 'dropp
 
 /**
  * The one thread of a store that writes. Over the common channel a put took a tenth more processor time, and the thread
- * could not take what lies in its port at once. It is started when first needed, and again after it died.
+ * could not take all messages of its port together. It is started when first needed, and again after it died.
  */
 export class BundleWriter {
   readonly #root: string;
@@ -54,7 +54,7 @@ export class BundleWriter {
     this.#spawn = spawn;
   }
 
-  /** Starting takes longer than a command does: whoever knows that there will be commands starts it ahead of them. */
+  /** Starting takes longer than a command does: callers that expect commands start it ahead of them. */
   start(): void {
     this.#thread ??= this.#start();
   }

@@ -28,7 +28,7 @@ import {
   type PutCommand,
 } from './write-commands.ts';
 
-/** Bundles open for writing at once. */
+/** Bundles open for writing at the same time. */
 const MAX_EDITORS = 32;
 /** Milliseconds without a write after which a bundle is closed, and its log removed. */
 const IDLE_AFTER = 2000;
@@ -152,7 +152,7 @@ export class BundleWriting {
     return this.#editAlone(path, (editor) => (editor.isCurrent() ? editor.recount() : NO_CHANGE));
   }
 
-  /** A bundle that somebody read while it was written; nothing to do while it is open here. */
+  /** A bundle that a process read while it was written; nothing to do while it is open here. */
   rest(path: string): void {
     if (this.#editors.has(dirname(path)) || !existsSync(path)) return;
     this.#removingDamage(() => restBundle(path, this.#indexed()));
@@ -347,7 +347,7 @@ function isWhole({ bundleX, bundleY, rect, limits }: DeleteCommand): boolean {
   return limits === undefined && covered !== null && sizeOfRect(covered) === BUNDLE_SIZE ** 2;
 }
 
-/** Each once, in one order everywhere: whoever locks several bundles locks them in this order. */
+/** Each once, in one order everywhere: several bundles are always locked in this order. */
 function inOrder(addresses: readonly BundleAddress[]): readonly BundleAddress[] {
   const byFolder = new Map(addresses.map((address) => [address.folder, address]));
   return [...byFolder.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1));

@@ -6,7 +6,7 @@ import { hasCode } from '../../lib/error-code.ts';
 
 /**
  * An SQLite file that is whole, in its journal mode, from the first moment another process can see it. Of several
- * processes that make it at once one succeeds; the others find that one's file.
+ * processes that create it concurrently one succeeds; the others find that one's file.
  */
 export function makeSharedFile(making: string, path: string, sql: string): void {
   const file = join(making, `${randomUUID()}.sqlite`);

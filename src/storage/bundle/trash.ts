@@ -13,10 +13,10 @@ import type { BundleLayout } from './bundle-layout.ts';
 const BLOCK_BYTES = 512;
 /** Milliseconds after which something half made belongs to a process that died making it. */
 const ABANDONED_AFTER = 10 * 60_000;
-/** Milliseconds for which somebody may look at a damaged bundle. */
+/** Milliseconds for which a damaged bundle is kept for inspection. */
 const QUARANTINE = 86_400_000;
 
-/** Takes a file or folder out of sight at once, whatever it holds. False when it was not there. */
+/** Takes a file or folder out of sight immediately, whatever its content. False when it was not there. */
 export function moveToTrash(trash: string, path: string): boolean {
   mkdirSync(trash, { recursive: true });
   try {
@@ -67,7 +67,7 @@ async function sweepTrash(
   for await (const entry of entriesOf(trash)) await removeEmptyFolders(join(trash, entry.name));
 }
 
-/** Things that a process which died had begun to make, or that nobody has looked at. */
+/** Unfinished files of a process that died, and damaged ones whose time is over. */
 async function removeOlder(folder: string, age: number, clock: Clock): Promise<void> {
   for await (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);

@@ -7,7 +7,7 @@ import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-stor
 import type { PlacedTile } from './plan-pack-change.ts';
 
 export interface DiskTierOptions extends Surroundings {
-  /** Keeps the copies; nobody else uses it. Closing it is the caller's business. */
+  /** Keeps the copies, and nothing else. Closing it is the caller's business. */
   readonly copies: TileStore;
   /** Bytes. */
   readonly size: number;
@@ -32,7 +32,7 @@ const MOST_WAITING = 64;
 
 /**
  * Copies of packed tiles on this machine's disk. Each is kept with the object it came from: a copy counts only if the
- * index names the same object, so it is never older than what is stored. While nobody can ask the index, only copies
+ * index names the same object, so it is never older than what is stored. While the index is unreachable, only copies
  * count that were made since this process began and that no news has touched.
  */
 export class DiskTier {

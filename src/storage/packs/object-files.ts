@@ -5,7 +5,7 @@ import type { ObjectStore } from './object-store.ts';
 
 /** Layers have a hash in the names of theirs. */
 const FOLDER = 'exports/';
-/** Bytes sent or asked for at once, and held in memory: a reader may take hours, a request may not. S3 takes no less. */
+/** Bytes sent or requested at a time, and held in memory: a reader may take hours, a request may not. S3 takes no less. */
 const PIECE = 5 * 2 ** 20;
 /** S3 takes an object in no more. */
 const MOST_PIECES = 10_000;

@@ -14,7 +14,7 @@ const BLOCKS_IN_A_TURN = 1000;
 /** See `TileStore.blocks`. A block is eight by eight pages. */
 export async function readPackBlocks(pages: PageIndex, since: number | null): Promise<BlockChanges> {
   const cursor = await pages.cursor();
-  // A database that was restored from a backup counts its transactions anew.
+  // A database that was restored from a backup counts its transactions again.
   if (since === null || since > cursor) {
     return { blocks: blocksOf(pages.blocks()), complete: true, cursor };
   }

@@ -24,7 +24,7 @@ const FORM = 2;
 const FIRST_FORM = 1;
 
 /**
- * The tiles of one pack in few bytes. Nearly all packs lie in one object and were made at once, so both are said once:
+ * The tiles of one pack in few bytes. Nearly all packs are stored in one object and were made together, so both are written once:
  *
  *   form · objects · makings · bitmap of the slots that have a tile · of each tile: length, object?, making?
  *

@@ -56,7 +56,7 @@ export interface PackChange {
 
 export type ChangeOutcome =
   | { readonly type: 'done' | 'set-gone' | 'lease-lost' | 'generation-stale' }
-  /** Somebody was faster: what is there by now. */
+  /** Another writer was faster: the current content. */
   | { readonly type: 'changed'; readonly rows: readonly PackRow[] };
 
 interface OutcomeRow extends PackRow {
@@ -77,7 +77,7 @@ export class PackIndex {
     this.#store = store;
   }
 
-  /** Held shared by whoever changes packs of a layer, alone by whoever drops them or raises its generation. */
+  /** Held shared by changes of a layer's packs, exclusively by drops and raised generations. */
   lockOf(layer: string): string {
     return `tiles:${this.#store}:${JSON.stringify(layer)}`;
   }
@@ -257,10 +257,10 @@ export async function askIndex<Answer>(question: () => Promise<Answer>): Promise
   }
 }
 
-/** Milliseconds. A statement may take longer, but nobody who asks for a tile waits for it. */
+/** Milliseconds. A statement may take longer, but no tile request waits for it. */
 const READER_PATIENCE = 5000;
 
-/** The same for whoever answers a tile, or is about to make one. */
+/** The same for tile requests, and before a tile is created. */
 export function askSoon<Answer>(question: () => Promise<Answer>): Promise<Answer> {
   return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_PATIENCE)));
 }

@@ -46,7 +46,7 @@ export class PackReader {
     beside: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null> {
     const { outage } = this.#options;
-    // Nobody waits for a database that is known to be away.
+    // No request waits for a database that is known to be away.
     if (outage.isAway()) return this.#copyOf(set, tile);
     const first = await this.#find(set, tile).catch(async (error: unknown) => {
       const unasked = await this.#copyOf(set, tile);

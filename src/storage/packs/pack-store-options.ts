@@ -12,7 +12,7 @@ export const packStoreOptions = ({ z, whole, sizeSchema }: SchemaKit) => ({
     .default('')
     .describe('What the keys of all objects begin with'),
   timeoutSeconds: z.number().min(0.1).max(300).default(5).describe('How long one request may take'),
-  connections: whole(1, 1024).default(50).describe('Requests to the store at once'),
+  connections: whole(1, 1024).default(50).describe('Concurrent requests to the store'),
   cache: z
     .strictObject({ size: sizeSchema })
     .optional()

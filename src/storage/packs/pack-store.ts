@@ -42,7 +42,7 @@ export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | '
   readonly copies?: TileStore | null;
 }
 
-/** Packs read at once. */
+/** Packs read concurrently. */
 const SLICE = 500;
 
 /** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
@@ -170,7 +170,7 @@ export async function openPackStore(
       let marked = 0;
       for await (const { part } of partsOf(set, z, rect)) {
         signal?.throwIfAborted();
-        // An edit is asked again for tiles that somebody else has changed meanwhile.
+        // An edit is asked again for tiles that another writer has changed in the meantime.
         const inPart = new Set<string>();
         await editWithin(set, z, part, (tile) => {
           if (!isMeant(tile)) return tile;

@@ -133,7 +133,7 @@ export class PackSweeper {
     for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
 
-  /** A database that was restored elsewhere counts its transactions anew: what is ahead of it would be news for ever. */
+  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would be new for ever. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
@@ -196,7 +196,7 @@ export class PackSweeper {
     return [...objects].map((object) => packKey(this.#options.prefix, { id, set }, place, object));
   }
 
-  /** Few at a time wait for others, unless somebody wants them gone. */
+  /** A few at a time wait for others, unless their removal is requested. */
   async #sweepOrphans(now: boolean): Promise<void> {
     const { database, name, clock, prefix } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity

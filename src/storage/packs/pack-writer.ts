@@ -41,7 +41,7 @@ export const UNCONDITIONAL: Conditions = { writtenAt: null, lease: null, fence: 
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 /** Tile sets whose number is remembered. */
 const MOST_SETS = 10_000;
-/** Whoever is overtaken so often by others at the same place gives up. */
+/** A write that is overtaken so often at the same place gives up. */
 const MOST_ATTEMPTS = 1000;
 
 /** Changes the index, and writes objects before it says that they are there. */
@@ -70,7 +70,7 @@ export class PackWriter {
     }
   }
 
-  /** Reads and replaces until nobody was faster. Null: the tile set has been dropped. */
+  /** Reads and replaces until no other writer was faster. Null: the tile set has been dropped. */
   async change(
     set: TileSetKey,
     found: FoundSet,

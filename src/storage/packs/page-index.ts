@@ -53,7 +53,7 @@ const BLOCK =
   sum(p.bytes)::bigint as bytes, max(p.written_at) as "writtenAt",
   to_hex(bit_or(case when p.tiles > 0 then 1::bigint << ((p.y & 7) * 8 + (p.x & 7)) else 0 end)) as mask`);
 const OF_BLOCK = sql.raw('p.tile_set, s.identity, p.z, p.band, p.x >> 3');
-/** Rows read at once. */
+/** Rows read at a time. */
 const SLICE = 5000;
 const BLOCKS = 1000;
 
@@ -216,7 +216,7 @@ export async function readPackNews(
 ): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }> {
   const cursor = await pages.snapshot();
   if (since === null) return { news: [], cursor };
-  // A database that was restored from a backup counts its transactions anew.
+  // A database that was restored from a backup counts its transactions again.
   if (oldestOpen(since) > oldestOpen(cursor)) return { news: [{ kind: 'everything' }], cursor };
   const query = database.query;
   /** The comparison is for the index. */

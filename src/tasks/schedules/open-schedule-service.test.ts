@@ -37,7 +37,7 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
   const { service: tasks, invalidation } = house;
   const runner = createScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
   const open = async (declarations: readonly ScheduleDeclaration[]): Promise<ScheduleService> => {
-    // Between its looks it sleeps by a clock that nobody moves.
+    // Between its looks it sleeps by a clock that stands still.
     const service = await openScheduleService({
       database: house.database,
       tasks,

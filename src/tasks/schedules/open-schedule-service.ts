@@ -91,7 +91,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     },
     /** The configuration file was read again. */
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
-    /** At once, whatever its hours are. Null while the run before is not over. */
+    /** Immediately, whatever its hours are. Null while the run before is not over. */
     runNow: (schedule: Schedule) => runner.startNow(schedule),
     close: looking.close,
   };

@@ -96,7 +96,7 @@ export interface Report {
   readonly intent: 'go-on' | 'hand-back' | 'finish';
   /** Whether the worker has no thread free for anybody else. */
   readonly crowded: boolean;
-  /** Tasks that this worker leaves alone for now; nobody makes room for them. */
+  /** Tasks that this worker skips for now; no other task makes room for them. */
   readonly resting?: readonly number[];
   /** Why it is handed back, where a failing host is the reason. */
   readonly hostAway?: HostAway | null;
@@ -107,7 +107,7 @@ export interface Report {
 
 /**
  * `go-on`: as you were. `hand-back`: recorded; now finish what is in flight and hand back, another task's turn
- * has come. `over`: the lease had ended, nothing of the report was recorded; stop at once.
+ * has come. `over`: the lease had ended, nothing of the report was recorded; stop immediately.
  */
 export type ReportAnswer = 'go-on' | 'hand-back' | 'over';
 

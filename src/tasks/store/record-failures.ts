@@ -23,7 +23,7 @@ const BACKOFF_SPREAD = 0.2;
 export function createFailureRecord(query: Statements, task: TaskRow, { now, random }: FailureContext) {
   const request = requestOf(task);
   const samples: TaskErrorSample[] = [];
-  /** Given up: processed, in that nobody will try them again. */
+  /** Given up: counted as processed, because they will not be tried again. */
   let tiles = 0n;
   let steps = 0;
 

@@ -51,7 +51,7 @@ async function holdRow(database: Database, id: number): Promise<() => Promise<vo
   };
 }
 
-it('whoever changes one task holds up nobody who takes, reports or stops another', async () => {
+it('a change of one task delays no lease, report or stop of another', async () => {
   const { database, tasks, leases, create } = await openHouse();
   const held = await create(newTask(8));
   const other = await create(newTask(8));
@@ -142,7 +142,7 @@ it('a change is told though an older transaction is still open, and that one’s
   expect(told.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
 });
 
-it('who comes back with the id of the last event hears of everything since, also of changes made at once', async () => {
+it('a client that reconnects with the last event id gets all changes since, also simultaneous ones', async () => {
   const { database, tasks, create } = await openHouse();
   const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
   whenOver(() => watch.close());
@@ -151,7 +151,7 @@ it('who comes back with the id of the last event hears of everything since, also
   await watch.subscribe(0, ({ id, task }) => void all.push({ id, task: task.id }));
   expect(all.map(({ task }) => task)).toEqual(ids);
   const before = all.at(-1)?.id ?? 0;
-  await tasks.cancel({ states: ['pending'] }, 'all at once', 1);
+  await tasks.cancel({ states: ['pending'] }, 'all together', 1);
   const back: { id: number; task: number }[] = [];
   await watch.subscribe(before, ({ id, task }) => void back.push({ id, task: task.id }));
   expect(new Set(back.map(({ task }) => task))).toEqual(new Set(ids));

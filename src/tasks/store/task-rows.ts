@@ -24,7 +24,7 @@ export async function changeTasks<Result>(
 }
 
 /**
- * Whoever changes a task, its leases or its failures holds the task's row, so that changes of one task come one after the
+ * A transaction that changes a task, its leases or its failures holds the task's row, so that changes of one task come one after the
  * other and those of different tasks do not wait. Rows are locked in the order of their ids. SQLite has one lock for all.
  */
 export async function lockTasks(query: Statements, ids: readonly number[]): Promise<void> {
@@ -63,7 +63,7 @@ export function failedStepOf(row: StepColumns & { readonly id: number }): Failed
   return { id, z, rect: { minX, minY, maxX, maxY }, tiles: BigInt(tiles) };
 }
 
-/** Rate and time left are not kept: whoever watches a task knows them. */
+/** Rate and remaining time are not stored: the watcher of a task computes them. */
 export function taskOf(row: TaskRow): Task {
   return {
     id: row.id,

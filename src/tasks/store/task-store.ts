@@ -155,7 +155,7 @@ export function createTaskStore(database: Database) {
     /** Changes below this number are all visible. */
     changeHorizon: (): Promise<number> => changeHorizon(query),
 
-    /** A database that was restored from a backup may count its changes anew: none lies ahead of them. */
+    /** A database that was restored from a backup may count its changes again: none is ahead of them. */
     renumber: (): Promise<void> =>
       changeTasks(database, [], async (inside) => {
         const now = await changeNumber(inside);
@@ -264,14 +264,14 @@ async function refuseUnlessRoom(
   if ((await countUnfinished(query, null)) + count > maxUnfinished) {
     throw new TilewardenError(
       'too-many-tasks',
-      `At most ${maxUnfinished} tasks wait or run at once; ${remedy}`,
+      `At most ${maxUnfinished} tasks wait or run at the same time; ${remedy}`,
     );
   }
   const share = shareOf(author, maxUnfinished);
   if (share === maxUnfinished || (await countUnfinished(query, author)) + count <= share) return;
   throw new TilewardenError(
     'too-many-tasks',
-    `At most ${share} tasks of one account that is no administrator wait or run at once; ${remedy}`,
+    `At most ${share} tasks of one account that is no administrator wait or run at the same time; ${remedy}`,
   );
 }
 

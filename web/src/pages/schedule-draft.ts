@@ -1,7 +1,8 @@
 import type { Answer, Body } from '../api/client.ts';
 import { cronFault } from '../cron-text.ts';
+import { TASK_TYPES, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
-import { type Faults, TASK_TYPES, type TaskRequest } from './work-plan.ts';
+import type { Faults } from './work-plan.ts';
 
 export type Schedule = Answer<'/api/v1/schedules/{id}'>;
 type ScheduleBody = Body<'POST /api/v1/schedules'>;

@@ -19,6 +19,7 @@ import {
 import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
+import { queryOf, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import {
   faultsFrom,
@@ -30,7 +31,7 @@ import {
   whenOf,
 } from './schedule-draft.ts';
 import { WorkForm } from './work-form.tsx';
-import { type Faults, type Plan, planFrom, queryOf, type TaskRequest } from './work-plan.ts';
+import { type Faults, type Plan, planFrom } from './work-plan.ts';
 
 type Preview = Extract<Reply<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
 

@@ -3,9 +3,10 @@ import type { LayerInfo } from '../map/tile-set.ts';
 import { Empty, LinkButton, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
+import { AREA_WORK, queryOf, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { type Started, WorkForm } from './work-form.tsx';
-import { AREA_WORK, callsFor, isTask, type Plan, planFrom, queryOf, type TaskRequest } from './work-plan.ts';
+import { callsFor, isTask, type Plan, planFrom } from './work-plan.ts';
 
 /** `#/seed/LAYER?type=…&gridSet=…&bounds=…` */
 export default function Seed() {

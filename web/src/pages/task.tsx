@@ -40,8 +40,8 @@ import {
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
+import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
-import { requestOfTask } from './work-plan.ts';
 
 /** They have maps. */
 const TaskArea = lazy(() => import('./task-area.tsx'));

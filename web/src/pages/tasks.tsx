@@ -20,9 +20,9 @@ import {
   type TaskFilter,
   wantedBy,
 } from '../task-filter.ts';
+import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
-import { requestOfTask } from './work-plan.ts';
 
 type TaskPageAnswer = Answer<'/api/v1/tasks'>;
 type StopAnswer = Reply<'POST /api/v1/tasks/stop'>;

@@ -2,8 +2,9 @@ import { part, type Reply } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
+import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
-import { selectionOf, type TaskRequest } from './work-plan.ts';
+import { selectionOf } from './work-plan.ts';
 
 type EstimateAnswer = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;

@@ -11,6 +11,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
+import type { TaskRequest, Work } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { AreaFields, AreaMap } from './work-area.tsx';
 import { CachedCount, Estimate, estimateWarnings, useCached, useEstimate } from './work-estimate.tsx';
@@ -22,8 +23,6 @@ import {
   type Plan,
   proposedZooms,
   readPlan,
-  type TaskRequest,
-  type Work,
   worksOnCached,
 } from './work-plan.ts';
 

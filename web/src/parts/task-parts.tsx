@@ -13,10 +13,10 @@ import {
   valuesText,
   withLocalTimes,
 } from '../format.ts';
-import { queryOf, requestOfTask } from '../pages/work-plan.ts';
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
+import { queryOf, requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { Bar, Button, LinkButton } from './basics.tsx';
 import { ConfirmButton } from './dialog.tsx';

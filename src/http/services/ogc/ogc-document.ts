@@ -45,7 +45,7 @@ export function createDocumentAnswerer(page: PageWriter): DocumentAnswerer {
   };
 }
 
-/** `f` goes before the header: it is what somebody typed. */
+/** `f` goes before the header: a user typed it. */
 function typeAsked(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
   const asked = formatParameter(exchange);
   if (asked === null) return typeAccepted(exchange);

@@ -162,7 +162,7 @@ describe('a tileset', () => {
   const france = createGridSet({ name: 'LAMB93', srs: 2154, extent, resolutions: [4000, 2000, 1000] });
   const layer = layerNamed('a/b c', {
     description: 'Roads of France',
-    attribution: '© somebody',
+    attribution: '© the provider',
     gridSubsets: [createGridSubset(france, { zoomStart: 1 })],
   });
   const folder = '/ogc/collections/a%2Fb%20c/map/tiles/LAMB93';
@@ -172,7 +172,7 @@ describe('a tileset', () => {
     expect(tileset).toMatchObject({
       dataType: 'map',
       crs: 'http://www.opengis.net/def/crs/EPSG/0/2154',
-      attribution: '© somebody',
+      attribution: '© the provider',
       description: 'Roads of France',
       mediaTypes: ['image/png', 'image/jpeg'],
     });
@@ -304,12 +304,12 @@ describe('the form of an answer', () => {
 
 describe('what is wrong with a request', () => {
   it.each([
-    ['/ogc/collections/nobody', 404, 'There is no layer nobody.'],
-    ['/ogc/tileMatrixSets/nobody', 404, 'There is no tile matrix set nobody.'],
+    ['/ogc/collections/missing', 404, 'There is no layer missing.'],
+    ['/ogc/tileMatrixSets/missing', 404, 'There is no tile matrix set missing.'],
     [
-      '/ogc/collections/world/map/tiles/nobody',
+      '/ogc/collections/world/map/tiles/missing',
       404,
-      'Layer world has no grid set nobody; it has EPSG:900913, EPSG:4326.',
+      'Layer world has no grid set missing; it has EPSG:900913, EPSG:4326.',
     ],
     [
       '/ogc/collections/world/map/tiles/EPSG:4326/x/0/0',

@@ -28,7 +28,7 @@ export interface AskedLayer {
 /** In one map. */
 export const MAX_LAYERS = 20;
 
-/** A name may hold commas; what is nobody's name is a list of names. */
+/** A name may hold commas; a text that is no layer's name is a list of names. */
 export function layersAsked(
   catalog: Pick<Catalog, 'layer'>,
   asked: Kvp,

@@ -195,7 +195,7 @@ describe('maps by WMS', () => {
   });
 
   it('tell what is wrong in a picture, or show an empty one, if that is wanted', async () => {
-    const place = { LAYERS: 'nobody', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '200', HEIGHT: '80' };
+    const place = { LAYERS: 'missing', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '200', HEIGHT: '80' };
     const drawn = await picture({ ...place, EXCEPTIONS: 'application/vnd.ogc.se_inimage' });
     expect(drawn.answer.headers['cache-control']).toBe('no-store');
     expect(new Set(drawn.image.pixels).size).toBeGreaterThan(5);
@@ -228,7 +228,7 @@ describe('maps by WMS', () => {
   });
 
   it('draw a notice no larger than can be read, in the shape that was asked for', async () => {
-    const place = { LAYERS: 'nobody', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '4096', HEIGHT: '2048' };
+    const place = { LAYERS: 'missing', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '4096', HEIGHT: '2048' };
     const { image } = await picture({ ...place, EXCEPTIONS: 'INIMAGE' });
     expect(image.width / image.height).toBe(2);
     expect(image.width * image.height).toBeLessThanOrEqual(512 * 512);

@@ -64,7 +64,7 @@ function keywords({ keywords: words }: ServiceDescription): Markup {
   return markup`<ows:Keywords>${words.map((word) => tagged('ows:Keyword', word))}</ows:Keywords>\n`;
 }
 
-/** OGC 06-121r3, table 15: a provider has a name and somebody to be asked. */
+/** OGC 06-121r3, table 15: a provider has a name and a contact. */
 function provider({ providerName, providerSite, contact }: ServiceDescription): Markup {
   if (providerName === null) return markup``;
   const site = providerSite === null ? markup`` : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;

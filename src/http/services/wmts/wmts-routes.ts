@@ -41,7 +41,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   ]);
   const answerPairs: Handler = async (exchange) => {
     const asked = readPairs(exchange);
-    // Whoever pastes the bare address wants to know what is there.
+    // The bare address answers the capabilities.
     if (pairsOf(exchange) === '') return getCapabilities(exchange, asked);
     return operationAsked(operations, asked)(exchange, asked);
   };

@@ -124,7 +124,7 @@ const GERMAN: Texts = {
     allUpstreams: 'Alle Upstreams',
     failures: (count) => `${count} Fehler`,
     sent: 'Gesendet',
-    missTime: 'Dauer eines Cache-Miss',
+    missTime: 'Latenz ohne Cache',
     failed: 'Fehlgeschlagen',
     noTraffic:
       'Keine Kachelanfragen seit dem Start des Servers. Öffnen Sie die öffentliche Karte oder einen Layer.',

@@ -151,7 +151,7 @@ const SPANISH: Texts = {
   quota: {
     enabled: 'Activar la cuota',
     limits: 'Límites',
-    limit: 'Límite para todas las capas',
+    limit: 'Límite global',
     limitOf: (layer) => `Límite para ${layer}`,
     unit: 'Unidad',
     policy: 'Política de desalojo',

@@ -123,7 +123,7 @@ const FRENCH: Texts = {
     allUpstreams: 'Tous les serveurs',
     failures: (count) => `${count} ${isOne(count) ? 'échec' : 'échecs'}`,
     sent: 'Envoyé',
-    missTime: 'Durée d’une absence du cache',
+    missTime: 'Latence hors cache',
     failed: 'En échec',
     noTraffic:
       'Aucune demande de tuile depuis le démarrage du serveur. Ouvrez la carte publique ou une couche.',
@@ -152,7 +152,7 @@ const FRENCH: Texts = {
   quota: {
     enabled: 'Activer le quota',
     limits: 'Limites',
-    limit: 'Limite pour toutes les couches',
+    limit: 'Limite globale',
     limitOf: (layer) => `Limite pour ${layer}`,
     unit: 'Unité',
     policy: 'Politique d’éviction',

@@ -1,0 +1,48 @@
+// Finds words that hide who does what, or that are no longer current; the list has a better one for each.
+import { readFileSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
+import { filesUnder, root, runCommand, say } from './steps.mjs';
+
+const PLACES = [
+  'src',
+  'web/src',
+  'test',
+  'bench',
+  'scripts',
+  'docs',
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+];
+const READ = new Set(['.ts', '.tsx', '.mjs', '.cjs', '.md', '.yaml', '.json']);
+const OWN = join(root, 'scripts', 'words.mjs');
+
+const BETTER = {
+  whoever: 'name the party: the caller, the client, the worker',
+  nobody: 'name the party: no client, no writer, no caller',
+  somebody: 'name the party: a user, another node, a client',
+  anew: 'again',
+  nought: 'zero',
+  'at once': 'immediately, or concurrently, or together',
+};
+const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replace(' ', '\\s')})\\b`, 'gi');
+/** A user of the operating system. */
+const MEANT = /^User nobody$/m;
+
+await runCommand(async () => {
+  const found = PLACES.flatMap((place) =>
+    [...filesUnder(join(root, place), (path) => path === OWN)].flatMap(faultsIn),
+  );
+  for (const fault of found) say(fault);
+  process.exitCode = found.length > 0 ? 1 : 0;
+});
+
+function faultsIn(path) {
+  if (!READ.has(extname(path))) return [];
+  const lines = readFileSync(path, 'utf8').split('\n');
+  return lines.flatMap((line, place) =>
+    [...line.replace(MEANT, '').matchAll(REFUSED)].map(
+      ([word]) => `${relative(root, path)}:${place + 1}: "${word}": ${BETTER[word.toLowerCase()]}`,
+    ),
+  );
+}

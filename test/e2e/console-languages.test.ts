@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { needs } from '../fixtures/needs.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { whenFileOver } from '../fixtures/when-over.ts';
+import { openConsole } from './console-browser.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
+
+const PAGES = [
+  ...[
+    'overview',
+    'layers',
+    'layers/world',
+    'add',
+    'seed/world',
+    'tasks',
+    'schedules',
+    'schedules/new',
+    'quota',
+  ],
+  ...['inspect/world?tile=0/0/0', 'upstreams', 'accounts', 'audit', 'api', 'about'],
+];
+
+describe('the console of a German browser', needs('chromium'), () => {
+  let server: RunningServer;
+  let page: Page;
+  let complaints: () => readonly string[];
+  const loaded: string[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ outlivesTest: true });
+    const narrow = { locale: 'de-CH', viewport: { width: 400, height: 800 } };
+    const opened = await openConsole(await sharedBrowser(), server.url, narrow);
+    whenFileOver(() => opened.close());
+    ({ page, complaints } = opened);
+    page.on('request', (request) => loaded.push(new URL(request.url()).pathname));
+    await page.goto(`${server.url}/#/`);
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Passwort').fill(ADMIN_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Übersicht', level: 1 }).waitFor();
+  });
+
+  it('is in German, and loads no other translation', async () => {
+    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    expect(loaded.filter((path) => /\/(de|fr|es)-[^/]*\.js$/.test(path)).join()).toMatch(
+      /^\/assets\/de-[^,]*$/,
+    );
+  });
+
+  it('describes cron expressions and writes numbers as the browser’s region does', async () => {
+    await page.goto(`${server.url}/#/schedules/new`);
+    await page.getByText('Um 22:00').waitFor();
+    await page.goto(`${server.url}/#/seed/world?gridSet=EPSG:900913`);
+    await page.getByLabel('Bis Zoomstufe').fill('8');
+    await page
+      .getByText(/87['’]381/)
+      .first()
+      .waitFor();
+  });
+
+  it('has no page that is wider than a narrow window', async () => {
+    for (const path of PAGES) {
+      await page.goto(`${server.url}/#/${path}`);
+      await eventually(`${path} is there`, async () => (await page.getByText('Wird geladen…').count()) === 0);
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 400]);
+    }
+    expect(complaints()).toEqual([]);
+  });
+
+  it('changes to French by choice, and stays so', async () => {
+    await page.goto(`${server.url}/#/overview`);
+    await page.getByRole('button', { name: 'Menü' }).click();
+    await page.getByLabel('Sprache').selectOption('Français');
+    await page.getByRole('heading', { name: 'Vue d’ensemble', level: 1 }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Vue d’ensemble', level: 1 }).waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe('fr');
+  });
+});

@@ -1,0 +1,44 @@
+import type { Body } from './api/client.ts';
+import type { Shape } from './map/draw-area.ts';
+import { parameterWishes } from './map/tile-set.ts';
+
+export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
+/** What is done to an area: the first by tasks, and all but the last two by schedules. */
+export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
+export type Work = (typeof AREA_WORK)[number];
+
+/** What a task and a schedule have in common of their bodies. */
+type Asked = Body<'POST /api/v1/schedules'>;
+type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
+export type TaskRequest = Required<Pick<Asked, Always>> &
+  Pick<Asked, 'bounds' | 'area' | 'areaCrs'> & { readonly type: Work };
+
+/** What there is already of a task or a schedule: null is what the server chooses. */
+type Given = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
+
+/** A request as part of an address, for `planFrom`. */
+export function queryOf(given: Given): Record<string, string> {
+  const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
+    given;
+  const texts = {
+    type,
+    gridSet,
+    format,
+    zoomStart,
+    zoomStop,
+    threadCount,
+    ...(area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
+    ...parameterWishes(parameters ?? {}),
+  };
+  const known = Object.entries(texts).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
+}
+
+/** The request that made a task. Its area stands there in the grid set's CRS, its bounds are then those of the area. */
+export function requestOfTask(
+  task: Omit<TaskRequest, 'area' | 'areaCrs'> & { readonly area: Shape | null },
+): TaskRequest {
+  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area } = task;
+  const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount };
+  return area ? { ...what, area, areaCrs: 'grid-set' } : { ...what, ...(bounds && { bounds }) };
+}
