@@ -16,7 +16,12 @@ import type { Settings } from './config/settings.ts';
 import { openDatabase } from './db/open-database.ts';
 import { misconfigured } from './domain/errors.ts';
 
-import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
+import {
+  type Access,
+  createAccountAccess,
+  createLoopbackAccess,
+  proxyHeadersOf,
+} from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
@@ -25,6 +30,7 @@ import { primaryPart } from './http/processes/primary-part.ts';
 import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
+import type { Logger } from './lib/logger.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
@@ -73,9 +79,12 @@ async function openParts(
     return null;
   };
   const assets = await loadPages();
-  const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
+  const { oidc, proxyLogin } = settings.access;
+  const accounts = open.use(
+    openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log }),
+  );
   await node.followKeys(accounts.readerKeys);
-  const { access, initialPassword } = await openDoor(settings, accounts);
+  const { access, initialPassword } = await openDoor(settings, accounts, log);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
   const parts = { ...node.parts, composer, accounts, imports: await openImports(road, pipeline, open) };
   const about = { version: readVersion(), startedAt: clock.now() };
@@ -174,14 +183,15 @@ export async function openAccountsApp(
 
 /** Who is let in, and the first administrator if there is none yet. */
 async function openDoor(
-  { access: { enabled, adminPassword }, server: { host } }: Settings,
+  { access: { enabled, adminPassword, proxyLogin }, server: { host } }: Settings,
   accounts: Accounts,
+  log: Logger,
 ): Promise<{ readonly access: Access } & Pick<App, 'initialPassword'>> {
   if (!enabled) return { access: createLoopbackAccess(), initialPassword: null };
   const exposure = isLoopbackHost(host) ? 'loopback' : 'network';
   const password = await accounts.ensureAdministrator(adminPassword, exposure);
   return {
-    access: createAccountAccess(accounts.authenticator),
+    access: createAccountAccess(accounts.authenticator, proxyHeadersOf(proxyLogin, log)),
     initialPassword: password === null ? null : { password, file: accounts.passwordFile },
   };
 }

@@ -5,6 +5,7 @@ import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
+import { proxyHeadersOf } from '../http/door/access.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -31,6 +32,7 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundi
       catalog,
       memoryTierBytes,
       server,
+      proxyHeaders: proxyHeadersOf(settings.access.proxyLogin, log),
       socketPath: processSocketOf(settings),
       async refreshCatalog(file) {
         // By what number its tiles are known comes before a declaration.

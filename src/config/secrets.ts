@@ -16,7 +16,7 @@ export interface RevealedTree {
 
 /** Keys whose values are never shown, wherever they stand. All headers count: one of them is the credential. */
 export function isSecretKey(key: string): boolean {
-  return /^(password|secret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
+  return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
     key,
   );
 }

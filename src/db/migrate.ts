@@ -11,6 +11,7 @@ import { addTaskOutcomes } from './migrations/0007-task-outcomes.ts';
 import { turnExportsIntoTasks } from './migrations/0008-exports-as-tasks.ts';
 import { giveOutTickets } from './migrations/0009-give-out-tickets.ts';
 import { createReaderKeys } from './migrations/0012-reader-keys.ts';
+import { createOidcSessions } from './migrations/0013-oidc-sessions.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -28,6 +29,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0008-exports-as-tasks': turnExportsIntoTasks(),
     '0009-give-out-tickets': giveOutTickets(dialect),
     '0012-reader-keys': createReaderKeys(dialect),
+    '0013-oidc-sessions': createOidcSessions(dialect),
   };
 }
 

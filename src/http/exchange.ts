@@ -121,13 +121,15 @@ export class Exchange {
   /** Who is calling, on public routes too; null when the credentials are missing or wrong. */
   async identify(): Promise<Caller | null> {
     const { access, trusts } = this.#deps;
-    return this.caller ?? access.authenticate(credentialsOf(this.#request, trusts));
+    return this.caller ?? access.authenticate(credentialsOf(this.#request, trusts, access));
   }
 
   /** Whether the caller would still be let in as it was. */
   async callerStillHolds(): Promise<boolean> {
     const { access, trusts } = this.#deps;
-    return this.caller === null || access.stillHolds(credentialsOf(this.#request, trusts), this.caller);
+    return (
+      this.caller === null || access.stillHolds(credentialsOf(this.#request, trusts, access), this.caller)
+    );
   }
 
   /** What to throw at a caller that has to say who it is. */

@@ -53,7 +53,7 @@ export interface RouteDeps extends Surroundings {
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: Pick<
     Accounts,
-    'users' | 'tokens' | 'sessions' | 'readerKeys' | 'authenticator' | 'audit'
+    'users' | 'tokens' | 'sessions' | 'externalSessions' | 'oidc' | 'readerKeys' | 'authenticator' | 'audit'
   >;
   readonly assets: readonly WebAsset[];
 }

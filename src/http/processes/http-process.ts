@@ -15,7 +15,7 @@ import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
-import type { Access } from '../door/access.ts';
+import type { Access, ProxyHeaderNames } from '../door/access.ts';
 import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
@@ -50,6 +50,7 @@ interface HttpProcessOptions extends Surroundings {
   readonly server: HttpServerOptions;
   /** Where the primary listens for its processes. */
   readonly socketPath: string;
+  readonly proxyHeaders: ProxyHeaderNames | null;
   /** Leads to the primary. */
   readonly channel: Channel;
 }
@@ -74,7 +75,7 @@ export async function openHttpProcess(
   const app = createHttpAppOver(
     sourcelessRoutes({ catalog, pipeline, clock, log }),
     {
-      access: accessThrough(channel),
+      access: accessThrough(channel, options.proxyHeaders),
       audit: NO_AUDIT,
       keys,
       log,
@@ -138,9 +139,10 @@ function isForPrimary({ kind, role, route, query }: Match, method: string): bool
   return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 
-function accessThrough(channel: Channel): Access {
+function accessThrough(channel: Channel, proxyHeaders: ProxyHeaderNames | null): Access {
   return {
     loopbackOnly: false,
+    ...(proxyHeaders && { proxyHeaders }),
     authenticate: (credentials) => channel.ask(AUTHENTICATE, credentials),
     // Answers without an end come from the primary.
     stillHolds: async () => false,
