@@ -15,7 +15,7 @@ import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { openDatabase } from './db/open-database.ts';
 import { misconfigured } from './domain/errors.ts';
-
+import { openAccessLog } from './http/access-log.ts';
 import {
   type Access,
   createAccountAccess,
@@ -113,8 +113,12 @@ async function openParts(
     configFile: file?.current.configFile ?? '',
     reload,
   };
+  const { file: logFile, format } = settings.server.accessLog;
+  const accessLog =
+    logFile === null ? null : open.use(openAccessLog({ file: logFile, format }, { clock, log }));
   const deps = {
     ...parts,
+    ...(accessLog && { accessLog }),
     ...blanks,
     isAway,
     settled,

@@ -29,7 +29,8 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
   function reveal(value: unknown, path: ValuePath): unknown {
     if (Array.isArray(value)) return value.map((item, index) => reveal(item, [...path, index]));
     if (!isRecord(value)) return value;
-    const reference = referenceOf(value);
+    // Its `file` is written, not read.
+    const reference = printPath(path) === 'server.accessLog' ? null : referenceOf(value);
     if (!reference) {
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [key, reveal(item, [...path, key])]),

@@ -62,6 +62,13 @@ const serverSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('Serve https; both files are read again on SIGHUP'),
+  accessLog: z
+    .strictObject({
+      file: text.nullable().default(null).describe('File to append to; null: no access log'),
+      format: z.enum(['combined', 'json']).default('combined').describe('Form of its lines'),
+    })
+    .prefault({})
+    .describe('A line for every request that was answered'),
 });
 
 const rolesSchema = z

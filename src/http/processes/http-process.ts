@@ -15,6 +15,7 @@ import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
+import type { AccessLog } from '../access-log.ts';
 import type { Access, ProxyHeaderNames } from '../door/access.ts';
 import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
@@ -51,6 +52,7 @@ interface HttpProcessOptions extends Surroundings {
   /** Where the primary listens for its processes. */
   readonly socketPath: string;
   readonly proxyHeaders: ProxyHeaderNames | null;
+  readonly accessLog: AccessLog | null;
   /** Leads to the primary. */
   readonly channel: Channel;
 }
@@ -78,6 +80,7 @@ export async function openHttpProcess(
       access: accessThrough(channel, options.proxyHeaders),
       audit: NO_AUDIT,
       keys,
+      ...(options.accessLog && { accessLog: options.accessLog }),
       log,
       elsewhere: { takes: isForPrimary, ...forwarder },
     },
