@@ -6,7 +6,14 @@ import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx
 import { Logo } from './parts/icons.tsx';
 import { TEXTS } from './texts.ts';
 
-export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {
+interface LoginProps {
+  readonly notice: string | null;
+  /** Whether there is a sign-in with OpenID Connect. */
+  readonly oidc: boolean;
+  readonly onDone: () => void;
+}
+
+export function Login({ notice, oidc, onDone }: LoginProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
@@ -39,6 +46,7 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
         <Button type="submit" kind="primary" disabled={action.busy}>
           {TEXTS.signIn}
         </Button>
+        {oidc && <Button onClick={goToIssuer}>{TEXTS.login.oidc}</Button>}
         <p className="small quiet">{TEXTS.login.hint}</p>
         <div className="row">
           <a href="#map">{TEXTS.backToMap}</a>
@@ -47,6 +55,12 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
       </Form>
     </main>
   );
+}
+
+/** It returns to the same page of the console. */
+function goToIssuer(): void {
+  const here = `${location.pathname}${location.hash}`;
+  location.assign(`login/oidc?return=${encodeURIComponent(here)}`);
 }
 
 function explain(error: unknown): never {

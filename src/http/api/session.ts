@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../door/access.ts';
 import type { Exchange } from '../exchange.ts';
@@ -24,7 +25,7 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
 
   /** For pages, which must know whether to show a form: asking `/api/v1/me` would be refused. */
   async function tell(exchange: Exchange): Promise<Answer> {
-    const caller = await exchange.identify();
+    const caller = shownCaller(await exchange.identify());
     return jsonAnswer({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
   }
 
@@ -62,8 +63,7 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
   async function show({ caller }: Exchange): Promise<Answer> {
     if (!caller) return jsonAnswer(null);
     const user = isUser(caller.via) ? await users.find(caller.name) : null;
-    const { account: _, ...shown } = caller;
-    return jsonAnswer({ ...shown, passwordIsInitial: user?.passwordIsInitial ?? false });
+    return jsonAnswer({ ...shownCaller(caller), passwordIsInitial: user?.passwordIsInitial ?? false });
   }
 
   /** Who walks up to a console that was left open does not know the old password. */
@@ -82,6 +82,12 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
     const headers = caller.via === 'session' ? await cookieFor(exchange, caller.name) : [];
     return { status: 204, headers, body: null };
   }
+}
+
+function shownCaller(caller: Caller | null): object | null {
+  if (!caller) return null;
+  const { account: _, ...shown } = caller;
+  return shown;
 }
 
 function isUser(via: string): boolean {
