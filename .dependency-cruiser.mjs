@@ -65,6 +65,8 @@ const HOMES = [
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|storage/adopted|sources/archive|export)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },
+  { library: 'jose', home: '^src/access/' },
+  { library: 'openid-client', home: '^src/access/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },
   { library: 'undici', home: '^src/(sources|storage/(packs|s3|azure))/' },

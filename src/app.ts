@@ -17,8 +17,13 @@ import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { openDatabase } from './db/open-database.ts';
 import { misconfigured } from './domain/errors.ts';
-
-import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
+import { openAccessLog } from './http/access-log.ts';
+import {
+  type Access,
+  createAccountAccess,
+  createLoopbackAccess,
+  proxyHeadersOf,
+} from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
@@ -27,6 +32,7 @@ import { primaryPart } from './http/processes/primary-part.ts';
 import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
+import type { Logger } from './lib/logger.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
@@ -75,9 +81,12 @@ async function openParts(
     return null;
   };
   const assets = await loadPages();
-  const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
+  const { oidc, proxyLogin } = settings.access;
+  const accounts = open.use(
+    openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log }),
+  );
   await node.followKeys(accounts.readerKeys);
-  const { access, initialPassword } = await openDoor(settings, accounts);
+  const { access, initialPassword } = await openDoor(settings, accounts, log);
   const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
   const parts = {
@@ -113,8 +122,12 @@ async function openParts(
     configFile: file?.current.configFile ?? '',
     reload,
   };
+  const { file: logFile, format } = settings.server.accessLog;
+  const accessLog =
+    logFile === null ? null : open.use(openAccessLog({ file: logFile, format }, { clock, log }));
   const deps = {
     ...parts,
+    ...(accessLog && { accessLog }),
     ...blanks,
     isAway,
     settled,
@@ -184,14 +197,15 @@ export async function openAccountsApp(
 
 /** Who is let in, and the first administrator if there is none yet. */
 async function openDoor(
-  { access: { enabled, adminPassword }, server: { host } }: Settings,
+  { access: { enabled, adminPassword, proxyLogin }, server: { host } }: Settings,
   accounts: Accounts,
+  log: Logger,
 ): Promise<{ readonly access: Access } & Pick<App, 'initialPassword'>> {
   if (!enabled) return { access: createLoopbackAccess(), initialPassword: null };
   const exposure = isLoopbackHost(host) ? 'loopback' : 'network';
   const password = await accounts.ensureAdministrator(adminPassword, exposure);
   return {
-    access: createAccountAccess(accounts.authenticator),
+    access: createAccountAccess(accounts.authenticator, proxyHeadersOf(proxyLogin, log)),
     initialPassword: password === null ? null : { password, file: accounts.passwordFile },
   };
 }

@@ -20,7 +20,7 @@ describe('a user', () => {
       name: 'mary',
       role: 'operator',
       layers: ['topp:*'],
-      via: 'password',
+      via: 'basic',
     });
     expect(await authenticator.authenticate(shows(basic('mary', 'wrong')))).toBeNull();
     expect(await authenticator.authenticate(shows(basic('Mary', GOOD_PASSWORD)))).toBeNull();

@@ -5,6 +5,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { createAuditTable } from './audit-table.ts';
+import type { Via } from './caller.ts';
 import { oldAuditLines } from './old-audit-files.ts';
 
 export interface AuditLogOptions extends Surroundings {
@@ -131,6 +132,8 @@ export interface AuditEntry {
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
   readonly actor: string | null;
+  /** How the actor has shown who it is; null: it has not. */
+  readonly via: Via | null;
   /** Network address. */
   readonly source: string | null;
   /** Method and route, e.g. `POST /rest/seed/{layer}.json`, or `login`. */
@@ -157,6 +160,7 @@ function auditEntry(draft: AuditDraft, now: number): AuditEntry {
     id: null,
     phase,
     actor: null,
+    via: null,
     source: null,
     action,
     path: null,

@@ -6,8 +6,12 @@ import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { isTokenShaped } from './api-token.ts';
 import type { Caller } from './caller.ts';
+import { externalCaller, nameIn, rightsOf } from './claims.ts';
+import type { ExternalSessions } from './external-sessions.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
+import type { OidcProvider } from './oidc-provider.ts';
 import type { PasswordHasher } from './password-hasher.ts';
+import { type ProxyHeaders, type ProxyLogin, proxyCaller, roleMissing } from './proxy-login.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
 import type { User } from './user.ts';
@@ -18,6 +22,8 @@ export interface Presented {
   readonly authorization: string | null;
   readonly session: string | null;
   readonly address: string;
+  /** What a trusted proxy says; null: nothing. It goes before the session. */
+  readonly proxy?: ProxyHeaders | null;
 }
 
 interface RefusedLogin {
@@ -30,6 +36,9 @@ interface AuthenticatorDeps extends Surroundings {
   readonly users: UserStore;
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;
+  readonly externalSessions: ExternalSessions;
+  readonly oidc: Pick<OidcProvider, 'claimsOf' | 'settings'> | null;
+  readonly proxyLogin: ProxyLogin | null;
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
@@ -57,17 +66,26 @@ export class Authenticator {
   }
 
   /** Throws `attempts-throttled`. */
-  async authenticate({ authorization, session, address }: Presented): Promise<Caller | null> {
+  async authenticate({ authorization, session, address, proxy }: Presented): Promise<Caller | null> {
+    const { proxyLogin } = this.#deps;
+    if (authorization === null && proxy && proxyLogin) return proxyCaller(proxy, proxyLogin);
     if (authorization === null) return session === null ? null : this.#bySession(session);
     const given = readAuthorization(authorization);
-    if (given?.scheme === 'bearer') return this.#byToken(given.secret, address);
+    if (given?.scheme === 'bearer') return this.#bySecret(given.secret, address);
     if (!given) return null;
-    if (isTokenShaped(given.password)) return this.#byToken(given.password, address);
+    if (isTokenShaped(given.password) || isJwtShaped(given.password)) {
+      return this.#bySecret(given.password, address);
+    }
     return this.byPassword(given.name, given.password, address);
   }
 
   /** Whether what let this caller in would still let in the same one. Does not count as a use. */
-  async stillHolds({ authorization, session }: Presented, caller: Caller): Promise<boolean> {
+  async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
+    const { authorization, session } = presented;
+    if (caller.account !== undefined) {
+      const again = caller.via === 'oidc' ? this.#deps.externalSessions.find(session ?? '', true) : null;
+      return sameCaller(caller, await (again ?? this.authenticate(presented).catch(() => null)));
+    }
     if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
     if (caller.via === 'session' && (await this.#deps.sessions.peek(session ?? '')) !== caller.name)
       return false;
@@ -98,7 +116,7 @@ export class Authenticator {
   }
 
   #byMatch(user: StoredUser): Caller {
-    const caller = callerOf(user, 'password');
+    const caller = callerOf(user, 'basic');
     this.#matched.set(caller, user.password);
     return caller;
   }
@@ -145,6 +163,24 @@ export class Authenticator {
     await this.#deps.users.restorePassword(name, stored, await this.#deps.hasher.hash(password));
   }
 
+  #bySecret(secret: string, address: string): Promise<Caller | null> {
+    return isJwtShaped(secret) ? this.#byJwt(secret, address) : this.#byToken(secret, address);
+  }
+
+  /** Throws `role-missing`. */
+  async #byJwt(token: string, address: string): Promise<Caller | null> {
+    const { oidc, refused } = this.#deps;
+    const claims = oidc && (await oidc.claimsOf(token));
+    if (!oidc || !claims) {
+      refused({ name: null, address });
+      return null;
+    }
+    const name = nameIn(claims);
+    const { role, layers } = rightsOf(claims, oidc.settings);
+    if (role === null) throw roleMissing(name);
+    return externalCaller('jwt', `${oidc.settings.issuer} ${claims.sub}`, { name, role, layers });
+  }
+
   async #byToken(secret: string, address: string): Promise<Caller | null> {
     const token = isTokenShaped(secret) ? await this.#deps.tokens.find(secret) : null;
     if (!token) {
@@ -158,7 +194,8 @@ export class Authenticator {
 
   async #bySession(secret: string): Promise<Caller | null> {
     const name = await this.#deps.sessions.find(secret);
-    const user = name === null ? null : await this.#deps.users.find(name);
+    if (name === null) return this.#deps.oidc && this.#deps.externalSessions.find(secret);
+    const user = await this.#deps.users.find(name);
     return user && callerOf(user, 'session');
   }
 
@@ -177,11 +214,15 @@ export class Authenticator {
   }
 }
 
-function callerOf({ name, role, layers }: User, via: 'password' | 'session'): Caller {
+function callerOf({ name, role, layers }: User, via: 'basic' | 'session'): Caller {
   return { name, role, layers, via };
 }
 
-function sameRights(user: User, caller: Caller): boolean {
+function sameCaller(caller: Caller, again: Caller | null): boolean {
+  return again !== null && again.account === caller.account && sameRights(again, caller);
+}
+
+function sameRights(user: Pick<User, 'role' | 'layers'>, caller: Caller): boolean {
   return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
 }
 
@@ -190,7 +231,13 @@ type Authorization =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly secret: string };
 
-const LONGEST = 1024;
+/** RFC 7515, 7.1: three parts in base64url. */
+function isJwtShaped(text: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
+}
+
+/** Tokens of some issuers list hundreds of groups. */
+const LONGEST = 12_000;
 
 function readAuthorization(header: string): Authorization | null {
   if (header.length > LONGEST) return null;

@@ -5,15 +5,21 @@ export interface Caller {
   /** Patterns of the layers the caller may work on; `*` in one stands for any text. */
   readonly layers: readonly string[];
   /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
-  readonly via: 'password' | 'session' | 'token' | 'machine';
+  readonly via: Via;
   /** Of a token: the user who made it. */
   readonly owner?: string;
   /** Of a token: its name is not unique. */
   readonly tokenId?: number;
+  /** Of one that another system vouches for: never that of a user of the same name. */
+  readonly account?: string;
 }
 
+export const WAYS_IN = ['session', 'oidc', 'jwt', 'proxy', 'basic', 'token', 'machine'] as const;
+export type Via = (typeof WAYS_IN)[number];
+
 /** Identifies the account: unlike names, never that of another user or token. */
-export function accountOf({ name, tokenId }: Pick<Caller, 'name' | 'tokenId'>): string {
+export function accountOf({ name, tokenId, account }: Pick<Caller, 'name' | 'tokenId' | 'account'>): string {
+  if (account !== undefined) return account;
   return tokenId === undefined ? `user:${name}` : `token:${tokenId}`;
 }
 

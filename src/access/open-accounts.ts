@@ -7,11 +7,14 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { createAccountDesk } from './account-desk.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
+import { createExternalSessions } from './external-sessions.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
+import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
 import { openReaderKeys, WRONG_KEY } from './open-reader-keys.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { openPasswordHasher } from './password-hasher.ts';
+import type { ProxyLogin } from './proxy-login.ts';
 import { createSessionStore } from './session-store.ts';
 import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
@@ -22,17 +25,22 @@ interface AccountsOptions extends Surroundings {
   readonly dataFolder: string;
   /** What a password check costs; a test may make it cheap. */
   readonly cost?: ScryptCost;
+  readonly oidc?: OidcSettings | null;
+  readonly proxyLogin?: ProxyLogin | null;
 }
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
 /** Everything about who may do what, over one database and one data folder. */
-export function openAccounts({ database, dataFolder, clock, log, cost }: AccountsOptions) {
+export function openAccounts(options: AccountsOptions) {
+  const { database, dataFolder, clock, log, cost, proxyLogin = null } = options;
   const passwordFile = join(dataFolder, 'initial-admin-password');
   const hasher = openPasswordHasher(log, cost);
   const stored = createUserStore(database, clock);
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);
+  const externalSessions = createExternalSessions(database, clock);
+  const oidc = options.oidc ? createOidcProvider(options.oidc, { clock, log }) : null;
   const shared = database.dialect === 'postgres' ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);
@@ -55,6 +63,9 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     users: stored,
     tokens,
     sessions,
+    externalSessions,
+    oidc,
+    proxyLogin,
     hasher,
     cache: new CredentialCache(clock),
     throttle,
@@ -76,6 +87,9 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     users: createAccountDesk({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
+    externalSessions,
+    /** Null: there is no sign-in by OpenID Connect. */
+    oidc,
     readerKeys,
     authenticator,
     audit,

@@ -6,7 +6,7 @@ import { createSecret, hashSecret } from './api-token.ts';
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_LIFE_MS = 12 * 60 * 60_000;
 /** The last use of a session is written no more often than this. */
-const SEEN_EVERY_MS = 60_000;
+export const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
 const LOCK = 'sessions';
 

@@ -5,6 +5,8 @@ import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
+import { openAccessLog } from '../http/access-log.ts';
+import { proxyHeadersOf } from '../http/door/access.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -26,11 +28,15 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundi
       after: (version: number, limit: number) => channel.ask(CATALOG_NEWS, { version, limit }),
     };
     const reader = documentReaderOf(settings);
+    const { file, format } = server.accessLog;
+    const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
     const declared = new DeclaredEntries({ entries, catalog, reader, log });
     const { stopped } = await openHttpProcess({
       catalog,
       memoryTierBytes,
       server,
+      accessLog,
+      proxyHeaders: proxyHeadersOf(settings.access.proxyLogin, log),
       socketPath: processSocketOf(settings),
       async refreshCatalog(file) {
         // By what number its tiles are known comes before a declaration.

@@ -48,8 +48,8 @@ function reportOldNode(log: Logger): void {
 }
 
 /** SIGHUP also means that the terminal was closed: a plain server that was started in it ends then. */
-function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
-  return process.stdin.isTTY !== true || tls !== null || processes > 1;
+function outlivesTerminal({ server: { tls, processes, accessLog } }: Settings): boolean {
+  return process.stdin.isTTY !== true || tls !== null || processes > 1 || accessLog.file !== null;
 }
 
 /** The password itself only on a terminal: logs are kept, and others read them. There it is one plain line. */

@@ -45,6 +45,12 @@ export function checkSettings(document: SettingsDocument) {
         'cannot be used without accounts (--no-auth, access.enabled: false): every client of the proxy would be an administrator. Use accounts, or remove trustedProxies and the proxy',
     });
   }
+  if (document.access.proxyLogin && document.server.trustedProxies.length === 0) {
+    problems.push({
+      path: ['access', 'proxyLogin'],
+      message: 'needs server.trustedProxies: headers of other callers are not trusted',
+    });
+  }
   const schedules = document.layers.flatMap(({ name, schedules }) =>
     schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
   );

@@ -47,6 +47,7 @@ describe('settings without a file', () => {
     expect(settings.server).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      accessLog: { file: null, format: 'combined' },
       processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
       trustedProxies: [],

@@ -74,12 +74,13 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   };
 }
 
-function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {
+function givenOverrides({ flags, environment, workingFolder }: SettingsInput): readonly GivenOverride[] {
   return SETTING_OVERRIDES.flatMap((override) => {
     const flag = flags[override.flag];
     const variable = environment[variableOf(override)] || undefined;
-    const text = flag ?? variable;
-    if (text === undefined) return [];
+    const given = flag ?? variable;
+    if (given === undefined) return [];
+    const text = override.isPath ? resolve(workingFolder, given) : given;
     const origin = flag !== undefined ? `--${override.flag}` : variableOf(override);
     return [{ override, value: givenValue(override, text), origin }];
   });

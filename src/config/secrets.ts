@@ -16,7 +16,7 @@ export interface RevealedTree {
 
 /** Keys whose values are never shown, wherever they stand. All headers count: one of them is the credential. */
 export function isSecretKey(key: string): boolean {
-  return /^(password|secret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
+  return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
     key,
   );
 }
@@ -29,7 +29,8 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
   function reveal(value: unknown, path: ValuePath): unknown {
     if (Array.isArray(value)) return value.map((item, index) => reveal(item, [...path, index]));
     if (!isRecord(value)) return value;
-    const reference = referenceOf(value);
+    // Its `file` is written, not read.
+    const reference = printPath(path) === 'server.accessLog' ? null : referenceOf(value);
     if (!reference) {
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [key, reveal(item, [...path, key])]),

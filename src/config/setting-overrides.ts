@@ -8,6 +8,8 @@ export interface SettingOverride {
   readonly numeric?: true;
   /** Giving it means false. */
   readonly turnsOff?: true;
+  /** Relative to the working folder. */
+  readonly isPath?: true;
 }
 
 /** The environment variable that says the same, e.g. `TILEWARDEN_LOG_LEVEL`. */
@@ -21,7 +23,7 @@ function override(
   path: string,
   placeholder: string | null,
   help: string,
-  how: Pick<SettingOverride, 'numeric' | 'turnsOff'> = {},
+  how: Pick<SettingOverride, 'numeric' | 'turnsOff' | 'isPath'> = {},
 ): SettingOverride {
   return { flag, path: path.split('.'), placeholder, help, ...how };
 }
@@ -53,6 +55,9 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     'SIZE',
     'memory for tiles in front of the stores, e.g. 256 MiB (64 MiB)',
   ),
+  override('access-log', 'server.accessLog.file', 'FILE', 'file for a line about every request (none)', {
+    isPath: true,
+  }),
   override('log-level', 'log.level', 'LEVEL', 'debug, info, warn, error or silent (info)'),
 ];
 

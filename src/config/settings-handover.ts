@@ -26,7 +26,11 @@ export function completeSettings(
 ): Settings {
   return {
     ...resolved,
-    server: { ...resolved.server, tls: absoluteTls(resolved.server.tls, folder) },
+    server: {
+      ...resolved.server,
+      tls: absoluteTls(resolved.server.tls, folder),
+      accessLog: absoluteLog(resolved.server.accessLog, folder),
+    },
     layers: resolved.layers.map((layer) => ({
       ...layer,
       source: absoluteSource(layer.source, folder),
@@ -39,6 +43,10 @@ export function completeSettings(
     access: { ...document.access, adminPassword: null },
     data,
   };
+}
+
+function absoluteLog(log: Settings['server']['accessLog'], folder: string): Settings['server']['accessLog'] {
+  return { ...log, file: log.file && resolve(folder, log.file) };
 }
 
 function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {

@@ -70,6 +70,43 @@ const serverSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('Header with the keys by which a CDN purges tiles; null: none'),
+  accessLog: z
+    .strictObject({
+      file: text.nullable().default(null).describe('File to append to; null: no access log'),
+      format: z.enum(['combined', 'json']).default('combined').describe('Form of its lines'),
+    })
+    .prefault({})
+    .describe('A line for every request that was answered'),
+});
+
+const rolesSchema = z
+  .record(text, z.enum(['viewer', 'operator', 'admin']))
+  .refine((roles) => Object.keys(roles).length > 0, 'must map at least one group to a role');
+
+const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header' });
+
+const LOOPBACK_ISSUER = /^http:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$)/;
+
+const oidcSchema = z.strictObject({
+  issuer: z
+    .string()
+    .refine((url) => URL.canParse(url) && (url.startsWith('https://') || LOOPBACK_ISSUER.test(url)), {
+      error: 'must be an https address; http is allowed on this machine only',
+    })
+    .describe('Address of the issuer, without /.well-known/openid-configuration'),
+  clientId: text.describe('Name of this server at the issuer'),
+  clientSecret: text.describe('Secret of this server at the issuer'),
+  scopes: texts.default(['openid', 'profile']).describe('Scopes to request'),
+  audience: text.nullable().default(null).describe('Audience of bearer tokens; null: clientId'),
+  roleClaim: text.default('groups').describe('Claim that names groups, or a path such as realm_access.roles'),
+  roles: rolesSchema.describe('Roles of groups; a caller in none of them is refused'),
+  layersClaim: text.nullable().default(null).describe('Claim that lists layers; null: all layers'),
+});
+
+const proxyLoginSchema = z.strictObject({
+  user: headerName.describe('Header with the name of the user'),
+  groups: headerName.describe('Header with the groups of the user, separated by commas'),
+  roles: rolesSchema.describe('Roles of groups; a caller in none of them is refused'),
 });
 
 const tasksSchema = z.strictObject({
@@ -153,6 +190,11 @@ export const settingsSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe('Require accounts; without them only this machine is served'),
+      oidc: oidcSchema.nullable().default(null).describe('Sign-in with an OpenID Connect issuer'),
+      proxyLogin: proxyLoginSchema
+        .nullable()
+        .default(null)
+        .describe('Sign-in by headers of proxies in server.trustedProxies'),
     })
     .prefault({}),
   log: z

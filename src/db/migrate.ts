@@ -13,6 +13,7 @@ import { giveOutTickets } from './migrations/0009-give-out-tickets.ts';
 import { feedChanges } from './migrations/0010-feed-changes.ts';
 import { createDeliveries } from './migrations/0011-create-deliveries.ts';
 import { createReaderKeys } from './migrations/0012-reader-keys.ts';
+import { createOidcSessions } from './migrations/0013-oidc-sessions.ts';
 import { addOpenMarks } from './migrations/0014-open-marks.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
@@ -33,6 +34,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0010-feed-changes': feedChanges(dialect),
     '0011-create-deliveries': createDeliveries(dialect),
     '0012-reader-keys': createReaderKeys(dialect),
+    '0013-oidc-sessions': createOidcSessions(dialect),
     '0014-open-marks': addOpenMarks(dialect),
   };
 }

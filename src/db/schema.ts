@@ -151,6 +151,19 @@ export interface Schema {
     created_at: number;
     seen_at: number;
   };
+  /** Sign-ins by OpenID Connect under way; secrets that the browser has are hashed. */
+  oidc_logins: { state: string; browser: string; document: string; at: number };
+  oidc_sessions: {
+    hash: string;
+    /** Issuer and subject. */
+    account: string;
+    name: string;
+    role: string;
+    /** JSON list of patterns. */
+    layers: string;
+    created_at: number;
+    seen_at: number;
+  };
   /** One row. */
   quota_configuration: { id: number; document: Json };
   page_uses: {

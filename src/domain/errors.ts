@@ -35,6 +35,8 @@ export type ErrorCode =
   /** Too many wrong passwords, or too many concurrent checks; retry later. */
   | 'attempts-throttled'
   | 'account-unknown'
+  /** Somebody that another system knows, and that has no role here. */
+  | 'role-missing'
   /** The name is taken, or it is the last administrator. */
   | 'account-conflict'
   /** What is not recorded is not done. */

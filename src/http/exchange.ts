@@ -57,6 +57,10 @@ export class Exchange {
    * sites, whatever the route says.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
+  /** As `performance.now()` has it, where there is an access log. */
+  begunAt = 0;
+  /** Whom a public route has found to be calling. */
+  identified: Caller | null = null;
   /** On tile services: the key that the request shows. */
   key: PresentedKey | null = null;
   /** Pairs of the query that look like keys and are parameters of the layer. */
@@ -121,13 +125,17 @@ export class Exchange {
   /** Who is calling, on public routes too; null when the credentials are missing or wrong. */
   async identify(): Promise<Caller | null> {
     const { access, trusts } = this.#deps;
-    return this.caller ?? access.authenticate(credentialsOf(this.#request, trusts));
+    if (this.caller) return this.caller;
+    this.identified = await access.authenticate(credentialsOf(this.#request, trusts, access));
+    return this.identified;
   }
 
   /** Whether the caller would still be let in as it was. */
   async callerStillHolds(): Promise<boolean> {
     const { access, trusts } = this.#deps;
-    return this.caller === null || access.stillHolds(credentialsOf(this.#request, trusts), this.caller);
+    return (
+      this.caller === null || access.stillHolds(credentialsOf(this.#request, trusts, access), this.caller)
+    );
   }
 
   /** What to throw at a caller that has to say who it is. */

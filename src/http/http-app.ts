@@ -1,4 +1,5 @@
 import { misconfigured } from '../domain/errors.ts';
+import type { AccessLog } from './access-log.ts';
 import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
 import { isLoopbackHost } from './door/peer.ts';
@@ -19,6 +20,7 @@ export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   /** As in `DispatcherOptions`. */
   readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
   readonly isAway?: () => boolean;
+  readonly accessLog?: AccessLog;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
@@ -27,7 +29,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { access, accounts, log, clock, quota, settled, isAway } = deps;
+  const { access, accounts, log, clock, quota, settled, isAway, accessLog } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -51,6 +53,7 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     log,
     ...(settled && { settled }),
     ...(isAway && { isAway }),
+    ...(accessLog && { accessLog }),
   };
   const app = createHttpAppOver(routes, door, options);
   return { ...app, count: (batches) => batches.forEach(tally.add) };

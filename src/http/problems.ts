@@ -38,6 +38,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'layer-disabled': 400,
   'grid-set-unknown': 400,
   'format-unknown': 400,
+  'role-missing': 403,
   'layer-unknown': 404,
   'tile-outside': 404,
   'account-unknown': 404,

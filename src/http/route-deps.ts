@@ -58,7 +58,15 @@ export interface RouteDeps extends Surroundings {
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Pick<
     Accounts,
-    'users' | 'tokens' | 'sessions' | 'readerKeys' | 'authenticator' | 'audit' | 'throttle'
+    | 'users'
+    | 'tokens'
+    | 'sessions'
+    | 'externalSessions'
+    | 'oidc'
+    | 'readerKeys'
+    | 'authenticator'
+    | 'audit'
+    | 'throttle'
   >;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;

@@ -9,6 +9,7 @@ import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { layerRoutes } from './api/layers.ts';
+import { oidcLoginRoutes } from './api/oidc-login.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
@@ -70,6 +71,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   tokenRoutes,
   keyRoutes,
   sessionRoutes,
+  oidcLoginRoutes,
   auditRoutes,
 ];
 

@@ -81,7 +81,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
 
 type DoorDeps = Pick<
   DispatcherOptions,
-  'access' | 'audit' | 'keys' | 'log' | 'elsewhere' | 'settled' | 'isAway'
+  'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'settled' | 'isAway'
 >;
 
 /** Everything but the routes: what stands between a caller and a handler. */

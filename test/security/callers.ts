@@ -17,13 +17,39 @@ export interface TestCaller {
   address(): string;
 }
 
+/** Never asked: a token that is not signed is refused before. */
+const NO_ISSUER = {
+  issuer: 'http://127.0.0.1:1',
+  clientId: 'tilewarden',
+  clientSecret: 'secret',
+  scopes: [],
+  audience: null,
+  roleClaim: 'groups',
+  roles: { admins: 'admin' },
+  layersClaim: null,
+} as const;
+
+export const PROXY = '192.0.2.1';
+export const PROXY_LOGIN = {
+  user: 'X-Auth-User',
+  groups: 'X-Auth-Groups',
+  roles: { admins: 'admin', readers: 'viewer' },
+} as const;
+
+function proxied(groups: string): Record<string, string> {
+  return { 'x-auth-user': 'rosa', 'x-auth-groups': groups };
+}
+
+const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+const UNSIGNED = `${encoded({ alg: 'none' })}.${encoded({ sub: 'rosa', groups: ['admins'] })}.`;
+
 /** One of each kind of caller, over real accounts. */
 export async function openCallers(): Promise<{
   readonly accounts: TestAccounts;
   readonly callers: readonly TestCaller[];
 }> {
   const clock = createHeldClock();
-  const accounts = await openTestAccounts(clock);
+  const accounts = await openTestAccounts(clock, undefined, { oidc: NO_ISSUER, proxyLogin: PROXY_LOGIN });
   const users = [
     { name: 'vera', role: 'viewer', layers: ['*'] },
     { name: 'otto', role: 'operator', layers: ['*'] },
@@ -40,6 +66,16 @@ export async function openCallers(): Promise<{
     'anna',
   );
   const session = await accounts.sessions.begin('vera');
+  const external = await accounts.externalSessions.begin('issuer subject', {
+    name: 'anna',
+    role: 'operator',
+    layers: ['*'],
+  });
+  const rights = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
+  const { secret: key } = await accounts.readerKeys.create(
+    { name: 'portal', layers: ['*'], ...rights },
+    'anna',
+  );
   clock.advance(1000);
 
   let strangers = 0;
@@ -70,6 +106,11 @@ export async function openCallers(): Promise<{
       stranger('with an expired token', `Bearer ${expired.secret}`),
       known('viewer', 'viewer', user('vera')),
       known('viewer in a session', 'viewer', { cookie: `tilewarden=${session}` }),
+      { ...stranger('with a key for readers', null), headers: () => ({ 'x-api-key': key }) },
+      { ...stranger('with a header of a proxy that is not trusted', null), headers: () => proxied('admins') },
+      stranger('with an unsigned token of an issuer', `Bearer ${UNSIGNED}`),
+      known('operator by OpenID Connect', 'operator', { cookie: `tilewarden=${external}` }),
+      { ...known('viewer by a proxy', 'viewer', proxied('readers')), address: () => PROXY },
       known('operator', 'operator', user('otto')),
       known('operator by token', 'operator', { authorization: `Bearer ${token.secret}` }),
       known('operator limited to another layer', 'operator', user('olga'), ['other', 'oth*']),

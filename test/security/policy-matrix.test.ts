@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { mayWorkOn, roleSuffices } from '../../src/access/caller.ts';
 import { textAnswer } from '../../src/http/answer.ts';
-import { createAccountAccess } from '../../src/http/door/access.ts';
+import { createAccountAccess, proxyHeadersOf } from '../../src/http/door/access.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { LISTENING, noAccounts } from '../fixtures/http-app.ts';
 import { inject } from '../fixtures/inject.ts';
 import { isLong } from '../fixtures/length.ts';
-import { openCallers, type TestCaller } from './callers.ts';
+import { openCallers, PROXY, PROXY_LOGIN, type TestCaller } from './callers.ts';
 import { addressOf, everyRoute } from './every-route.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
@@ -50,8 +50,9 @@ async function openMatrix() {
     ...route,
     handler: () => textAnswer(200, `${route.method} ${route.path}`),
   }));
-  const access = createAccountAccess(accounts.authenticator);
-  const app = createHttpAppOver(routes, { access, audit: noAccounts.audit, log: silentLogger }, LISTENING);
+  const access = createAccountAccess(accounts.authenticator, proxyHeadersOf(PROXY_LOGIN, silentLogger));
+  const door = { access, audit: noAccounts.audit, keys: accounts.readerKeys, log: silentLogger };
+  const app = createHttpAppOver(routes, door, { ...LISTENING, trustedProxies: [PROXY] });
   async function ask(method: string, url: string, caller: TestCaller) {
     const answer = await inject(app, {
       method: method as 'GET',

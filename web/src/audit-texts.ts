@@ -41,5 +41,7 @@ export const AUDIT_ACTIONS: Readonly<
   'DELETE /api/v1/users/{name}': 'deleted a user',
   'POST /api/v1/tokens': 'created a token',
   'DELETE /api/v1/tokens/{id}': 'revoked a token',
+  'POST /api/v1/keys': 'created a key for readers',
+  'DELETE /api/v1/keys/{id}': 'deleted a key for readers',
   'POST /rest/reload': 'reloaded the configuration file',
 };

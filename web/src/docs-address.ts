@@ -8,6 +8,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   quota: 'quota.html',
   upstreams: 'upstreams.html',
   accounts: 'security.html#users',
+  keys: 'services/keys.html',
   audit: 'security.html#the-audit-log',
   api: 'console.html#for-scripts',
 };

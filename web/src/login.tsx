@@ -7,7 +7,14 @@ import { Logo } from './parts/icons.tsx';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { TEXTS } from './texts.ts';
 
-export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {
+interface LoginProps {
+  readonly notice: string | null;
+  /** Whether there is a sign-in with OpenID Connect. */
+  readonly oidc: boolean;
+  readonly onDone: () => void;
+}
+
+export function Login({ notice, oidc, onDone }: LoginProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
@@ -40,6 +47,7 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
         <Button type="submit" kind="primary" disabled={action.busy}>
           {TEXTS.signIn}
         </Button>
+        {oidc && <Button onClick={goToIssuer}>{TEXTS.login.oidc}</Button>}
         <p className="small quiet">{TEXTS.login.hint}</p>
         <LanguageChoice />
         <div className="row">
@@ -49,6 +57,12 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
       </Form>
     </main>
   );
+}
+
+/** It returns to the same page of the console. */
+function goToIssuer(): void {
+  const here = `${location.pathname}${location.hash}`;
+  location.assign(`login/oidc?return=${encodeURIComponent(here)}`);
 }
 
 function explain(error: unknown): never {

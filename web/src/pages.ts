@@ -13,6 +13,7 @@ const LOADERS = {
   inspect: () => import('./pages/inspect.tsx'),
   upstreams: () => import('./pages/upstreams.tsx'),
   accounts: () => import('./pages/accounts.tsx'),
+  keys: () => import('./pages/keys.tsx'),
   audit: () => import('./pages/audit.tsx'),
   api: () => import('./pages/api.tsx'),
   about: () => import('./pages/about.tsx'),
@@ -25,7 +26,12 @@ interface PageModule {
 }
 
 /** Of those that a viewer has nothing to do on. */
-export const PAGE_ROLES: Partial<Record<PageName, Role>> = { add: 'admin', audit: 'admin', seed: 'operator' };
+export const PAGE_ROLES: Partial<Record<PageName, Role>> = {
+  add: 'admin',
+  keys: 'admin',
+  audit: 'admin',
+  seed: 'operator',
+};
 
 const loaded = new Map<PageName, ComponentType>();
 

@@ -9,6 +9,8 @@ export type Role = Caller['role'];
 export interface Session {
   /** Null: a stranger. */
   readonly caller: Caller | null;
+  /** Whether there is a sign-in with OpenID Connect. */
+  readonly oidc: boolean;
 }
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];

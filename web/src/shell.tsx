@@ -40,6 +40,7 @@ const RETRY_MS = 3000;
 /** `first` is who is signed in; null when that is not known yet. */
 export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
+  const [oidc, setOidc] = useState(first?.oidc ?? false);
   const [known, setKnown] = useState(first !== null);
   /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
@@ -47,8 +48,9 @@ export function Shell({ first }: { first: Session | null }) {
 
   const look = useCallback(async () => {
     try {
-      const { caller: found } = await get<Session>('session.json');
+      const { caller: found, oidc: offered } = await get<Session>('session.json');
       setCaller(found);
+      setOidc(offered);
       setEnded(null);
       setKnown(true);
       setProblem(null);
@@ -80,7 +82,7 @@ export function Shell({ first }: { first: Session | null }) {
   };
   return (
     <>
-      {(!caller || ended !== null) && <Login notice={ended} onDone={() => void look()} />}
+      {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void look()} />}
       {caller && (
         // The same user finds the page as it was; another one does not.
         <div key={caller.name} hidden={ended !== null}>

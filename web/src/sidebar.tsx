@@ -12,7 +12,7 @@ import { chooseTheme, currentTheme } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
-const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'audit'];
+const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
 export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
@@ -65,7 +65,11 @@ function RunningCount() {
 
 function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
   const [theme, setTheme] = useState(currentTheme());
-  const signOut = () => send('DELETE', SESSION_PATH).then(onSignedOut, onSignedOut);
+  const signOut = () =>
+    send<{ logoutUrl: string | null } | null>('DELETE', SESSION_PATH).then((ended) => {
+      onSignedOut();
+      if (ended?.logoutUrl) location.assign(ended.logoutUrl);
+    }, onSignedOut);
   return (
     <div className="who">
       <span>

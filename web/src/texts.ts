@@ -67,6 +67,7 @@ export const ENGLISH = {
     inspect: 'Tile inspector',
     upstreams: 'Upstreams',
     accounts: 'Accounts',
+    keys: 'Keys',
     audit: 'Audit log',
     api: 'HTTP interface',
     about: 'About',
@@ -98,6 +99,7 @@ export const ENGLISH = {
     title: 'Sign in to the console',
     password: 'Password',
     wrong: 'Name or password is wrong.',
+    oidc: 'Sign in with your organisation',
     hint: 'First sign-in: user admin; the password is in the file initial-admin-password in the data folder, unless you set one.',
   },
 
@@ -256,6 +258,23 @@ export const ENGLISH = {
     revokeToken: (name: string) => `Revoke ${name}?`,
     revokeTokenText: 'Requests with this token are refused from now on.',
     machine: 'This server runs without accounts; only this machine can reach it.',
+  },
+
+  keys: {
+    help: 'Map clients read the layers of a key with ?key=… or X-Api-Key.',
+    none: 'No keys. Desktop programs and other sites read closed layers with a key.',
+    created: 'Copy the key now: it is not shown again.',
+    add: 'Create key',
+    origins: 'Origins',
+    originsHelp: 'e.g. https://maps.example.org; empty for any',
+    any: 'any',
+    limits: 'Limits',
+    unlimited: 'none',
+    rate: 'Requests per second',
+    day: 'Requests per day',
+    perSecond: (count: number) => `${count} per second`,
+    perDay: (count: number) => `${count} per day`,
+    removeText: 'Requests with this key are refused from now on.',
   },
 
   audit: {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../access/caller.ts';
+import { ROLES, WAYS_IN } from '../../access/caller.ts';
 import type { ReaderKey } from '../../access/reader-key.ts';
 import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
@@ -66,7 +66,7 @@ export const keyAnswer = z.object({
 export const sessionAnswer = z.object(rights);
 export const callerAnswer = z.object({
   ...rights,
-  via: z.enum(['password', 'session', 'token', 'machine']),
+  via: z.enum(WAYS_IN),
   passwordIsInitial: z.boolean(),
 });
 
@@ -194,6 +194,8 @@ function keyDocument({ createdAt, expiresAt, lastUsedAt, ...key }: ReaderKey): o
 
 /** A token that was made by means of another belongs to the same user, and goes when that one goes. */
 function makerOf({ caller }: Exchange): string {
+  // Not the name alone: it may be that of a user of ours, and what is made is not theirs.
+  if (caller?.account !== undefined) return `${caller.via}:${caller.name}`;
   return caller?.owner ?? caller?.name ?? '';
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AuditEntry } from '../../access/audit-log.ts';
+import { WAYS_IN } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
@@ -32,6 +33,7 @@ export const auditAnswer = z.object({
       id: z.string().nullable(),
       phase: z.enum(['begun', 'ended']),
       actor: z.string().nullable(),
+      via: z.enum(WAYS_IN).nullable(),
       source: z.string().nullable(),
       action: z.string(),
       path: z.string().nullable(),

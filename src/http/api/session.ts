@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../door/access.ts';
 import type { Exchange } from '../exchange.ts';
@@ -12,7 +13,7 @@ export const newPasswordBody = z.strictObject({ current: z.string(), password: z
 
 /** `/api/v1/session` and `/session.json`: logging in to the console and out of it; `/api/v1/me`: who the caller is. */
 export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
-  const { users, authenticator, sessions, audit } = accounts;
+  const { users, authenticator, sessions, externalSessions, oidc, audit } = accounts;
   const path = '/api/v1/session';
   return [
     { method: 'POST', path, role: 'public', handler: logIn },
@@ -24,7 +25,8 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
 
   /** For pages, which must know whether to show a form: asking `/api/v1/me` would be refused. */
   async function tell(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer({ caller: await exchange.identify() }, ['Cache-Control', 'no-store']);
+    const caller = shownCaller(await exchange.identify());
+    return jsonAnswer({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
   }
 
   async function logIn(exchange: Exchange): Promise<Answer> {
@@ -33,7 +35,7 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
     if (!caller) throw exchange.credentialsNeeded();
     const { id, source } = exchange;
     const entry = { id, phase: 'ended', action: 'login', outcome: 'done', status: 200 } as const;
-    await audit.record({ ...entry, actor: caller.name, source });
+    await audit.record({ ...entry, actor: caller.name, via: 'session', source });
     await endCurrent(exchange);
     const { role, layers } = caller;
     return jsonAnswer({ name: caller.name, role, layers }, await cookieFor(exchange, caller.name));
@@ -41,12 +43,17 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
 
   async function logOut(exchange: Exchange): Promise<Answer> {
     await endCurrent(exchange);
-    return { status: 204, headers: ['Set-Cookie', sessionCookie('', exchange.secure)], body: null };
+    const headers = ['Set-Cookie', sessionCookie('', exchange.secure)];
+    if (exchange.caller?.via !== 'oidc') return { status: 204, headers, body: null };
+    const logoutUrl = (await oidc?.logoutUrl(`${exchange.baseUrl}/`)) ?? null;
+    return jsonAnswer({ logoutUrl }, headers);
   }
 
   async function endCurrent(exchange: Exchange): Promise<void> {
     const current = readSessionCookie(exchange.headers.cookie ?? null, exchange.secure);
-    if (current !== null) await sessions.end(current);
+    if (current === null) return;
+    await sessions.end(current);
+    await externalSessions.end(current);
   }
 
   async function cookieFor(exchange: Exchange, userName: string): Promise<readonly string[]> {
@@ -56,7 +63,7 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
   async function show({ caller }: Exchange): Promise<Answer> {
     if (!caller) return jsonAnswer(null);
     const user = isUser(caller.via) ? await users.find(caller.name) : null;
-    return jsonAnswer({ ...caller, passwordIsInitial: user?.passwordIsInitial ?? false });
+    return jsonAnswer({ ...shownCaller(caller), passwordIsInitial: user?.passwordIsInitial ?? false });
   }
 
   /** Who walks up to a console that was left open does not know the old password. */
@@ -77,6 +84,12 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
   }
 }
 
+function shownCaller(caller: Caller | null): object | null {
+  if (!caller) return null;
+  const { account: _, ...shown } = caller;
+  return shown;
+}
+
 function isUser(via: string): boolean {
-  return via === 'password' || via === 'session';
+  return via === 'basic' || via === 'session';
 }

@@ -51,7 +51,7 @@ describe('stopping tasks by a filter', () => {
   });
 
   it('stops tasks of a scoped operator only on layers that the operator may work on', async () => {
-    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'password' } as Caller;
+    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'basic' } as Caller;
     const app = await threeTasks({
       loopbackOnly: false,
       authenticate: async () => caller,

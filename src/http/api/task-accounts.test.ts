@@ -17,7 +17,7 @@ const BY_NAME: Access = {
     name: authorization ?? '',
     role: 'admin',
     layers: ['*'],
-    via: 'password',
+    via: 'basic',
   }),
   stillHolds: async () => true,
 };
@@ -50,7 +50,7 @@ it('what a map server answered is not shown to an account that may not see the l
       name: 'x',
       role: authorization === 'admin' ? 'admin' : 'operator',
       layers: ['*'],
-      via: 'password',
+      via: 'basic',
     }),
   };
   const app = createTestApp({ deps: { catalog, tasks }, access });

@@ -202,7 +202,7 @@ describe('creating a task', () => {
   });
 
   it('is not possible on a layer that the caller may not work on', async () => {
-    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'password' } as Caller;
+    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'basic' } as Caller;
     const app = createTaskApp({
       loopbackOnly: false,
       authenticate: async () => caller,

@@ -1,6 +1,8 @@
 import type { Authenticator, Presented } from '../../access/authenticator.ts';
 import type { Caller } from '../../access/caller.ts';
+import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import { SESSION_LIFE_MS } from '../../access/session-store.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 
 export interface Credentials {
@@ -10,11 +12,21 @@ export interface Credentials {
   readonly address: string;
   readonly host: string;
   readonly secure: boolean;
+  /** What a trusted proxy says of the caller. */
+  readonly proxy: ProxyHeaders | null;
+}
+
+/** Names of headers, in lower case. */
+export interface ProxyHeaderNames extends ProxyHeaders {
+  /** They came from an address that is not trusted, and count for nothing. */
+  readonly ignored: () => void;
 }
 
 export interface Access {
   /** True: anybody who reaches the server may do everything, so it must not be reached from other machines. */
   readonly loopbackOnly: boolean;
+  /** In which trusted proxies say who has signed in with them; absent: they do not. */
+  readonly proxyHeaders?: ProxyHeaderNames;
   /** Null: the credentials are missing or wrong. Throws `attempts-throttled`. */
   authenticate(credentials: Credentials): Promise<Caller | null>;
   /** Whether these credentials would still let in this caller as it is. */
@@ -23,16 +35,31 @@ export interface Access {
 
 export function createAccountAccess(
   authenticator: Pick<Authenticator, 'authenticate' | 'stillHolds'>,
+  proxyHeaders: ProxyHeaderNames | null = null,
 ): Access {
   return {
     loopbackOnly: false,
+    ...(proxyHeaders && { proxyHeaders }),
     authenticate: (credentials) => authenticator.authenticate(presentedIn(credentials)),
     stillHolds: (credentials, caller) => authenticator.stillHolds(presentedIn(credentials), caller),
   };
 }
 
-function presentedIn({ authorization, cookie, address, secure }: Credentials): Presented {
-  return { authorization, session: readSessionCookie(cookie, secure), address };
+export function proxyHeadersOf(login: ProxyHeaders | null, log: Logger): ProxyHeaderNames | null {
+  if (!login) return null;
+  let told = false;
+  return {
+    user: login.user.toLowerCase(),
+    groups: login.groups.toLowerCase(),
+    ignored() {
+      if (!told) log.warn({ header: login.user }, 'a sign-in header from an untrusted address was ignored');
+      told = true;
+    },
+  };
+}
+
+function presentedIn({ authorization, cookie, address, secure, proxy }: Credentials): Presented {
+  return { authorization, session: readSessionCookie(cookie, secure), address, proxy };
 }
 
 /** For a server without accounts: every client on this machine may do everything. */
@@ -54,7 +81,11 @@ const PLAIN_NAME = 'tilewarden';
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 export function readSessionCookie(header: string | null, secure: boolean): string | null {
-  const name = secure ? SECURE_NAME : PLAIN_NAME;
+  return cookieIn(header, secure ? SECURE_NAME : PLAIN_NAME);
+}
+
+/** A secret of ours in the cookie of that name. */
+export function cookieIn(header: string | null, name: string): string | null {
   for (const pair of header?.split(';') ?? []) {
     const [key = '', value = ''] = pair.trim().split('=', 2);
     if (key === name && SECRET.test(value)) return value;
@@ -63,8 +94,8 @@ export function readSessionCookie(header: string | null, secure: boolean): strin
 }
 
 /** The value of a `Set-Cookie` header. An empty secret takes the cookie away. */
-export function sessionCookie(secret: string, secure: boolean): string {
+export function sessionCookie(secret: string, secure: boolean, site: 'Strict' | 'Lax' = 'Strict'): string {
   const lasts = secret === '' ? 0 : SESSION_LIFE_MS / 1000;
-  const base = `${secure ? SECURE_NAME : PLAIN_NAME}=${secret}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Strict`;
+  const base = `${secure ? SECURE_NAME : PLAIN_NAME}=${secret}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=${site}`;
   return secure ? `${base}; Secure` : base;
 }

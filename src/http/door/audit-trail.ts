@@ -46,6 +46,7 @@ export function noteDenial(
     action,
     path,
     actor: caller.name,
+    via: caller.via,
     source,
     outcome: 'refused',
     status: 403,
@@ -56,6 +57,7 @@ function draftOf(route: Route, exchange: Exchange): Omit<AuditDraft, 'phase'> {
   return {
     id: exchange.id,
     actor: exchange.caller?.name ?? null,
+    via: exchange.caller?.via ?? null,
     source: exchange.source,
     action: `${route.method} ${route.path}`,
     path: exchange.path,

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
+import type { AccessLog } from '../access-log.ts';
 import { createSender } from '../answer/send.ts';
 import type { Answer } from '../answer.ts';
 import { authorIn, CallerGone, connectionOf, Exchange } from '../exchange.ts';
@@ -41,6 +42,7 @@ export interface DispatcherOptions {
   readonly isAway?: () => boolean;
   /** Without it keys for readers mean nothing. */
   readonly keys?: KeyDoor;
+  readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 
 interface Elsewhere {
@@ -56,7 +58,7 @@ const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { router, access, audit, trusts, log, limits, elsewhere, settled } = options;
+  const { router, access, audit, trusts, log, limits, elsewhere, settled, accessLog } = options;
   const stopping = new AbortController();
   const send = createSender(streamSignal);
   let stopped = false;
@@ -101,6 +103,7 @@ export function createDispatcher(options: DispatcherOptions) {
     const { match, key } = targetOf(request);
     const exchange = new Exchange(request, match, requests, options);
     exchange.key = key;
+    if (accessLog) exchange.begunAt = performance.now();
     return { match, exchange };
   }
 
@@ -282,8 +285,31 @@ export function createDispatcher(options: DispatcherOptions) {
   function deliver(response: ServerResponse, answer: Answer, exchange: Exchange, match: Match): void {
     if (response.destroyed) return;
     const { key } = exchange;
-    if (key && key.refusal !== null) void refuseKey(key, response, exchange, match);
-    else send(response, answer, exchange, match.route?.sharing);
+    if (key && key.refusal !== null) {
+      void refuseKey(key, response, exchange, match);
+      return;
+    }
+    send(response, answer, exchange, match.route?.sharing);
+    if (accessLog) note(response, answer, exchange);
+  }
+
+  /** Streams are noted when they end. */
+  function note(response: ServerResponse, answer: Answer, exchange: Exchange): void {
+    const { body, status } = answer;
+    if (typeof body === 'function') response.once('close', () => add(0));
+    else add(body === null || response.req.method === 'HEAD' ? 0 : Buffer.byteLength(body));
+
+    function add(bytes: number): void {
+      accessLog?.add({
+        request: response.req,
+        address: exchange.source,
+        caller: exchange.caller ?? exchange.identified,
+        status,
+        bytes,
+        ms: performance.now() - exchange.begunAt,
+        cache: headerIn(answer.headers, 'X-Cache'),
+      });
+    }
   }
 
   function streamSignal(exchange: Exchange, response: ServerResponse): AbortSignal {
@@ -291,6 +317,11 @@ export function createDispatcher(options: DispatcherOptions) {
     const watched = watchStream(response, { holds, intervalMs: limits.streamCheckInterval, log });
     return AbortSignal.any([exchange.signal, stopping.signal, watched]);
   }
+}
+
+function headerIn(headers: Answer['headers'], name: string): string | null {
+  const at = headers.indexOf(name);
+  return at < 0 ? null : (headers[at + 1] ?? null);
 }
 
 function isReading({ method }: IncomingMessage): boolean {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
+import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Access, Credentials } from './access.ts';
+import type { Access, Credentials, ProxyHeaderNames } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -15,7 +16,7 @@ export async function authenticate(
   request: IncomingMessage,
   trusts: TrustsProxy,
 ): Promise<Caller> {
-  const caller = await access.authenticate(credentialsOf(request, trusts));
+  const caller = await access.authenticate(credentialsOf(request, trusts, access));
   if (caller) return caller;
   throw credentialsNeeded(request);
 }
@@ -103,14 +104,28 @@ function hostOfOrigin(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : null;
 }
 
-export function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Credentials {
+export function credentialsOf(
+  request: IncomingMessage,
+  trusts: TrustsProxy,
+  { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
+): Credentials {
+  const said = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
+  const proxy = said && trusts(peerOf(request).address) ? said : null;
+  if (said && !proxy) proxyHeaders?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
     cookie: request.headers.cookie ?? null,
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
     secure: cameBySecureWay(request, trusts),
+    proxy,
   };
+}
+
+/** Null: the request does not have the header of the user. RFC 9110, 5.3: one that comes twice is joined with a comma. */
+function headersNamed({ headers }: IncomingMessage, { user, groups }: ProxyHeaderNames): ProxyHeaders | null {
+  const joined = (name: string) => [headers[name] ?? ''].flat().join(',');
+  return headers[user] === undefined ? null : { user: joined(user), groups: joined(groups) };
 }
 
 export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): boolean {

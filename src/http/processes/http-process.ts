@@ -15,7 +15,8 @@ import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
-import type { Access } from '../door/access.ts';
+import type { AccessLog } from '../access-log.ts';
+import type { Access, ProxyHeaderNames } from '../door/access.ts';
 import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
@@ -51,6 +52,8 @@ interface HttpProcessOptions extends Surroundings {
   readonly server: HttpServerOptions;
   /** Where the primary listens for its processes. */
   readonly socketPath: string;
+  readonly proxyHeaders: ProxyHeaderNames | null;
+  readonly accessLog: AccessLog | null;
   /** Leads to the primary. */
   readonly channel: Channel;
 }
@@ -75,9 +78,10 @@ export async function openHttpProcess(
   const app = createHttpAppOver(
     sourcelessRoutes({ catalog, pipeline, clock, log, surrogateKeys: options.server.surrogateKeys ?? null }),
     {
-      access: accessThrough(channel),
+      access: accessThrough(channel, options.proxyHeaders),
       audit: NO_AUDIT,
       keys,
+      ...(options.accessLog && { accessLog: options.accessLog }),
       log,
       elsewhere: { takes: isForPrimary, ...forwarder },
     },
@@ -139,9 +143,10 @@ function isForPrimary({ kind, role, route, query }: Match, method: string): bool
   return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 
-function accessThrough(channel: Channel): Access {
+function accessThrough(channel: Channel, proxyHeaders: ProxyHeaderNames | null): Access {
   return {
     loopbackOnly: false,
+    ...(proxyHeaders && { proxyHeaders }),
     authenticate: (credentials) => channel.ask(AUTHENTICATE, credentials),
     // Answers without an end come from the primary.
     stillHolds: async () => false,

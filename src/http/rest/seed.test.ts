@@ -41,7 +41,7 @@ function createSeedApp(names: readonly string[] = [], access?: Access): SeedApp 
 }
 
 function accessAs(changes: Partial<Caller>): Access {
-  const caller = { name: 'rosa', role: 'operator', layers: ['*'], via: 'password', ...changes } as Caller;
+  const caller = { name: 'rosa', role: 'operator', layers: ['*'], via: 'basic', ...changes } as Caller;
   return { loopbackOnly: false, authenticate: async () => caller, stillHolds: async () => true };
 }
 

@@ -46,5 +46,8 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/users/{name}': 'Benutzer gelöscht',
   'POST /api/v1/tokens': 'Token erstellt',
   'DELETE /api/v1/tokens/{id}': 'Token widerrufen',
+  'POST /api/v1/keys': 'Schlüssel für Leser erstellt',
+  'DELETE /api/v1/keys/{id}': 'Schlüssel für Leser gelöscht',
+  change: ({ merged }) => `${merged ?? 1} ${merged === 1 ? 'Datenänderung' : 'Datenänderungen'} angewendet`,
   'POST /rest/reload': 'Konfigurationsdatei neu geladen',
 };

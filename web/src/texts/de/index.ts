@@ -66,6 +66,7 @@ const GERMAN: Texts = {
     inspect: 'Kachel-Inspektor',
     upstreams: 'Upstreams',
     accounts: 'Konten',
+    keys: 'Schlüssel',
     audit: 'Audit-Log',
     api: 'HTTP-Schnittstelle',
     about: 'Über Tilewarden',
@@ -98,6 +99,7 @@ const GERMAN: Texts = {
     title: 'An der Konsole anmelden',
     password: 'Passwort',
     wrong: 'Name oder Passwort ist falsch.',
+    oidc: 'Mit Ihrer Organisation anmelden',
     hint: 'Erste Anmeldung: Benutzer admin; das Passwort steht in der Datei initial-admin-password im Datenordner, wenn Sie keines gesetzt haben.',
   },
 
@@ -256,6 +258,23 @@ const GERMAN: Texts = {
     revokeToken: (name) => `${name} widerrufen?`,
     revokeTokenText: 'Anfragen mit diesem Token werden ab jetzt abgelehnt.',
     machine: 'Dieser Server läuft ohne Konten; nur dieser Rechner kann ihn erreichen.',
+  },
+
+  keys: {
+    help: 'Kartenprogramme lesen die Layer eines Schlüssels mit ?key=… oder X-Api-Key.',
+    none: 'Keine Schlüssel. Desktop-Programme und andere Websites lesen geschlossene Layer mit einem Schlüssel.',
+    created: 'Kopieren Sie den Schlüssel jetzt: Er wird nicht wieder angezeigt.',
+    add: 'Schlüssel erstellen',
+    origins: 'Herkunft',
+    originsHelp: 'z. B. https://maps.example.org; leer für jede',
+    any: 'jede',
+    limits: 'Grenzen',
+    unlimited: 'keine',
+    rate: 'Anfragen pro Sekunde',
+    day: 'Anfragen pro Tag',
+    perSecond: (count) => `${count} pro Sekunde`,
+    perDay: (count) => `${count} pro Tag`,
+    removeText: 'Anfragen mit diesem Schlüssel werden ab jetzt abgelehnt.',
   },
 
   audit: {

@@ -45,5 +45,8 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/users/{name}': 'eliminó un usuario',
   'POST /api/v1/tokens': 'creó un token',
   'DELETE /api/v1/tokens/{id}': 'revocó un token',
+  'POST /api/v1/keys': 'clave de lectura creada',
+  'DELETE /api/v1/keys/{id}': 'clave de lectura eliminada',
+  change: ({ merged }) => `${merged ?? 1} ${merged === 1 ? 'cambio de datos aplicado' : 'cambios de datos aplicados'}`,
   'POST /rest/reload': 'recargó el archivo de configuración',
 };

@@ -66,6 +66,7 @@ const SPANISH: Texts = {
     inspect: 'Inspector de teselas',
     upstreams: 'Servidores de origen',
     accounts: 'Cuentas',
+    keys: 'Claves',
     audit: 'Registro de auditoría',
     api: 'Interfaz HTTP',
     about: 'Acerca de',
@@ -97,6 +98,7 @@ const SPANISH: Texts = {
     title: 'Iniciar sesión en la consola',
     password: 'Contraseña',
     wrong: 'El nombre o la contraseña no son correctos.',
+    oidc: 'Iniciar sesión con su organización',
     hint: 'Primer inicio de sesión: usuario admin; la contraseña está en el archivo initial-admin-password de la carpeta de datos, si no estableció otra.',
   },
 
@@ -255,6 +257,23 @@ const SPANISH: Texts = {
     revokeToken: (name) => `¿Revocar ${name}?`,
     revokeTokenText: 'Las peticiones con este token se rechazan desde ahora.',
     machine: 'Este servidor funciona sin cuentas; solo esta máquina puede acceder a él.',
+  },
+
+  keys: {
+    help: 'Los clientes leen las capas de una clave con ?key=… o X-Api-Key.',
+    none: 'No hay claves. Los programas de escritorio y otros sitios leen capas cerradas con una clave.',
+    created: 'Copie la clave ahora: no se volverá a mostrar.',
+    add: 'Crear clave',
+    origins: 'Orígenes',
+    originsHelp: 'p. ej. https://maps.example.org; vacío para cualquiera',
+    any: 'cualquiera',
+    limits: 'Límites',
+    unlimited: 'ninguno',
+    rate: 'Solicitudes por segundo',
+    day: 'Solicitudes por día',
+    perSecond: (count) => `${count} por segundo`,
+    perDay: (count) => `${count} por día`,
+    removeText: 'Las solicitudes con esta clave se rechazan desde ahora.',
   },
 
   audit: {

@@ -66,6 +66,7 @@ const FRENCH: Texts = {
     inspect: 'Inspecteur de tuiles',
     upstreams: 'Serveurs en amont',
     accounts: 'Comptes',
+    keys: 'Clés',
     audit: 'Journal d’audit',
     api: 'Interface HTTP',
     about: 'À propos',
@@ -97,6 +98,7 @@ const FRENCH: Texts = {
     title: 'Se connecter à la console',
     password: 'Mot de passe',
     wrong: 'Le nom ou le mot de passe est incorrect.',
+    oidc: 'Se connecter avec votre organisation',
     hint: 'Première connexion : utilisateur admin ; le mot de passe est dans le fichier initial-admin-password du dossier de données, si vous n’en avez pas défini.',
   },
 
@@ -255,6 +257,23 @@ const FRENCH: Texts = {
     revokeToken: (name) => `Révoquer ${name} ?`,
     revokeTokenText: 'Les requêtes avec ce jeton sont désormais refusées.',
     machine: 'Ce serveur fonctionne sans comptes ; seule cette machine peut l’atteindre.',
+  },
+
+  keys: {
+    help: 'Les clients lisent les couches d’une clé avec ?key=… ou X-Api-Key.',
+    none: 'Aucune clé. Les logiciels de bureau et d’autres sites lisent les couches fermées avec une clé.',
+    created: 'Copiez la clé maintenant : elle ne sera plus affichée.',
+    add: 'Créer une clé',
+    origins: 'Origines',
+    originsHelp: 'p. ex. https://maps.example.org ; vide pour toutes',
+    any: 'toutes',
+    limits: 'Limites',
+    unlimited: 'aucune',
+    rate: 'Requêtes par seconde',
+    day: 'Requêtes par jour',
+    perSecond: (count) => `${count} par seconde`,
+    perDay: (count) => `${count} par jour`,
+    removeText: 'Les requêtes avec cette clé sont refusées dès maintenant.',
   },
 
   audit: {

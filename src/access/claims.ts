@@ -1,0 +1,65 @@
+import { isRecord } from '../lib/value-path.ts';
+import { type Caller, ROLES, type Role } from './caller.ts';
+
+/** Names of groups and the roles they have here. */
+export type RoleMap = Readonly<Record<string, Role>>;
+
+export interface ClaimSettings {
+  /** A path, e.g. `realm_access.roles`. */
+  readonly roleClaim: string;
+  readonly roles: RoleMap;
+  /** Null: all layers. */
+  readonly layersClaim: string | null;
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** The highest role that any of the groups has; null: none of them has one. */
+export function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
+  const found = groups.flatMap((group) => (Object.hasOwn(roles, group) ? [roles[group]] : []));
+  return ROLES.findLast((role) => found.includes(role)) ?? null;
+}
+
+/** What the claims give; a null role: nothing at all. */
+export function rightsOf(
+  claims: Claims,
+  { roleClaim, roles, layersClaim }: ClaimSettings,
+): { readonly role: Role | null; readonly layers: readonly string[] } {
+  const listed = claimAt(claims, roleClaim);
+  const groups = typeof listed === 'string' ? [listed] : textsIn(listed);
+  const layers = layersClaim === null ? ['*'] : textsIn(claimAt(claims, layersClaim));
+  return { role: highestRole(groups, roles), layers };
+}
+
+const MAX_NAME_LENGTH = 200;
+
+/** For people; the account is known by issuer and subject. */
+export function nameIn(claims: Claims): string {
+  const names = ['preferred_username', 'email', 'sub'].map((claim) => claims[claim]);
+  const name = names.find((text) => typeof text === 'string' && text.trim() !== '');
+  return String(name ?? '').slice(0, MAX_NAME_LENGTH);
+}
+
+/** A claim by its name, which may have dots, or by its path; undefined: there is none. */
+export function claimAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  let value: unknown = claims;
+  for (const step of path.split('.')) {
+    if (!isRecord(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
+}
+
+/** A caller that another system vouches for. */
+export function externalCaller(
+  via: 'oidc' | 'jwt' | 'proxy',
+  account: string,
+  { name, role, layers }: Pick<Caller, 'name' | 'role' | 'layers'>,
+): Caller {
+  return { name, role, layers, via, account: `${via === 'proxy' ? 'proxy' : 'oidc'}:${account}` };
+}

@@ -1,0 +1,203 @@
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
+import type { ClientAuth, Configuration } from 'openid-client';
+import { OutOfReach } from '../lib/out-of-reach.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
+
+export interface OidcSettings extends ClaimSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  /** Of bearer tokens; null: the client's id. */
+  readonly audience: string | null;
+}
+
+/** What is kept of a sign-in between its beginning and its end. */
+export interface LoginSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly redirectUri: string;
+}
+
+/** Milliseconds. An issuer that was away is asked again after this long. */
+const ASK_AGAIN_MS = 2000;
+const KEYS_AGAIN_MS = 30_000;
+const TIMEOUT_S = 5;
+const CLOCK_TOLERANCE_S = 60;
+const ALGORITHMS = ['RS256', 'ES256'];
+
+export type OidcProvider = ReturnType<typeof createOidcProvider>;
+
+/** The issuer of an OpenID Connect sign-in, as this server sees it. It is asked when it is first needed. */
+export function createOidcProvider(settings: OidcSettings, { clock, log }: Surroundings) {
+  const { issuer, clientId, clientSecret } = settings;
+  let found: Promise<Configuration> | null = null;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let keys: JWTVerifyGetKey | null = null;
+  let keysAskedAt = Number.NEGATIVE_INFINITY;
+  let fetchingKeys: Promise<void> | null = null;
+
+  async function configuration(): Promise<Configuration> {
+    if (!found && clock.monotonic() - failedAt < ASK_AGAIN_MS) throw away();
+    found ??= discover();
+    return found.catch((error: unknown) => {
+      if (found) log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
+      found = null;
+      failedAt = clock.monotonic();
+      throw away(error);
+    });
+  }
+
+  async function discover(): Promise<Configuration> {
+    const client = await import('openid-client');
+    const [basic, post] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
+    // OpenID Connect Discovery 1.0, 3: without the member it is client_secret_basic.
+    const authenticate: ClientAuth = (server, ...rest) => {
+      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);
+    };
+    return client.discovery(new URL(issuer), clientId, undefined, authenticate, {
+      timeout: TIMEOUT_S,
+      // The settings allow http on this machine only.
+      execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
+    });
+  }
+
+  async function fetchKeys(): Promise<void> {
+    const { createLocalJWKSet } = await import('jose');
+    const { jwks_uri: address } = (await configuration()).serverMetadata();
+    keysAskedAt = clock.monotonic();
+    const answer = await fetch(address ?? '', {
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_S * 1000),
+    });
+    if (!answer.ok) throw new Error(`The keys of the issuer were answered with status ${answer.status}.`);
+    keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
+  }
+
+  /** At most once in half a minute, whoever asks. */
+  async function renewKeys(): Promise<void> {
+    if (clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
+    fetchingKeys ??= fetchKeys().finally(() => {
+      fetchingKeys = null;
+    });
+    await fetchingKeys.catch((error: unknown) => {
+      log.warn({ err: error, issuer }, 'the keys of the sign-in service cannot be read');
+    });
+  }
+
+  const keyOf: JWTVerifyGetKey = async (header, token) => {
+    if (!keys) await renewKeys();
+    if (!keys) throw away();
+    const { JWKSNoMatchingKey } = (await import('jose')).errors;
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof JWKSNoMatchingKey)) throw error;
+      await renewKeys();
+      return keys(header, token);
+    }
+  };
+
+  /** The claims of a token of the issuer; null for one that is not valid. Throws when the issuer was never reached. */
+  async function verify(token: string, audience: string): Promise<(JWTPayload & { sub: string }) | null> {
+    const { jwtVerify } = await import('jose');
+    if (!isSignedAsAllowed(token)) return null;
+    try {
+      const { payload } = await jwtVerify(token, keyOf, {
+        issuer: (await configuration()).serverMetadata().issuer,
+        audience,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        requiredClaims: ['exp', 'sub'],
+        currentDate: new Date(clock.now()),
+      });
+      const { sub } = payload;
+      return typeof sub === 'string' && sub !== '' ? { ...payload, sub } : null;
+    } catch (error) {
+      if (error instanceof OutOfReach) throw error;
+      return null;
+    }
+  }
+
+  /** What the ID token lacks is taken from userinfo, which must be about the same subject. */
+  async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
+    const { roleClaim, layersClaim } = settings;
+    const wanted = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
+    const config = await configuration();
+    const isWhole = wanted.every((path) => claimAt(claims, path) !== undefined);
+    if (isWhole || config.serverMetadata().userinfo_endpoint === undefined) return claims;
+    const { fetchUserInfo } = await import('openid-client');
+    try {
+      const info = await fetchUserInfo(config, accessToken, claims.sub);
+      const lacking = [...wanted, 'email'].filter((path) => claimAt(claims, path) === undefined);
+      return { ...claims, ...Object.fromEntries(lacking.map((path) => [path, claimAt(info, path)])) };
+    } catch (error) {
+      log.warn({ err: error, issuer }, 'the user information of the sign-in service cannot be read');
+      return claims;
+    }
+  }
+
+  return {
+    settings,
+    /** For a bearer token. */
+    claimsOf: (token: string) => verify(token, settings.audience ?? clientId),
+
+    /** Where the browser goes to sign in, and what has to be remembered until it comes back. */
+    async begin(redirectUri: string): Promise<{ readonly url: string } & LoginSecrets> {
+      const config = await configuration();
+      const client = await import('openid-client');
+      const verifier = client.randomPKCECodeVerifier();
+      const [state, nonce] = [client.randomState(), client.randomNonce()];
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: [...new Set(['openid', ...settings.scopes])].join(' '),
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state,
+        nonce,
+      });
+      return { url: url.href, state, nonce, verifier, redirectUri };
+    },
+
+    /** The claims of who has signed in. Throws when the answer of the issuer is not valid. */
+    async end(query: string, login: LoginSecrets): Promise<Claims> {
+      const config = await configuration();
+      const client = await import('openid-client');
+      const tokens = await client.authorizationCodeGrant(config, new URL(`${login.redirectUri}?${query}`), {
+        pkceCodeVerifier: login.verifier,
+        expectedState: login.state,
+        expectedNonce: login.nonce,
+        idTokenExpected: true,
+      });
+      const claims = await verify(tokens.id_token ?? '', clientId);
+      if (!claims) throw new Error('The ID token is not signed by the issuer.');
+      return completed(claims, tokens.access_token);
+    },
+
+    /** Where the browser signs out at the issuer; null: nowhere, or the issuer is away. */
+    async logoutUrl(returnTo: string): Promise<string | null> {
+      const config = await configuration().catch(() => null);
+      if (config?.serverMetadata().end_session_endpoint === undefined) return null;
+      const { buildEndSessionUrl } = await import('openid-client');
+      return buildEndSessionUrl(config, { post_logout_redirect_uri: returnTo }).href;
+    },
+  };
+}
+
+/** The issuer is not asked about a token whose header refuses it already. */
+function isSignedAsAllowed(token: string): boolean {
+  try {
+    const header: unknown = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+    return isRecord(header) && ALGORITHMS.includes(String(header.alg));
+  } catch {
+    return false;
+  }
+}
+
+function away(cause?: unknown): OutOfReach {
+  return new OutOfReach('The sign-in service cannot be reached now; try again later.', { cause });
+}

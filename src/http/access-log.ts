@@ -1,0 +1,145 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../access/caller.ts';
+import { openRepeater } from '../lib/repeat.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+
+export interface AccessLogSettings {
+  readonly file: string;
+  readonly format: 'combined' | 'json';
+}
+
+/** A request that was answered. */
+export interface AccessEntry {
+  readonly request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'headers'>;
+  readonly address: string;
+  readonly caller: Pick<Caller, 'name' | 'via'> | null;
+  readonly status: number;
+  readonly bytes: number;
+  readonly ms: number;
+  /** As `X-Cache` has it; null for what is no tile. */
+  readonly cache: string | null;
+}
+
+const FLUSH_MS = 1000;
+/** Characters. */
+const FLUSH_AT = 64 * 1024;
+const MAX_WAITING = 8 * 1024 * 1024;
+const FILE_MODE = 0o640;
+
+export type AccessLog = ReturnType<typeof openAccessLog>;
+
+/**
+ * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
+ * A file that was moved or removed is opened again before the next write. What cannot be written is lost, and serving goes on.
+ */
+export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Surroundings) {
+  const write = format === 'json' ? jsonLine : combinedLine;
+  let waiting = '';
+  let handle: FileHandle | null = null;
+  let failing = false;
+
+  async function current(): Promise<FileHandle> {
+    const [there, held] = await Promise.all([stat(file).catch(() => null), handle?.stat() ?? null]);
+    if (handle && there && held && there.ino === held.ino && there.dev === held.dev) return handle;
+    await handle?.close();
+    handle = null;
+    handle = await open(file, 'a', FILE_MODE);
+    return handle;
+  }
+
+  async function flush(): Promise<void> {
+    const lines = waiting;
+    waiting = '';
+    if (lines === '') return;
+    try {
+      await (await current()).appendFile(lines);
+      failing = false;
+    } catch (error) {
+      if (!failing)
+        log.error({ err: error, file }, 'the access log cannot be written; requests are not logged');
+      failing = true;
+    }
+  }
+
+  const failure = 'the access log cannot be written';
+  const flushing = openRepeater(flush, { clock, log, pause: FLUSH_MS, failure, pauseFirst: true });
+  return {
+    add(entry: AccessEntry): void {
+      if (waiting.length > MAX_WAITING) return;
+      waiting += write(entry, new Date(clock.now()));
+      if (waiting.length >= FLUSH_AT) flushing.wake();
+    },
+    flush,
+    async close(): Promise<void> {
+      await flushing.close();
+      await flush();
+      await handle?.close();
+    },
+  };
+}
+
+function jsonLine({ request, address, caller, ...rest }: AccessEntry, time: Date): string {
+  const { headers } = request;
+  const { status, bytes, ms, cache } = rest;
+  const entry = {
+    time: time.toISOString(),
+    address,
+    user: caller?.name ?? null,
+    via: caller?.via ?? null,
+    method: request.method ?? '',
+    path: withoutSecrets(request.url ?? ''),
+    status,
+    bytes,
+    ms: Math.round(ms * 1000) / 1000,
+    cache,
+    referer: headers.referer === undefined ? null : withoutSecrets(headers.referer),
+    userAgent: headers['user-agent'] ?? null,
+  };
+  return `${JSON.stringify(entry)}\n`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Apache's Combined Log Format. */
+function combinedLine({ request, address, caller, status, bytes }: AccessEntry, time: Date): string {
+  const { headers, method = '', url = '', httpVersion } = request;
+  const [, year, month, day, clockTime] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(time.toISOString()) ?? [];
+  const at = `${day}/${MONTHS[Number(month) - 1]}/${year}:${clockTime} +0000`;
+  const line = `${method} ${withoutSecrets(url)} HTTP/${httpVersion}`;
+  const user = escaped(caller?.name ?? '-').replaceAll(' ', '\\x20');
+  const referer = headers.referer === undefined ? '-' : withoutSecrets(headers.referer);
+  return `${address} - ${user} [${at}] "${escaped(line)}" ${status} ${bytes || '-'} "${escaped(referer)}" "${escaped(headers['user-agent'] ?? '-')}"\n`;
+}
+
+/** One line whatever a caller sends, and quotes that end where they should. */
+function escaped(text: string): string {
+  return text.replace(/["\\]|[^\x20-\x7e]/gu, (character) =>
+    [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
+  );
+}
+
+const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
+
+/** An address with the values of parameters that may be secrets masked, and without a password before its host. */
+export function withoutSecrets(address: string): string {
+  const bare = address.includes('@') ? address.replace(/\/\/[^/?#@]*@/, '//') : address;
+  const mark = bare.search(/[?#]/);
+  if (mark < 0) return bare;
+  const pairs = bare.slice(mark + 1).split(/([&;?#])/);
+  return bare.slice(0, mark + 1) + pairs.map(maskedPair).join('');
+}
+
+function maskedPair(pair: string): string {
+  const equals = pair.indexOf('=');
+  if (equals < 0) return pair;
+  return SECRETS.has(decodedName(pair.slice(0, equals))) ? `${pair.slice(0, equals)}=***` : pair;
+}
+
+function decodedName(name: string): string {
+  try {
+    return decodeURIComponent(name).toLowerCase();
+  } catch {
+    return name.toLowerCase();
+  }
+}

@@ -1,0 +1,126 @@
+import { nameIn, rightsOf } from '../../access/claims.ts';
+import { LOGIN_LASTS_MS } from '../../access/external-sessions.ts';
+import { OutOfReach } from '../../lib/out-of-reach.ts';
+import { html } from '../answer/html.ts';
+import type { Answer } from '../answer.ts';
+import { cookieIn, sessionCookie } from '../door/access.ts';
+import type { Exchange } from '../exchange.ts';
+import { createPageWriter } from '../pages/page.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
+import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
+
+const BEGIN = '/login/oidc';
+const END = `${BEGIN}/callback`;
+
+/** Signing in with an OpenID Connect issuer: the code flow with PKCE. It works without script. */
+export function oidcLoginRoutes({ accounts, log }: RouteDeps): readonly Route[] {
+  const { oidc, externalSessions, audit } = accounts;
+  const page = createPageWriter();
+  return [
+    { method: 'GET', path: BEGIN, role: 'public', handler: begin },
+    { method: 'GET', path: END, role: 'public', handler: end },
+  ];
+
+  function provider() {
+    if (oidc) return oidc;
+    throw new HttpProblem('path-unknown', 'Signing in with OpenID Connect is not configured.');
+  }
+
+  async function begin(exchange: Exchange): Promise<Answer> {
+    const returnTo = returnPath(new URLSearchParams(exchange.query).get('return') ?? '/');
+    try {
+      const { url, ...login } = await provider().begin(`${exchange.baseUrl}${END}`);
+      const browser = await externalSessions.beginLogin({ ...login, returnTo });
+      return redirect(url, loginCookie(browser, exchange));
+    } catch (error) {
+      return away(error);
+    }
+  }
+
+  async function end(exchange: Exchange): Promise<Answer> {
+    const issuer = provider();
+    const state = new URLSearchParams(exchange.query).get('state') ?? '';
+    const browser = cookieIn(exchange.headers.cookie ?? null, loginCookieName(exchange)) ?? '';
+    const login = await externalSessions.endLogin(state, browser);
+    if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
+    const claims = await issuer.end(exchange.query, login).catch((error: unknown) => {
+      log.warn({ requestId: exchange.id, reason: reasonOf(error) }, 'a sign-in was refused');
+      return null;
+    });
+    if (!claims) return failed('The sign-in service has refused the sign-in, or its answer was not valid.');
+    return await signIn(exchange, claims, login.returnTo);
+  }
+
+  async function signIn(
+    exchange: Exchange,
+    claims: Parameters<typeof nameIn>[0],
+    returnTo: string,
+  ): Promise<Answer> {
+    const { settings } = provider();
+    const name = nameIn(claims);
+    const { role, layers } = rightsOf(claims, settings);
+    const { id, source } = exchange;
+    const entry = { id, phase: 'ended', action: 'login', via: 'oidc', actor: name, source } as const;
+    if (role === null) {
+      audit.note({ ...entry, outcome: 'refused', status: 403 });
+      return shown('forbidden', `${name} has signed in, but no group of this account has a role here.`);
+    }
+    await audit.record({ ...entry, outcome: 'done', status: 200 });
+    const secret = await externalSessions.begin(`${settings.issuer} ${claims.sub}`, { name, role, layers });
+    // The browser comes from another site, and the page that it returns to may be closed.
+    return redirect(returnTo, sessionCookie(secret, exchange.secure, 'Lax'));
+  }
+
+  function away(error: unknown): Answer {
+    if (!(error instanceof OutOfReach)) throw error;
+    const { headers, ...answer } = shown('stopping', error.message);
+    return { ...answer, headers: [...headers, 'Retry-After', '5'] };
+  }
+
+  function failed(text: string): Answer {
+    return shown('body-unreadable', text);
+  }
+
+  function shown(code: Parameters<typeof statusOf>[0], text: string): Answer {
+    const body = html`<p>${text}</p><p><a href="${BEGIN}">Try again</a> · <a href="/">Start page</a></p>`;
+    const { headers, body: written } = page({ title: 'Sign-in', body });
+    const status = statusOf(code);
+    return { status, headers: [...headers, 'Cache-Control', 'no-store'], body: written };
+  }
+}
+
+function redirect(location: string, cookie: string): Answer {
+  const headers = ['Location', location, 'Cache-Control', 'no-store', 'Set-Cookie', cookie];
+  return { status: 303, headers, body: null };
+}
+
+function loginCookieName({ secure }: Exchange): string {
+  return secure ? '__Host-tilewarden-login' : 'tilewarden-login';
+}
+
+/** Sent along when the issuer sends the browser back. */
+function loginCookie(secret: string, exchange: Exchange): string {
+  const lasts = LOGIN_LASTS_MS / 1000;
+  const base = `${loginCookieName(exchange)}=${secret}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
+  return exchange.secure ? `${base}; Secure` : base;
+}
+
+/** Browsers read a backslash as a slash, and leave out tabs and line breaks. */
+const PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
+
+/** A path of this server; `/` for anything else. */
+export function returnPath(text: string): string {
+  const here = 'http://here.invalid';
+  if (!PATH.test(text) || !URL.canParse(text, here)) return '/';
+  const url = new URL(text, here);
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  return url.origin === here && !path.startsWith('//') ? path : '/';
+}
+
+/** Nothing that came from the browser or the issuer's answer. */
+function reasonOf(error: unknown): string {
+  const { code, error: word } = error as { readonly code?: unknown; readonly error?: unknown };
+  const known = [word, code].find((text) => typeof text === 'string' && /^[\w-]{1,60}$/.test(text));
+  return String(known ?? (error instanceof Error ? error.name : 'unknown'));
+}

@@ -1,0 +1,147 @@
+import { useState } from 'react';
+import { type Answer, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { timeText } from '../format.ts';
+import {
+  Button,
+  Card,
+  Copy,
+  Empty,
+  Form,
+  Input,
+  Loaded,
+  PageHead,
+  ProblemNotice,
+  Table,
+  TextField,
+  tied,
+} from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+type Key = Answer<'/api/v1/keys'>['keys'][number];
+
+const WORDS = TEXTS.keys;
+
+export default function Keys() {
+  const isAdmin = may(useCaller(), 'admin');
+  const keys = useResource<Answer<'/api/v1/keys'>>(isAdmin ? 'api/v1/keys' : null);
+  return (
+    <>
+      <PageHead title={TEXTS.nav.keys} />
+      {!isAdmin && <Empty>{TEXTS.needRole(TEXTS.nav.keys, TEXTS.roles.admin)}</Empty>}
+      {isAdmin && (
+        <Card title={TEXTS.nav.keys} aside={<span className="small quiet">{WORDS.help}</span>}>
+          <Loaded resource={keys}>{(data) => <KeyList keys={data.keys} onChanged={keys.reload} />}</Loaded>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => void }) {
+  const action = useAction();
+  const [secret, setSecret] = useState<string | null>(null);
+  const make = async (draft: object) => {
+    setSecret((await send<{ key: string }>('POST', 'api/v1/keys', draft)).key);
+    onChanged();
+  };
+  return (
+    <div className="stack">
+      <ProblemNotice problem={action.problem} />
+      {secret !== null && (
+        <div className="notice good" role="status">
+          <span>{WORDS.created}</span>
+          <Copy label={TEXTS.nav.keys} text={secret} />
+        </div>
+      )}
+      {keys.length === 0 ? (
+        <Empty>{WORDS.none}</Empty>
+      ) : (
+        <Table
+          label={TEXTS.nav.keys}
+          head={[
+            TEXTS.name,
+            TEXTS.nav.layers,
+            WORDS.origins,
+            WORDS.limits,
+            TEXTS.inspect.expires,
+            TEXTS.accounts.lastUsed,
+          ]}
+          buttons={TEXTS.remove}
+          rows={keys.map((key) => [
+            key.id,
+            key.name,
+            <span key="layers" className="mono">
+              {key.layers.join(', ')}
+            </span>,
+            key.origins?.join(', ') ?? WORDS.any,
+            limitText(key),
+            key.expiresAt === null ? TEXTS.never : timeText(key.expiresAt),
+            key.lastUsedAt === null ? TEXTS.never : timeText(key.lastUsedAt),
+            <ConfirmButton
+              key="remove"
+              action={action}
+              label={TEXTS.removeTitle(key.name)}
+              title={TEXTS.removeTitle(key.name)}
+              verb={TEXTS.remove}
+              text={WORDS.removeText}
+              onConfirm={() => send('DELETE', `api/v1/keys/${key.id}`).then(onChanged)}
+            >
+              {TEXTS.remove}…
+            </ConfirmButton>,
+          ])}
+        />
+      )}
+      {/* Another form, empty again, after a key was created. */}
+      <AddKey key={keys.length} onAdd={(draft) => action.run(() => make(draft))} />
+    </div>
+  );
+}
+
+function limitText({ ratePerSecond, requestsPerDay }: Key): string {
+  const limits = [
+    ratePerSecond !== null && WORDS.perSecond(ratePerSecond),
+    requestsPerDay !== null && WORDS.perDay(requestsPerDay),
+  ].filter((limit) => limit !== false);
+  return limits.length === 0 ? WORDS.unlimited : limits.join(', ');
+}
+
+const BLANK = { name: '', layers: '*', origins: '', rate: '', day: '', expires: '' };
+
+function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
+  const [typed, setTyped] = useState(BLANK);
+  const { text } = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
+  const { name, layers, origins, rate, day, expires } = typed;
+  const draft = {
+    name,
+    layers: listOf(layers),
+    origins: origins.trim() === '' ? null : listOf(origins),
+    ratePerSecond: rate === '' ? null : Number(rate),
+    requestsPerDay: day === '' ? null : Number(day),
+    expiresAt: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+  };
+  return (
+    <Form className="form-grid tops" onSubmit={() => onAdd(draft)} aria-label={WORDS.add}>
+      <Input label={TEXTS.name} required autoComplete="off" {...text('name')} />
+      <TextField label={TEXTS.nav.layers} help={TEXTS.accounts.layersHelp} required {...text('layers')} />
+      <TextField label={WORDS.origins} help={WORDS.originsHelp} {...text('origins')} />
+      <Input label={WORDS.rate} type="number" min={1} {...text('rate')} />
+      <Input label={WORDS.day} type="number" min={1} {...text('day')} />
+      <Input label={TEXTS.accounts.expiresOn} type="date" {...text('expires')} />
+      <Button type="submit" kind="beside-fields">
+        {WORDS.add}
+      </Button>
+    </Form>
+  );
+}
+
+/** `roads*, rivers` → its parts. */
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
