@@ -52,6 +52,8 @@ const MAX_WAITING = 1000;
 /** Deliveries that are over and still listed. */
 const MAX_KEPT = 1000;
 const MAX_LISTED = 1000;
+/** Of those that are over. */
+const NO_PAYLOAD = '{}';
 /** Begins subjects that never recover, such as a task that has failed. */
 export const ONCE = 'once:';
 /** Milliseconds for which these are remembered; longer than they are looked for. */
@@ -108,7 +110,8 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
     const again = { attempts: 0, last_error: null, next_at: await database.now() };
     await change(async (inside) => {
       const row = inside.updateTable('deliveries').where('number', '=', number);
-      const ended = await row.set(values).where('revision', '=', revision).executeTakeFirst();
+      const over = { ...values, payload: NO_PAYLOAD };
+      const ended = await row.set(over).where('revision', '=', revision).executeTakeFirst();
       if (ended.numUpdatedRows === 0n) await row.set(again).execute();
     });
   }
@@ -172,14 +175,18 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
     delivered: (delivery: Delivery): Promise<void> =>
       end(delivery, { state: 'delivered', attempts: delivery.attempts + 1 }),
 
-    async failed({ number, attempts, until }: Delivery, lastError: string): Promise<void> {
+    async failed({ number, attempts, until, revision }: Delivery, lastError: string): Promise<void> {
       const now = await database.now();
       const next_at = now + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(attempts, 10));
-      const state = next_at > until ? 'failed' : 'pending';
-      const values = { state, attempts: attempts + 1, last_error: lastError, next_at };
-      await change((inside) =>
-        inside.updateTable('deliveries').set(values).where('number', '=', number).execute(),
-      );
+      const values = { attempts: attempts + 1, last_error: lastError, next_at };
+      await change(async (inside) => {
+        const row = inside.updateTable('deliveries').where('number', '=', number);
+        await row.set(values).execute();
+        if (next_at <= until) return;
+        // Unless it has got younger keys.
+        const over = { state: 'failed', payload: NO_PAYLOAD };
+        await row.set(over).where('revision', '=', revision).execute();
+      });
     },
 
     /** Newest first. */
