@@ -93,7 +93,7 @@ export class KeyMeter {
     return taken;
   }
 
-  /** Gives back permits that nobody needs, or all of them. */
+  /** Gives back unused permits, or all of them. */
   putBack(all = false): void {
     const now = this.#clock.monotonic();
     const unused: Unused[] = [];

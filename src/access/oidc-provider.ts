@@ -78,7 +78,7 @@ export function createOidcProvider(settings: OidcSettings, { clock, log }: Surro
     keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
   }
 
-  /** At most once in half a minute, whoever asks. */
+  /** At most once in half a minute, for all callers together. */
   async function renewKeys(): Promise<void> {
     if (clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
     fetchingKeys ??= fetchKeys().finally(() => {

@@ -10,7 +10,7 @@ type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
 export async function openFeeds(
-  { road, lead, marks, parts }: Node,
+  { road, lead, marks, notifier, parts }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
   { clock, log }: Surroundings,
@@ -32,6 +32,7 @@ export async function openFeeds(
           outcome: 'done',
           ...entry,
         }),
+      stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
       fetchDocument: async (url, signal) =>
         (await outside.upstreams.get({ url, signal, priority: 'task' })).bytes,
       lead,

@@ -35,7 +35,7 @@ export type ErrorCode =
   /** Too many wrong passwords, or too many concurrent checks; retry later. */
   | 'attempts-throttled'
   | 'account-unknown'
-  /** Somebody that another system knows, and that has no role here. */
+  /** A user of another system who has no role here. */
   | 'role-missing'
   /** The name is taken, or it is the last administrator. */
   | 'account-conflict'

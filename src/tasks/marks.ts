@@ -5,7 +5,7 @@
  *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored
  *   settled   nothing is left that it concerns         –
  *
- * A raised mark is durable in the store, so whoever leads finds it after a crash and cleans up.
+ * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up.
  */
 import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';

@@ -171,7 +171,7 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
     const secret = Buffer.from(await exportSPKI(issuer.publicKey));
     const { privateKey: strange } = await generateKeyPair('RS256');
     const { exp: _, ...endless } = good();
-    const { sub: __, ...nobody } = good();
+    const { sub: __, ...stranger } = good();
     const byStranger = new SignJWT(good()).setProtectedHeader({ alg: 'RS256', kid: 'first' });
     const hostile = {
       'alg none': new UnsecuredJWT(good()).encode(),
@@ -184,7 +184,7 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
       expired: await issuer.sign({ ...good(), exp: now() - 61 }),
       'not yet valid': await issuer.sign({ ...good(), nbf: now() + 120 }),
       'no exp': await issuer.sign(endless),
-      'no sub': await issuer.sign(nobody),
+      'no sub': await issuer.sign(stranger),
       'a changed payload': (await issuer.sign(good())).replace(
         /\.[^.]+\./,
         (part) => `.${part.slice(1, -2)}A.`,

@@ -27,7 +27,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       { numRuns: inLength(3, 500) },
     ));
 
-  it('shows every node at once what another has stored, replaced and truncated', () =>
+  it('shows every node immediately what another has stored, replaced and truncated', () =>
     stores().using(async (one, name) => {
       const other = await stores().open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;

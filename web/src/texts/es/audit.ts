@@ -47,6 +47,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/tokens/{id}': 'revocó un token',
   'POST /api/v1/keys': 'clave de lectura creada',
   'DELETE /api/v1/keys/{id}': 'clave de lectura eliminada',
-  change: ({ merged }) => `${merged ?? 1} ${merged === 1 ? 'cambio de datos aplicado' : 'cambios de datos aplicados'}`,
+  change: ({ merged }) =>
+    `${merged ?? 1} ${merged === 1 ? 'cambio de datos aplicado' : 'cambios de datos aplicados'}`,
   'POST /rest/reload': 'recargó el archivo de configuración',
 };

@@ -49,6 +49,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/tokens/{id}': 'révocation d’un jeton',
   'POST /api/v1/keys': 'clé de lecture créée',
   'DELETE /api/v1/keys/{id}': 'clé de lecture supprimée',
-  change: ({ merged }) => `${merged ?? 1} ${merged === 1 ? 'changement de données appliqué' : 'changements de données appliqués'}`,
+  change: ({ merged }) =>
+    `${merged ?? 1} ${merged === 1 ? 'changement de données appliqué' : 'changements de données appliqués'}`,
   'POST /rest/reload': 'rechargement du fichier de configuration',
 };
