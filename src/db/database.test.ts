@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Migration, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
@@ -365,54 +364,9 @@ describe('the lock of a server whose stores lie on its own disk', () => {
   });
 });
 
-it('a transaction on SQLite has its turn among many of another connection that follow each other', async () => {
-  const location = await places.sqlite();
-  const busy = await openDatabase({ location, ...quiet });
-  const clock = { ...systemClock, sleep: () => nextTurn() };
-  const waiter = await openDatabase({ location, ...quiet, clock });
-  const ended: string[] = [];
-  const run = (database: Database, name: string) =>
-    database.transaction('test', async () => name).then(() => ended.push(name));
-  await Promise.all([...Array.from({ length: 40 }, () => run(busy, 'one of many')), run(waiter, 'other')]);
-  expect(ended.at(-1)).toBe('one of many');
-  await busy.close();
-  await waiter.close();
-});
-
-it('reading from SQLite never waits for a writer', async () => {
-  const location = await places.sqlite();
-  const writer = await openDatabase({ location, ...quiet });
-  const reader = await openDatabase({ location, ...quiet });
-  await writer.transaction('test', async (query) => {
-    await query.insertInto('counters').values({ name: 'unseen', value: 1 }).execute();
-    const rows = await reader.query.selectFrom('counters').select('name').execute();
-    expect(rows.map((row) => row.name)).not.toContain('unseen');
-  });
-  await reader.close();
-  await writer.close();
-});
-
 it('an address where no PostgreSQL answers is refused without naming it', async () => {
   const location = 'postgres://someone:secret@127.0.0.1:1/none';
   const opening = openDatabase({ location, ...quiet });
   await expect(opening).rejects.toMatchObject({ code: 'database-unreachable' });
   await expect(opening).rejects.not.toThrow('secret');
-});
-
-it('a single statement on SQLite waits for the transaction of another process', async () => {
-  const location = await places.sqlite();
-  const one = await openDatabase({ location, ...quiet });
-  const other = await openDatabase({ location, ...quiet });
-  const count = (name: string) => ({ name, value: 1 });
-  const changes: Promise<unknown>[] = [];
-  await one.transaction('test', async (query) => {
-    await query.insertInto('counters').values(count('first')).execute();
-    changes.push(other.change.insertInto('counters').values(count('second')).execute());
-    await nextTurn();
-  });
-  await Promise.all(changes);
-  const made = one.query.selectFrom('counters').select('name').where('name', 'in', ['first', 'second']);
-  expect(await made.execute()).toHaveLength(2);
-  await one.close();
-  await other.close();
 });

@@ -228,6 +228,14 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     mayBeAbsent: ['layers', 'expiresAt'],
     undo: emptied('/api/v1/tokens', 'tokens', 'id'),
   },
+  {
+    method: 'POST',
+    path: '/api/v1/keys',
+    route: '/api/v1/keys',
+    body: { name: 'portal', layers: ['a'], origins: ['https://maps.example'], requestsPerDay: 100 },
+    mayBeAbsent: ['origins', 'requestsPerDay'],
+    undo: emptied('/api/v1/keys', 'keys', 'id'),
+  },
 ];
 
 const seedRequest = {

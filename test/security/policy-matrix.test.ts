@@ -141,6 +141,8 @@ describe('who may do what', () => {
       .filter(({ role }) => role === 'public')
       .map(({ method, path }) => `${method} ${path}`);
     expect(open.filter((name) => /^\w+ \/(rest|api|masstruncate|diskquota|metrics)/.test(name))).toEqual([
+      // Signed by its sender.
+      'POST /api/v1/changes/{name}',
       'POST /api/v1/session',
     ]);
     for (const path of [
