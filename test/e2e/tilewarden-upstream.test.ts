@@ -47,7 +47,7 @@ gridSets:
   - { name: utm32, srs: 25832, extent: [250000, 5200000, 950000, 6100000], levels: 6 }
 layers:
   - name: by-xyz
-    source: { type: xyz, url: '${base}tiles/world/{z}/{x}/{y}.png?key={key}', keys: { key: { env: KEY } } }
+    source: { type: xyz, url: '${base}tiles/world/{z}/{x}/{y}.png?apikey={key}', keys: { key: { env: KEY } } }
     gridSets: [EPSG:900913]
   - name: by-tms
     source: { type: xyz, url: '${base}service/tms/1.0.0/world@EPSG:900913@png/{z}/{x}/{-y}.png' }
