@@ -22,7 +22,7 @@ interface Waiting extends WebhookEvent {
 /** Events that wait while others are being applied. */
 const MAX_WAITING = 5000;
 /** Milliseconds between two batches while events keep coming: fewer and larger ones cost readers less. */
-const MERGE_MS = 250;
+const MERGE_MS = 100;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 
