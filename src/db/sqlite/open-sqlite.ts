@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { type FileHandle, open } from 'node:fs/promises';
 import BetterSqlite3 from 'better-sqlite3';
 import {
   CompiledQuery,
@@ -22,19 +23,28 @@ const OPEN_WAIT = 5000;
 
 export async function openSqlite(options: DatabaseOptions): Promise<Database> {
   const { location, clock, synced = true } = options;
-  const writer = statementsOver(connect(location, false, synced), clock);
+  const log = synced ? openLogSync(location) : null;
+  const sync = () => log?.sync() ?? Promise.resolve();
+  const writer = statementsOver(connect(location, false), clock, sync);
   await migrate(writer, 'sqlite', options).catch(async (error: unknown) => {
     await writer.destroy();
     throw error;
   });
-  const reader = statementsOver(connect(location, true, synced), clock);
+  // Also opens the log, while a relative path still leads there.
+  await sync();
+  const reader = statementsOver(connect(location, true), clock);
   const bus = new EventEmitter().setMaxListeners(0);
 
   return {
     dialect: 'sqlite',
     query: reader,
     change: writer,
-    transaction: (_lock, work) => writer.transaction().execute(work),
+    async transaction(_lock, work) {
+      const result = await writer.transaction().execute(work);
+      // Outside it: the next one need not wait for the disk.
+      await sync();
+      return result;
+    },
     now: async () => clock.now(),
     async notify(channel) {
       bus.emit(channel);
@@ -47,6 +57,38 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
       bus.removeAllListeners();
       await reader.destroy();
       await writer.destroy();
+      await log?.close();
+    },
+  };
+}
+
+/**
+ * Makes commits durable as `synchronous = full` does, but on another thread: it syncs the log that they were written to
+ * before they are acknowledged. Those that are made while one sync is under way share the next.
+ */
+function openLogSync(location: string) {
+  let file: Promise<FileHandle> | null = null;
+  let next: Promise<void> | null = null;
+  let running: Promise<void> = Promise.resolve();
+  const datasync = async () => {
+    // SQLite keeps this one file for as long as the database is open.
+    file ??= open(`${location}-wal`, 'r');
+    await (await file).datasync();
+  };
+  return {
+    sync(): Promise<void> {
+      next ??= running
+        .catch(() => {})
+        .then(() => {
+          next = null;
+          running = datasync();
+          return running;
+        });
+      return next;
+    },
+    async close(): Promise<void> {
+      await running.catch(() => {});
+      await (await file)?.close();
     },
   };
 }
@@ -58,23 +100,27 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-function connect(path: string, readonly: boolean, synced: boolean): BetterSqlite3.Database {
+function connect(path: string, readonly: boolean): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { readonly, timeout: OPEN_WAIT });
   if (!readonly) {
     database.pragma('journal_mode = wal');
-    // What is acknowledged is durable: every commit reaches the disk before it returns.
-    database.pragma(`synchronous = ${synced ? 'full' : 'normal'}`);
+    // A commit does not wait for the disk, which would stop this thread; see `LogSync`.
+    database.pragma('synchronous = normal');
     database.pragma('foreign_keys = on');
   }
   database.pragma('busy_timeout = 0');
   return database;
 }
 
-function statementsOver(database: BetterSqlite3.Database, clock: Clock): Kysely<Schema> {
+function statementsOver(
+  database: BetterSqlite3.Database,
+  clock: Clock,
+  sync: () => Promise<void> = async () => {},
+): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new TransactionalAdapter(),
-      createDriver: () => new SqliteDriver(database, clock),
+      createDriver: () => new SqliteDriver(database, clock, sync),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -97,10 +143,10 @@ class SqliteDriver implements Driver {
   #release: () => void = () => {};
   #committed = false;
 
-  constructor(database: BetterSqlite3.Database, clock: Clock) {
+  constructor(database: BetterSqlite3.Database, clock: Clock, sync: () => Promise<void>) {
     this.#database = database.defaultSafeIntegers(true);
     this.#clock = clock;
-    this.#connection = createConnection(database, (work) => this.#patiently(work));
+    this.#connection = createConnection(database, (work) => this.#patiently(work), sync);
   }
 
   async init(): Promise<void> {}
@@ -154,6 +200,7 @@ class SqliteDriver implements Driver {
 function createConnection(
   database: BetterSqlite3.Database,
   patiently: <Result>(work: () => Result) => Promise<Result>,
+  sync: () => Promise<void>,
 ): DatabaseConnection {
   const prepared = new Map<string, BetterSqlite3.Statement<unknown[]>>();
 
@@ -173,9 +220,11 @@ function createConnection(
       if (statement.reader) {
         const rows = (await patiently(() => statement.all(...parameters))) as Record<string, unknown>[];
         for (const row of rows) shrinkIntegers(row);
+        if (!statement.readonly && !database.inTransaction) await sync();
         return { rows: rows as Row[] };
       }
       const { changes, lastInsertRowid } = await patiently(() => statement.run(...parameters));
+      if (changes > 0 && !database.inTransaction) await sync();
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
     },
     // biome-ignore lint/correctness/useYield: a driver without streaming says so when it is asked
