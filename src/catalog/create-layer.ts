@@ -14,7 +14,7 @@ import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
   const { name, enabled, advertised, title, description, attribution } = declaration;
-  const { gutter, followSource, access, outside, metatile } = declaration;
+  const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
   const [columns, rows] = metatile;
   const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
   const gridSubsets = atLeastOne(
@@ -32,6 +32,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     followSource,
     access,
     outside,
+    onMiss,
     formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],

@@ -13,6 +13,10 @@ export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
 /** What is answered for tiles of the grid that lie outside what the layer offers. */
 type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
 
+export const MISS_ANSWERS = ['source', 'not-found', 'parent'] as const;
+/** What a client receives for a tile that is not cached. Tasks ask the source in any case. */
+type MissAnswer = (typeof MISS_ANSWERS)[number];
+
 /** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
 export const INFO_FORMATS = [
   'text/plain',
@@ -88,6 +92,8 @@ export interface Layer {
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
+  /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
+  readonly onMiss: MissAnswer;
   /** Pictures of one colour are never suspect, whatever lies beside them. */
   readonly blankIsRight: boolean;
   /** Neither are they here. */
