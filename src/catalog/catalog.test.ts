@@ -35,6 +35,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     expireClients: 60,
     access: 'public',
     onMiss: 'source',
+    updateSources: [],
     attribution: '',
     outside: null,
     retina: false,

@@ -5,8 +5,9 @@ import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
-import type { Layer, Legend, ZoomExpiry } from '../domain/layer.ts';
+import type { Layer, Legend, UpdateSource, ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
@@ -50,7 +51,17 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     cacheBypass: declaration.cacheBypass,
     legends: declaration.legends.map(createLegend),
     circularFilter: declaration.requestFilters[0]?.name ?? null,
+    updateSources: declaration.updateSources.map((source) => createUpdateSource(source, gridSets)),
   };
+}
+
+function createUpdateSource(
+  { gridSet, ...source }: LayerDeclaration['updateSources'][number],
+  gridSets: GridSetBook,
+): UpdateSource {
+  const { srs } = gridSets.get(gridSet);
+  if (projectionOfSrs(srs) !== null) return { ...source, srs };
+  throw misconfigured(`updateSources names grid set ${gridSet}; its CRS, EPSG:${srs}, is not known here.`);
 }
 
 const NOT_SAID = { width: null, height: null, url: null, minScale: null, maxScale: null };

@@ -4,6 +4,7 @@ import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } f
 import { flag, text, whole } from '../lib/schemas.ts';
 import { httpAddress } from '../sources/http-options.ts';
 import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
+import { updateSources } from './update-source.ts';
 
 export const extentSchema = z
   .tuple([z.number(), z.number(), z.number(), z.number()])
@@ -227,6 +228,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .default([])
       .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
+    updateSources,
     schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),
   });
 }

@@ -53,6 +53,17 @@ export interface Legend {
   readonly maxScale: number | null;
 }
 
+export const UPDATE_ACTIONS = ['truncate', 'renew'] as const;
+
+/** A GeoRSS feed that reports where the data of a layer have changed. */
+export interface UpdateSource {
+  readonly url: string;
+  readonly intervalSeconds: number;
+  /** EPSG code of the CRS of its geometries. */
+  readonly srs: number;
+  readonly action: (typeof UPDATE_ACTIONS)[number];
+}
+
 /** What an administrator declares and a client asks for. */
 export interface Layer {
   readonly name: string;
@@ -107,6 +118,7 @@ export interface Layer {
   readonly circularFilter: string | null;
   /** Formats of feature info that its source returns. Empty: it is never queried. */
   readonly infoFormats: readonly string[];
+  readonly updateSources: readonly UpdateSource[];
 }
 
 /** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */
