@@ -11,6 +11,7 @@ import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
+import { WGS_84 } from './update-source.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
@@ -51,15 +52,21 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     cacheBypass: declaration.cacheBypass,
     legends: declaration.legends.map(createLegend),
     circularFilter: declaration.requestFilters[0]?.name ?? null,
-    updateSources: declaration.updateSources.map((source) => createUpdateSource(source, gridSets)),
+    updateSources: declaration.updateSources.map((source) => createUpdateSource(source, name, gridSubsets)),
   };
 }
 
+/** Geometries are in WGS 84, or in the CRS of a grid set that cannot be removed while the layer has it. */
 function createUpdateSource(
   { gridSet, ...source }: LayerDeclaration['updateSources'][number],
-  gridSets: GridSetBook,
+  layer: string,
+  subsets: readonly GridSubset[],
 ): UpdateSource {
-  const { srs } = gridSets.get(gridSet);
+  const own = subsets.find(({ gridSet: { name, aliases } }) => [name, ...aliases].includes(gridSet));
+  if (!own && gridSet !== WGS_84) {
+    throw misconfigured(`updateSources names grid set ${gridSet}, which layer ${layer} does not have.`);
+  }
+  const srs = own?.gridSet.srs ?? 4326;
   if (projectionOfSrs(srs) !== null) return { ...source, srs };
   throw misconfigured(`updateSources names grid set ${gridSet}; its CRS, EPSG:${srs}, is not known here.`);
 }

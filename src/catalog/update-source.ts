@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { UPDATE_ACTIONS } from '../domain/layer.ts';
 import { text, whole } from '../lib/schemas.ts';
 
+/** Grid set of feeds that name none. */
+export const WGS_84 = 'EPSG:4326';
 const DAY = 86_400;
 const MAX_SOURCES = 20;
 
@@ -19,7 +21,7 @@ export const updateSources = z
   .array(
     z.strictObject({
       ...geoRssFields,
-      gridSet: text.default('EPSG:4326').describe('Grid set whose CRS the geometries have'),
+      gridSet: text.default(WGS_84).describe('Grid set of the layer whose CRS the geometries have'),
       action: z.enum(UPDATE_ACTIONS).default('truncate').describe('What happens to the tiles concerned'),
     }),
   )

@@ -45,7 +45,7 @@ describe('geowebcache.xml', () => {
     const feed = (inner: string) =>
       `<updateSources><geoRssFeed><feedUrl>http://maps.example.org/rss</feedUrl>${inner}</geoRssFeed></updateSources>`;
     const { layers, entries } = read(
-      `<layers>${layer('a', feed('<pollInterval>60</pollInterval><gridSetId>EPSG:3857</gridSetId><operation>reseed</operation>'))}
+      `<layers>${layer('a', feed('<pollInterval>60</pollInterval><gridSetId>EPSG:900913</gridSetId><operation>reseed</operation>'))}
         ${layer('b', feed('<pollInterval>60</pollInterval><gridSetId>LOST</gridSetId>'))}${layer('c', feed(''))}</layers>`,
     );
     const url = 'http://maps.example.org/rss';
@@ -56,7 +56,7 @@ describe('geowebcache.xml', () => {
     ]);
     const left = entries.filter(({ fate }) => fate === 'left out');
     expect(left.map(({ subject, element, what }) => [subject, element, what])).toEqual([
-      ['layer b', 'updateSources.geoRssFeed', 'there is no grid set LOST'],
+      ['layer b', 'updateSources.geoRssFeed', 'the layer has no known grid set LOST'],
       ['layer c', 'updateSources.geoRssFeed', expect.stringContaining('pollInterval')],
     ]);
   });

@@ -149,7 +149,7 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   if (subsets.length === 0) return about.leftOut(WHOLE, 'none of its grid sets is known');
   tell(about, element, read);
   const modified = importFormatModifiers(element, document.formats, about);
-  const feeds = knownFeeds(updateSources, context, about);
+  const feeds = knownFeeds(updateSources, subsets, about);
   const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
   return {
     ...document,
@@ -199,14 +199,14 @@ function knownSubsets(
 
 function knownFeeds(
   feeds: readonly Feed[] = [],
-  { gridSets }: LayerContext,
+  subsets: readonly KnownSubset[],
   about: SubjectReport,
 ): readonly Feed[] {
   return feeds.flatMap((feed) => {
-    if (feed.gridSet === undefined) return [feed];
-    const known = gridSets.byName.get(feed.gridSet);
-    if (known) return [{ ...feed, gridSet: known.name }];
-    return about.leftOut('updateSources.geoRssFeed', `there is no grid set ${feed.gridSet}`) ?? [];
+    if (feed.gridSet === undefined || feed.gridSet === 'EPSG:4326') return [feed];
+    const known = subsets.find(({ there }) => there === feed.gridSet);
+    if (known) return [{ ...feed, gridSet: known.subset.name }];
+    return about.leftOut('updateSources.geoRssFeed', `the layer has no known grid set ${feed.gridSet}`) ?? [];
   });
 }
 
