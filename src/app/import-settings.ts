@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { checkImported } from '../config/check-imported.ts';
 import { readVersion } from '../config/environment.ts';
 import { parseYamlFile } from '../config/yaml-file.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { UpdateSource } from '../domain/layer.ts';
 import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
 import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
@@ -23,6 +25,8 @@ import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
 export interface ImportedSettings {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
+  /** Feeds of the layers' `updateSources`, for a configuration file. */
+  readonly changes: readonly object[];
   /** Body of `PUT /api/v1/quota`; null: it says nothing of a quota. */
   readonly quota: object | null;
   readonly users: readonly ImportedUser[];
@@ -115,7 +119,21 @@ async function importGeoWebCacheFolder(
 function checked({ gridSets, layers, report }: Imported): ImportedSettings {
   const { refused, ...usable } = checkImported({ gridSets, layers });
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
-  return { ...usable, quota: null, users: [], report };
+  const changes = usable.layers.flatMap((layer) => feedsOf(layer, usable.gridSets));
+  return { ...usable, changes, quota: null, users: [], report };
+}
+
+/** Of a layer that has been checked. */
+function feedsOf(
+  { name, updateSources = [] }: ImportedDocument,
+  own: readonly ImportedDocument[],
+): readonly object[] {
+  const declared = updateSources as readonly (Omit<UpdateSource, 'srs'> & { readonly gridSet?: string })[];
+  const feeds = declared.map(({ gridSet = 'EPSG:4326', ...source }) => {
+    const known = [...own, ...builtInGridSets()].find((one) => one.name === gridSet);
+    return { ...source, srs: Number(known?.srs) };
+  });
+  return feedsOfLayer({ name, updateSources: feeds });
 }
 
 function configurationAt(path: string): string {

@@ -1,5 +1,6 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import { createChangeApplier } from '../changes/apply-changes.ts';
+import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -16,10 +17,16 @@ export async function openFeeds(
   { clock, log }: Surroundings,
   open: ClosingStack,
 ) {
-  const { database, catalog, outside } = road;
+  const { database, catalog, documents, outside } = road;
   return open.use(
     await openChanges({
       feeds: changes,
+      layerFeeds: () =>
+        [...documents.declared.withUpdateSources()].flatMap((name) => {
+          const bound = catalog.layer(name);
+          return bound ? feedsOfLayer(bound.layer) : [];
+        }),
+      layersVersion: () => catalog.version,
       database,
       layerNames: catalog.layerNames,
       apply: createChangeApplier({ catalog, marks, invalidation: parts.invalidation }),

@@ -33,7 +33,7 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     const [store] = catalog.stores().values();
     if (!store) throw invalid('There is no store.');
     const source = openSource(declaration.source);
-    const layer = createLayer({ ...declaration, name }, catalog.gridSets);
+    const layer = createLayer({ ...declaration, name, onMiss: 'source' }, catalog.gridSets);
     const bound: BoundLayer = { layer, store, source: () => source };
     open.set(name, { bound, source });
     const [oldest] = open.keys();

@@ -117,7 +117,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
   const privateAdvice = createPrivateAdvice(() => configPathOf(settings, surroundings.file));
-  const admit = (source: SourceSettings) =>
+  const admit = (source: unknown) =>
     refusePrivate(
       source,
       (host) => configuredHosts.has(host) || upstreamOptionsFor(upstreamSettings, host).allowPrivate,
@@ -187,7 +187,10 @@ function* takeStoreRequests(stores: ReadonlyMap<string, TileStore>): Generator<C
 }
 
 function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {
-  return hostsNamedIn([...layers.map(({ source }) => source), ...changes]);
+  return hostsNamedIn([
+    ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
+    ...changes,
+  ]);
 }
 
 export function databaseOf({ database, data }: Settings): string {

@@ -94,6 +94,7 @@ function declaration({ name, source }: { name: string; source: unknown }): Layer
     adopt: [],
     legends: [],
     requestFilters: [],
+    updateSources: [],
     expireCache: 0,
     expireClients: 0,
     blankIsRight: false,

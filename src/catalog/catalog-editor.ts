@@ -79,8 +79,8 @@ interface CatalogEditorOptions<Source> {
   readonly entries: CatalogEntries;
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
-  /** Throws when such a source is not accepted over the network. */
-  readonly admit: (source: Source) => void;
+  /** Throws when the addresses of such a source or feed are not accepted over the network. */
+  readonly admit: (given: unknown) => void;
   readonly parameters: Pick<ParameterBook, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
@@ -206,6 +206,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const declaration = reader.layer(restored, catalog);
     const { name, document, source, store } = declaration;
     options.admit(source);
+    options.admit(declaration.updateSources);
     const after = createLayer(declaration, catalog.gridSets);
     const values = await parameters.values();
     const its = catalog.stores().get(store);

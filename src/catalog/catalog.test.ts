@@ -34,6 +34,8 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     staleIfError: 604_800,
     expireClients: 60,
     access: 'public',
+    onMiss: 'source',
+    updateSources: [],
     attribution: '',
     outside: null,
     retina: false,

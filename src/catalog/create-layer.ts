@@ -5,16 +5,18 @@ import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
-import type { Layer, Legend, ZoomExpiry } from '../domain/layer.ts';
+import type { Layer, Legend, UpdateSource, ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
+import { WGS_84 } from './update-source.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
   const { name, enabled, advertised, title, description, attribution } = declaration;
-  const { gutter, followSource, access, outside, metatile } = declaration;
+  const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
   const [columns, rows] = metatile;
   const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
   const gridSubsets = atLeastOne(
@@ -32,6 +34,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     followSource,
     access,
     outside,
+    onMiss,
     formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
@@ -49,7 +52,23 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     cacheBypass: declaration.cacheBypass,
     legends: declaration.legends.map(createLegend),
     circularFilter: declaration.requestFilters[0]?.name ?? null,
+    updateSources: declaration.updateSources.map((source) => createUpdateSource(source, name, gridSubsets)),
   };
+}
+
+/** Geometries are in WGS 84, or in the CRS of a grid set that cannot be removed while the layer has it. */
+function createUpdateSource(
+  { gridSet, ...source }: LayerDeclaration['updateSources'][number],
+  layer: string,
+  subsets: readonly GridSubset[],
+): UpdateSource {
+  const own = subsets.find(({ gridSet: { name, aliases } }) => [name, ...aliases].includes(gridSet));
+  if (!own && gridSet !== WGS_84) {
+    throw misconfigured(`updateSources names grid set ${gridSet}, which layer ${layer} does not have.`);
+  }
+  const srs = own?.gridSet.srs ?? 4326;
+  if (projectionOfSrs(srs) !== null) return { ...source, srs };
+  throw misconfigured(`updateSources names grid set ${gridSet}; its CRS, EPSG:${srs}, is not known here.`);
 }
 
 const NOT_SAID = { width: null, height: null, url: null, minScale: null, maxScale: null };

@@ -1,6 +1,7 @@
 import type { GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook } from '../domain/grid-set-book.ts';
 import type { Logger } from '../lib/logger.ts';
+import { isRecord } from '../lib/value-path.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
 import type { TileRecord } from './incarnations.ts';
@@ -58,6 +59,15 @@ export class DeclaredEntries<Source> {
 
   isFixedGridSet(name: string): boolean {
     return this.#fixedGridSets.some((gridSet) => gridSet.name === name || gridSet.aliases.includes(name));
+  }
+
+  /** The layers that have feeds of their own, found without reading the others. */
+  *withUpdateSources(): Generator<string> {
+    const { catalog } = this.#options;
+    for (const name of this.#fixedLayers) if (hasUpdateSources(catalog.declaration(name))) yield name;
+    for (const [name, document] of this.#documents) {
+      if (!this.#fixedLayers.has(name) && hasUpdateSources(document)) yield name;
+    }
   }
 
   /** The configuration file was read again. Answers the names of layers and grid sets that are not as they were. */
@@ -144,6 +154,11 @@ export class DeclaredEntries<Source> {
       return null;
     }
   }
+}
+
+function hasUpdateSources(document: unknown): boolean {
+  const { updateSources = [] } = isRecord(document) ? document : {};
+  return Array.isArray(updateSources) && updateSources.length > 0;
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
-import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { flag, text, whole } from '../lib/schemas.ts';
 import { httpAddress } from '../sources/http-options.ts';
 import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
+import { updateSources } from './update-source.ts';
 
 export const extentSchema = z
   .tuple([z.number(), z.number(), z.number(), z.number()])
@@ -207,6 +208,12 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .nullable()
       .default(null)
       .describe("Answer to tiles outside the layer's extent; null: as each service's standard requires"),
+    onMiss: z
+      .enum(MISS_ANSWERS)
+      .default('source')
+      .describe(
+        'Answer to clients for a tile that is not cached; parent: the nearest cached tile above, stretched',
+      ),
     fullWMS: flag.describe('WMS answers any box and size, composed from tiles'),
     queryable: flag.describe('GetFeatureInfo is passed to the source, a WMS'),
     infoFormats: z
@@ -221,6 +228,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .default([])
       .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
+    updateSources,
     schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),
   });
 }

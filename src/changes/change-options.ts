@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { geoRssFields } from '../catalog/update-source.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { text, whole } from '../lib/schemas.ts';
 import { CHANGE_ACTIONS } from './change.ts';
@@ -6,7 +7,6 @@ import { parseTableName } from './feeds/table-name.ts';
 
 const MAX_ZOOM = 30;
 const MAX_BUFFER = 4096;
-const DAY = 86_400;
 const zoom = whole(0, MAX_ZOOM);
 
 const common = {
@@ -58,11 +58,7 @@ export const changeFeedOptions = z
     z.strictObject({
       ...common,
       type: z.literal('georss'),
-      url: z
-        .string()
-        .regex(/^https?:\/\//i, { error: 'must be an http:// or https:// URL' })
-        .describe('Address; {since} is replaced by the time of the newest entry applied'),
-      intervalSeconds: whole(1, DAY).default(60).describe('Seconds between requests'),
+      ...geoRssFields,
       srs: srsName.default('EPSG:4326').describe('CRS of the geometries; x first unless EPSG:4326'),
     }),
     z.strictObject({

@@ -1,5 +1,6 @@
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { misconfigured } from '../domain/errors.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedState, FeedStatus } from './change.ts';
@@ -14,6 +15,10 @@ import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
 
 interface ChangesOptions extends Surroundings {
   readonly feeds: readonly ChangeFeedSettings[];
+  /** Those that layers have of their own now. */
+  readonly layerFeeds?: () => readonly ChangeFeedSettings[];
+  /** Rises when they may have changed. */
+  readonly layersVersion?: () => number;
   readonly database: Database;
   readonly layerNames: () => Iterable<string>;
   readonly apply: ChangeApplier;
@@ -26,30 +31,68 @@ interface ChangesOptions extends Surroundings {
 
 export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
 
+/** Milliseconds between looks for layers that have other feeds than before. */
+const LOOK_INTERVAL = 1000;
+
+interface RunningFeed {
+  readonly feed: ChangeFeedSettings;
+  close(): Promise<void>;
+}
+
 /** The feeds of data changes. Throws `config-invalid` for a feed of a layer that is not declared. */
 export async function openChanges(options: ChangesOptions) {
-  const { feeds, database, lead = leadAlone, clock, log } = options;
-  refuseUnknownLayers(feeds, new Set(options.layerNames()));
+  const { database, lead = leadAlone, clock, log, layerFeeds = () => [], layersVersion = () => 0 } = options;
+  refuseUnknownLayers(options.feeds, new Set(options.layerNames()));
   const store = createFeedStore(database, clock);
-  await store.prepare(feeds.map(({ name }) => name));
   const webhooks = new Map<string, WebhookFeed>();
-  const polled: { close(): Promise<void> }[] = [];
-  for (const feed of feeds) {
+  const configured: RunningFeed[] = [];
+  /** By their settings as text. */
+  const ofLayers = new Map<string, RunningFeed>();
+  let seen: number | null = null;
+
+  async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
+    await store.prepare([feed.name]);
     const desk = createFeedDesk(feed, { ...options, store });
     const tools = { desk, store, clock, log };
-    if (feed.type === 'webhook') webhooks.set(feed.name, createWebhookFeed(feed, tools));
-    else {
-      const reader = createPolledFeed(feed, options.fetchDocument, tools);
-      polled.push(lead((signal) => follow(reader, tools, signal)));
+    if (feed.type === 'webhook') {
+      const webhook = createWebhookFeed(feed, tools);
+      webhooks.set(feed.name, webhook);
+      return { feed, close: () => webhook.close() };
     }
+    const reader = createPolledFeed(feed, options.fetchDocument, tools);
+    const { close } = lead((signal) => follow(reader, tools, signal));
+    return { feed, close };
   }
+
+  async function followLayers(): Promise<void> {
+    const version = layersVersion();
+    if (version === seen) return;
+    const taken = new Set(options.feeds.map(({ name }) => name));
+    const wanted = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
+    for (const [key, running] of ofLayers) {
+      if (wanted.has(key)) continue;
+      ofLayers.delete(key);
+      await running.close();
+    }
+    for (const [key, feed] of wanted) {
+      if (!ofLayers.has(key) && !taken.has(feed.name)) ofLayers.set(key, await start(feed));
+    }
+    seen = version;
+  }
+
+  for (const feed of options.feeds) configured.push(await start(feed));
+  await followLayers();
+  const failure = 'the feeds of layers could not be looked up';
+  const looking = openRepeater(followLayers, { clock, log, pause: LOOK_INTERVAL, failure, pauseFirst: true });
+  const running = () => [...configured, ...ofLayers.values()];
 
   return {
     /** Null: there is no webhook of that name. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
-    /** In the order of the settings. */
+    /** In the order of the settings, those of layers last. */
     async list(): Promise<readonly FeedStatus[]> {
+      const feeds = running().map(({ feed }) => feed);
       if (feeds.length === 0) return [];
       const rows = new Map((await store.rows()).map((row) => [row.name, row]));
       return feeds.map(({ name, type, layers, action }) => {
@@ -70,7 +113,8 @@ export async function openChanges(options: ChangesOptions) {
     },
 
     async close(): Promise<void> {
-      await Promise.all([...polled, ...webhooks.values()].map((one) => one.close()));
+      await looking.close();
+      await Promise.all(running().map((one) => one.close()));
     },
   };
 }

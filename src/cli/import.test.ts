@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { settingsSchema } from '../config/settings-schema.ts';
+import { parseYamlFile } from '../config/yaml-file.ts';
 import { importCommand } from './import.ts';
 import { runCli } from './run-cli.ts';
 
@@ -23,4 +25,32 @@ it('the report of an import names what was left out entirely', async () => {
   };
   await runCli(['import', join(folder, 'mapproxy.yaml')], [importCommand], { out: () => {}, err });
   expect(report).toContain('left out  source unused (entirely): no imported layer uses it\n');
+});
+
+it("an import writes GeoWebCache's updateSources as feeds of the configuration file", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-import-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const feed = (gridSet: string) => `<geoRssFeed><feedUrl>http://maps.test/rss</feedUrl>
+    <gridSetId>${gridSet}</gridSetId><pollInterval>300</pollInterval><operation>reseed</operation></geoRssFeed>`;
+  const layer = (name: string) => `<wmsLayer><name>${name}</name>
+    <updateSources>${feed('EPSG:4326')}${feed('EPSG:900913')}</updateSources>
+    <wmsUrl><string>http://maps.test/wms</string></wmsUrl></wmsLayer>`;
+  writeFileSync(
+    join(folder, 'geowebcache.xml'),
+    `<gwcConfiguration><layers>${layer('topp:a')}${layer('topp-a')}</layers></gwcConfiguration>`,
+  );
+  let yaml = '';
+  const out = (text: string) => {
+    yaml += text;
+  };
+  await runCli(['import', folder], [importCommand], { out, err: () => {} });
+  const { value } = parseYamlFile('imported.yaml', yaml);
+  const { layers, changes } = settingsSchema.parse(value);
+  expect(layers.map(({ updateSources }) => updateSources)).toEqual([[], []]);
+  expect(new Set(changes.map(({ name }) => name)).size).toBe(4);
+  const rest = { type: 'georss', url: 'http://maps.test/rss', intervalSeconds: 300, action: 'renew' };
+  expect(changes.slice(0, 2)).toMatchObject([
+    { name: expect.stringMatching(/^topp-a-/), layers: ['topp:a'], srs: 'EPSG:4326', ...rest },
+    { name: expect.stringMatching(/^topp-a-/), layers: ['topp:a'], srs: 'EPSG:900913', ...rest },
+  ]);
 });

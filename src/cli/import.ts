@@ -63,7 +63,7 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
   const has = (part: string) => parts.includes(part);
   return {
     ...all,
-    ...(!has('layers') && { layers: [], gridSets: [] }),
+    ...(!has('layers') && { layers: [], gridSets: [], changes: [] }),
     ...(!has('quota') && { quota: null }),
     ...(!has('users') && { users: [] }),
   };
@@ -91,11 +91,15 @@ async function readFrom(
 }
 
 function writeYaml(
-  { gridSets, layers, quota, users }: ImportedSettings,
+  { gridSets, layers, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
-  const yaml = writeSettingsFile({ ...(gridSets.length > 0 && { gridSets }), layers });
+  const yaml = writeSettingsFile({
+    ...(gridSets.length > 0 && { gridSets }),
+    layers: layers.map(({ updateSources: _, ...layer }) => layer),
+    ...(changes.length > 0 && { changes }),
+  });
   if (flags.output === undefined) terminal.out(yaml);
   else writeFileSync(flags.output, yaml, { flag: 'wx', mode: 0o640 });
   const where = flags.output ?? 'standard output';

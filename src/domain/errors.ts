@@ -8,6 +8,8 @@ export type ErrorCode =
   | 'grid-set-unknown'
   | 'format-unknown'
   | 'tile-outside'
+  /** The layer is served from the cache alone. */
+  | 'tile-not-cached'
   | 'parameter-refused'
   /** The layer has as many combinations of parameter values as may be stored. */
   | 'too-many-parameter-sets'

@@ -13,6 +13,10 @@ export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
 /** What is answered for tiles of the grid that lie outside what the layer offers. */
 type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
 
+export const MISS_ANSWERS = ['source', 'not-found', 'parent'] as const;
+/** What a client receives for a tile that is not cached. Tasks ask the source in any case. */
+type MissAnswer = (typeof MISS_ANSWERS)[number];
+
 /** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
 export const INFO_FORMATS = [
   'text/plain',
@@ -47,6 +51,17 @@ export interface Legend {
   /** Scale denominators. */
   readonly minScale: number | null;
   readonly maxScale: number | null;
+}
+
+export const UPDATE_ACTIONS = ['truncate', 'renew'] as const;
+
+/** A GeoRSS feed that reports where the data of a layer have changed. */
+export interface UpdateSource {
+  readonly url: string;
+  readonly intervalSeconds: number;
+  /** EPSG code of the CRS of its geometries. */
+  readonly srs: number;
+  readonly action: (typeof UPDATE_ACTIONS)[number];
 }
 
 /** What an administrator declares and a client asks for. */
@@ -88,6 +103,8 @@ export interface Layer {
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
+  /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
+  readonly onMiss: MissAnswer;
   /** Pictures of one colour are never suspect, whatever lies beside them. */
   readonly blankIsRight: boolean;
   /** Neither are they here. */
@@ -101,6 +118,7 @@ export interface Layer {
   readonly circularFilter: string | null;
   /** Formats of feature info that its source returns. Empty: it is never queried. */
   readonly infoFormats: readonly string[];
+  readonly updateSources: readonly UpdateSource[];
 }
 
 /** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */

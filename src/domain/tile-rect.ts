@@ -1,3 +1,5 @@
+import type { TileIndex } from './tile-key.ts';
+
 /** A block of tiles of one zoom: indexes inclusive on all sides, rows counted from the top. */
 export interface TileRect {
   readonly minX: number;
@@ -48,4 +50,12 @@ export function rectAround(tiles: readonly { readonly x: number; readonly y: num
     [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
   }
   return { minX, minY, maxX, maxY };
+}
+
+/** Row by row. */
+export function tilesOfRect(z: number, rect: TileRect): readonly TileIndex[] {
+  const columns = rect.maxX - rect.minX + 1;
+  return Array.from({ length: sizeOfRect(rect) }, (_, i) => {
+    return { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
+  });
 }

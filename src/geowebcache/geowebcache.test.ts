@@ -21,7 +21,12 @@ const LAYER = `<wmsLayer>
       <note>from the survey</note>
     </gridSubset>
   </gridSubsets>
-  <updateSources><geoRssFeed><feedUrl>http://example.org/rss</feedUrl></geoRssFeed></updateSources>
+  <updateSources>
+    <geoRssFeed><feedUrl>http://example.org/rss?since=\${lastUpdate}</feedUrl><gridSetId>EPSG:900913</gridSetId>
+      <pollInterval>300</pollInterval><operation>seed</operation><maxMaskLevel>9</maxMaskLevel></geoRssFeed>
+    <geoRssFeed><feedUrl>http://example.org/other</feedUrl><pollInterval>5</pollInterval></geoRssFeed>
+    <geoRssFeed><feedUrl>http://example.org/off</feedUrl></geoRssFeed>
+  </updateSources>
   <requestFilters>
     <circularExtentFilter><name>round</name></circularExtentFilter>
     <fileRasterFilter><name>mask</name><zoomStop>6</zoomStop></fileRasterFilter>
@@ -127,6 +132,15 @@ describe("GeoWebCache's document of a layer", () => {
         },
       ],
       requestFilters: [{ type: 'circular', name: 'round' }],
+      updateSources: [
+        {
+          url: `http://example.org/rss?since=\${lastUpdate}`,
+          gridSet: 'EPSG:900913',
+          intervalSeconds: 300,
+          action: 'renew',
+        },
+        { url: 'http://example.org/other', intervalSeconds: 5, action: 'truncate' },
+      ],
     });
   });
 
@@ -139,7 +153,8 @@ describe("GeoWebCache's document of a layer", () => {
       'parameterFilters.stringParameterFilter.normalize.locale',
       'requestFilters.fileRasterFilter',
       'unheardOf',
-      'updateSources',
+      'updateSources.geoRssFeed',
+      'updateSources.geoRssFeed.maxMaskLevel',
     ]);
   });
 

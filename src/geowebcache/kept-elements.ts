@@ -33,7 +33,7 @@ export function valuesNamed(names: string): Shape {
   return Object.fromEntries(names.split(' ').map((name) => [name, null]));
 }
 
-const KEYS: readonly string[] = ['key', 'gridSetName', 'name'];
+const KEYS: readonly string[] = ['key', 'gridSetName', 'name', 'feedUrl'];
 const SHOWN_SECRET = '********';
 
 export class Aside {

@@ -5,6 +5,7 @@ import { readCacheExpiry, readClientExpiry } from './expiry.ts';
 import { Aside, type KeptElement, type ReadWarning, type Shape, valuesNamed } from './kept-elements.ts';
 import { LEGEND_SHAPE, readLegends } from './legends.ts';
 import { FILTER_SHAPES, readParameterFilters } from './parameter-filters.ts';
+import { readUpdateSources } from './update-sources.ts';
 import {
   bodyProblem,
   booleanField,
@@ -38,7 +39,9 @@ const SHAPE: Shape = {
     'gutter expireCache expireCacheList expireClients expireClientsList backendTimeout queryable',
   ),
   ...valuesNamed('cacheBypassAllowed wmsQueryLayers wmsUrl wmsLayers wmsStyles wmsVersion httpUsername'),
-  ...valuesNamed('httpPassword transparent bgColor vendorParameters concurrency httpRequestMode'),
+  ...valuesNamed(
+    'httpPassword transparent bgColor vendorParameters concurrency httpRequestMode updateSources',
+  ),
   metaInformation: valuesNamed('title description'),
   gridSubsets: {
     gridSubset: valuesNamed('gridSetName extent zoomStart zoomStop minCachedLevel maxCachedLevel'),
@@ -54,7 +57,6 @@ const SHAPE: Shape = {
 /** What the elements that are kept without an effect would have done. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'is kept without effect: set requestFormat of the source instead',
-  updateSources: 'is kept without effect: use a schedule, or POST /api/v1/layers/{layer}/invalidate',
   useETags: 'is kept without effect: every tile has an ETag',
   errorMime: 'is kept without effect: the source is always asked for exceptions in XML',
   hintsLevel: 'is kept without effect',
@@ -72,7 +74,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
 /** Fields of a declaration that GeoWebCache's document says something about; others are none of its business. */
 export const LAYER_FIELDS: readonly string[] = [
   'name enabled advertised transient title description source formats gridSets metatile gutter parameters store',
-  'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters',
+  'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters updateSources',
 ].flatMap((names) => names.split(' '));
 
 /** And of its source. */
@@ -122,6 +124,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
     infoFormats: readInfoFormats(root, aside),
     legends: readLegends(root, name),
     requestFilters: readRequestFilters(root, aside),
+    updateSources: readUpdateSources(root, aside),
   });
   return { document, kept: aside.kept, warnings: aside.warnings };
 }

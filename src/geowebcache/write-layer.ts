@@ -5,6 +5,7 @@ import { type KeptElement, withKept } from './kept-elements.ts';
 import { writeLegends } from './legends.ts';
 import { writeParameterFilters } from './parameter-filters.ts';
 import { ALWAYS_BY_FORM } from './read-layer.ts';
+import { writeUpdateSources } from './update-sources.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -32,6 +33,7 @@ function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
     textList('mimeFormats', 'string', texts(layer.formats)),
     textList('infoMimeFormats', 'string', layer.queryable ? texts(layer.infoFormats) : undefined),
     listOf('gridSubsets', Array.isArray(layer.gridSets) ? layer.gridSets.map(gridSubset) : undefined),
+    writeUpdateSources(layer.updateSources),
     requestFilters(layer.requestFilters),
     textList('metaWidthHeight', 'int', numbers(layer.metatile)),
     writeExpiry('expireCache', layer.expireCache, follows),

@@ -41,6 +41,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'role-missing': 403,
   'layer-unknown': 404,
   'tile-outside': 404,
+  'tile-not-cached': 404,
   'account-unknown': 404,
   'entry-unknown': 404,
   'account-conflict': 409,
@@ -100,7 +101,8 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof HttpProblem) return foreseen(STATUS[error.code], error.message, error.headers);
   if (isTilewardenError(error) && STATUS[error.code] !== 500) {
     const status = STATUS[error.code];
-    return foreseen(status, error.message, retryAfter(status, error.retryAfterSeconds));
+    const missed = error.code === 'tile-not-cached' ? ['X-Cache', 'MISS'] : [];
+    return foreseen(status, error.message, [...missed, ...retryAfter(status, error.retryAfterSeconds)]);
   }
   if (error instanceof OutOfReach) {
     return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));

@@ -41,6 +41,26 @@ describe('geowebcache.xml', () => {
     expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
   });
 
+  it('has the feeds of updateSources, in our names of their grid sets', () => {
+    const feed = (inner: string) =>
+      `<updateSources><geoRssFeed><feedUrl>http://maps.example.org/rss</feedUrl>${inner}</geoRssFeed></updateSources>`;
+    const { layers, entries } = read(
+      `<layers>${layer('a', feed('<pollInterval>60</pollInterval><gridSetId>EPSG:900913</gridSetId><operation>reseed</operation>'))}
+        ${layer('b', feed('<pollInterval>60</pollInterval><gridSetId>LOST</gridSetId>'))}${layer('c', feed(''))}</layers>`,
+    );
+    const url = 'http://maps.example.org/rss';
+    expect(layers.map(({ updateSources }) => updateSources ?? [])).toEqual([
+      [{ url, gridSet: 'EPSG:900913', intervalSeconds: 60, action: 'renew' }],
+      [],
+      [],
+    ]);
+    const left = entries.filter(({ fate }) => fate === 'left out');
+    expect(left.map(({ subject, element, what }) => [subject, element, what])).toEqual([
+      ['layer b', 'updateSources.geoRssFeed', 'the layer has no known grid set LOST'],
+      ['layer c', 'updateSources.geoRssFeed', expect.stringContaining('pollInterval')],
+    ]);
+  });
+
   it('adopts the tiles of layers that have some, in the folder of their blob store', () => {
     const stores = `<blobStores><FileBlobStore default="false"><id>fast</id><enabled>true</enabled>
       <baseDirectory>/ssd</baseDirectory><pathGeneratorType>SLIPPY</pathGeneratorType></FileBlobStore>

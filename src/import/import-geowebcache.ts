@@ -52,6 +52,10 @@ interface Subset {
   readonly zoomStop?: number;
 }
 
+interface Feed {
+  readonly gridSet?: string;
+}
+
 interface LayerDocument extends ImportedDocument {
   readonly store?: string;
   readonly source: { readonly styles?: string };
@@ -59,6 +63,7 @@ interface LayerDocument extends ImportedDocument {
   readonly gridSets: readonly Subset[];
   readonly parameters?: readonly { readonly name: string }[];
   readonly legends?: readonly { readonly style?: string }[];
+  readonly updateSources?: readonly Feed[];
 }
 
 const DOCUMENT = 'gwcConfiguration';
@@ -139,11 +144,12 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   const about = context.report.about(nameIn(element, 'layer'));
   const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
-  const { store, source, gridSets, ...document } = read.document as LayerDocument;
+  const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
   const subsets = knownSubsets(gridSets, context, about);
   if (subsets.length === 0) return about.leftOut(WHOLE, 'none of its grid sets is known');
   tell(about, element, read);
   const modified = importFormatModifiers(element, document.formats, about);
+  const feeds = knownFeeds(updateSources, subsets, about);
   const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
   return {
     ...document,
@@ -153,6 +159,7 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
     ...(defaults.cacheBypass !== undefined &&
       document.cacheBypass === undefined && { cacheBypass: defaults.cacheBypass }),
     ...(defaults.fullWMS && { fullWMS: true }),
+    ...(feeds.length > 0 && { updateSources: feeds }),
     ...(adopt && { adopt }),
   };
 }
@@ -187,6 +194,19 @@ function knownSubsets(
       known.zoomStop ?? Number.POSITIVE_INFINITY,
     );
     return [{ subset: { ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) }, there, twice }];
+  });
+}
+
+function knownFeeds(
+  feeds: readonly Feed[] = [],
+  subsets: readonly KnownSubset[],
+  about: SubjectReport,
+): readonly Feed[] {
+  return feeds.flatMap((feed) => {
+    if (feed.gridSet === undefined || feed.gridSet === 'EPSG:4326') return [feed];
+    const known = subsets.find(({ there }) => there === feed.gridSet);
+    if (known) return [{ ...feed, gridSet: known.subset.name }];
+    return about.leftOut('updateSources.geoRssFeed', `the layer has no known grid set ${feed.gridSet}`) ?? [];
   });
 }
 

@@ -49,6 +49,11 @@ export function mayServeAfterFailure(layer: Layer, z: number, tile: TileTimes, n
   return staleFor(layer, z, tile, now) < layer.staleIfErrorSeconds * 1000;
 }
 
+/** Whether it is served to clients of a layer whose source they do not reach. */
+export function mayServeWithoutSource(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+  return mayServeWhileRenewing(layer, z, tile, now) || mayServeAfterFailure(layer, z, tile, now);
+}
+
 /** Whether a change is known that the picture lacks. */
 function isOutdated({ freshUntil: marked }: TileTimes): boolean {
   return marked !== null && marked < 0;

@@ -6,7 +6,7 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import type { ReadableLayer } from '../sources/tile-source.ts';
-import { metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
+import { metatileSizeOf, notCached, resolveTileSet } from './resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 /** Lets a source look at the tiles of another layer, on the road that all tiles take. */
@@ -37,7 +37,8 @@ function readableLayer(
       const tiles = resolveTileSet(bound, names);
       // A task's tiles are made as a task's: requests of clients go first.
       if (priority === 'task') await renewTile(pipeline, tiles, tile, signal);
-      const { bytes } = await pipeline.read(tiles, tile, signal);
+      const { bytes, standIn } = await pipeline.read(tiles, tile, signal);
+      if (standIn) throw notCached(tiles, tile);
       const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
       return (await decodeImage(bytes, { maxPixels: size.width * size.height, size })).pixels;
     },

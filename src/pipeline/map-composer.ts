@@ -143,6 +143,8 @@ interface MapOrigin {
   readonly createdAt: number | null;
   readonly outcome: CacheOutcome | null;
   readonly zoom: number | null;
+  /** Whether any of its tiles is one. */
+  readonly standIn: boolean;
 }
 
 /** Worse ones first: a map is as its worst tile. */
@@ -154,11 +156,13 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   const outcomes = new Set<CacheOutcome>();
   let newest: number | null = null;
   let deepest: number | null = null;
+  let stretched = false;
   // Each read listens, and the caller may listen too.
   setMaxListeners(2 * READS_AT_ONCE, signal);
 
   async function readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
-    const { bytes, createdAt, outcome } = await pipeline.read(tiles, tile, signal);
+    const { bytes, createdAt, outcome, standIn = false } = await pipeline.read(tiles, tile, signal);
+    stretched ||= standIn;
     outcomes.add(outcome);
     deepest = Math.max(deepest ?? tile.z, tile.z);
     newest = Math.max(newest ?? createdAt, createdAt);
@@ -168,7 +172,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   return {
     summary(): MapOrigin {
       const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
-      return { zoom: deepest, createdAt: newest, outcome };
+      return { zoom: deepest, createdAt: newest, outcome, standIn: stretched };
     },
     /** From the left; `row` counts from the top of the plan. */
     async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {

@@ -29,8 +29,16 @@ const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
  * many tiles.
  */
 export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
-  const { bounds, width, height } = place;
   const z = zoomFor(subset, place, Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers));
+  return planMapAt(subset, place, z);
+}
+
+/** From tiles of that zoom. Null when the layer has nothing there. */
+export function planMapAt(
+  subset: GridSubset,
+  { bounds, width, height }: MapPicture,
+  z: number,
+): MapPlan | null {
   const rect = tilesAt(subset, z, bounds);
   if (!rect) return null;
   const { gridSet } = subset;

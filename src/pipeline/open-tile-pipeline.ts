@@ -17,13 +17,20 @@ import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { type FailureListener, type FlightClaims, Flights, NegativeMemory } from './flights.ts';
-import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
+import {
+  isFresh,
+  isKept,
+  mayServeAfterFailure,
+  mayServeWhileRenewing,
+  mayServeWithoutSource,
+} from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRenewer } from './renewer.ts';
-import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
+import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
+import { createTileStretcher } from './stretch-tile.ts';
 import type {
   CacheOutcome,
   CopyGuard,
@@ -60,6 +67,7 @@ interface Wanted {
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
 const MAX_LOOKS = 4;
 const BUSY_RETRY_SECONDS = 5;
+const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
 
 export function openTilePipeline(options: TilePipelineOptions): TilePipeline {
@@ -84,6 +92,7 @@ class Pipeline implements TilePipeline {
   readonly #parameterSets: TilePipelineOptions['parameterSets'];
   #copies: CopyGuard | null = null;
   readonly #waiting: WaitingReads;
+  readonly #stretch = createTileStretcher((tiles, tile) => this.#findCached(tiles, tile));
   #renewals = 0;
 
   constructor(options: TilePipelineOptions) {
@@ -210,6 +219,7 @@ class Pipeline implements TilePipeline {
   /** Null: the tile is in the store by now. */
   async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<TileAnswer | null> {
     const { tiles, tile } = wanted;
+    if (!mayAskSource(tiles)) return this.#readCached(wanted, isAbsent);
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
     if (!found) return this.#fly(wanted);
     const { layer } = tiles.bound;
@@ -229,6 +239,25 @@ class Pipeline implements TilePipeline {
     }
   }
 
+  async #readCached({ tiles, tile, signal }: Wanted, isAbsent: boolean): Promise<TileAnswer> {
+    const cached = await this.#findCached(tiles, tile, isAbsent);
+    if (cached) return cached;
+    const { onMiss } = tiles.bound.layer;
+    const stretched = onMiss === 'parent' ? await this.#stretch(tiles, tile, signal ?? NEVER) : null;
+    if (stretched) return stretched;
+    throw notCached(tiles, tile);
+  }
+
+  /** Null: nothing that may be served without the source. */
+  async #findCached(tiles: ResolvedTileSet, tile: TileIndex, isAbsent = false): Promise<TileAnswer | null> {
+    if (!isKept(tiles, tile.z)) return null;
+    const found = await this.#find(tiles, tile, isAbsent);
+    if (!found) return null;
+    if (this.#isFresh(tiles, tile.z, found)) return answerWith(found, 'HIT');
+    const served = mayServeWithoutSource(tiles.bound.layer, tile.z, found, this.#clock.now());
+    return served ? answerWith(found, 'STALE') : null;
+  }
+
   async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<StoredTile | null> {
     return (isAbsent ? null : await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
@@ -243,7 +272,7 @@ class Pipeline implements TilePipeline {
       .finally(() => this.#renewals--);
   }
 
-  /** A store that fails is no reason to refuse a tile: it is made again. */
+  /** A store that fails is no reason to refuse a tile: it is made again, where the source may be asked. */
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
@@ -254,8 +283,10 @@ class Pipeline implements TilePipeline {
       );
     } catch (error) {
       this.#readFailed(tiles, error);
+      if (!mayAskSource(tiles)) throw new TilewardenError('store-failed', UNREADABLE, { cause: error });
+    } finally {
+      this.#tier.endLoad(load, found, beside);
     }
-    this.#tier.endLoad(load, found, beside);
     return found;
   }
 
@@ -330,7 +361,8 @@ class Pipeline implements TilePipeline {
       layer: tiles.set.layer,
       reason: isTilewardenError(error) ? error.code : 'unexpected',
     });
-    this.#warn(error, 'the tile store could not be read; tiles are fetched from their source instead');
+    const instead = mayAskSource(tiles) ? '; tiles are fetched from their source instead' : '';
+    this.#warn(error, `the tile store could not be read${instead}`);
   }
 
   #canStore({ plan }: Flight): boolean {

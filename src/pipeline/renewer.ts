@@ -1,7 +1,7 @@
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
-import { intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
+import { intersectRects, rectContains, sizeOfRect, type TileRect, tilesOfRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
@@ -57,7 +57,7 @@ export function createRenewer(
   async function copyAdopted(request: RenewRequest, present: Set<string>): Promise<number> {
     const { tiles, metatile, within } = request;
     if (!tiles.bound.oldCache) return 0;
-    const missing = tilesIn(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
+    const missing = tilesOfRect(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
     const copied = await adopted.copy(tiles, missing);
     for (const tile of copied) present.add(placeOf(tile));
     return copied.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -109,13 +109,6 @@ function resultOf(
     bytes: ownFlight ? all.reduce((sum, tile) => sum + tile.bytes.length, 0) : 0,
     upstreamRequests: 0,
   };
-}
-
-function tilesIn(z: number, rect: TileRect): readonly TileIndex[] {
-  const columns = rect.maxX - rect.minX + 1;
-  return Array.from({ length: sizeOfRect(rect) }, (_, i) => {
-    return { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
-  });
 }
 
 function placeOf({ x, y }: Pick<TileIndex, 'x' | 'y'>): string {

@@ -114,6 +114,18 @@ function makeTileSet(
   return { bound, subset, format, selection, set };
 }
 
+/** For a client; tasks always may. */
+export function mayAskSource({ bound: { layer }, bypass }: ResolvedTileSet): boolean {
+  return layer.onMiss === 'source' || (bypass === true && layer.cacheBypass);
+}
+
+export function notCached({ set }: ResolvedTileSet, { z, x, y }: TileIndex): TilewardenError {
+  return new TilewardenError(
+    'tile-not-cached',
+    `Tile ${x},${y} at zoom ${z} of layer ${set.layer} is not cached, and only cached tiles are served.`,
+  );
+}
+
 function outside({ set }: ResolvedTileSet, what: string): TilewardenError {
   return new TilewardenError('tile-outside', `Layer ${set.layer} in ${set.gridSet} has no ${what}.`);
 }

@@ -22,6 +22,8 @@ export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
 
 export interface TileAnswer extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
+  /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
+  readonly standIn?: true;
 }
 
 export type RenewMode = 'missing' | 'all' | 'stale';
@@ -81,7 +83,7 @@ export interface CopyGuard {
 /** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
-   * Throws `tile-outside`; `source-…` when the source fails and no older tile is there; `source-busy` when too
+   * Throws `tile-outside`; `tile-not-cached` where the layer does not ask its source for clients; `source-…` when the source fails and no older tile is there; `source-busy` when too
    * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
    * A tile in memory, or in a store that answers synchronously, comes without a promise; failures come as rejections.
    */

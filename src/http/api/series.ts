@@ -100,4 +100,4 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
 }
 
 /** Neither that the caller went away nor that there is no such tile is a failure of the server. */
-const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside']);
+const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside', 'tile-not-cached']);

@@ -38,7 +38,7 @@ export class TileReply implements PreparedAnswer {
     this.#tile = tile;
     this.#answer = answer;
     this.#lines = lines;
-    this.#lifetime = lifetimeOf(tiles, tile.z, answer.outcome);
+    this.#lifetime = { ...lifetimeOf(tiles, tile.z, answer.outcome), standIn: answer.standIn ?? false };
     this.body = answer.bytes;
     // The same bytes have the same validator, whichever server or run made them.
     this.etag = `"${answer.checksum.toString(16)}-${answer.bytes.length.toString(36)}"`;
@@ -198,7 +198,12 @@ export interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
+  /** As in `TileAnswer`. */
+  readonly standIn?: boolean;
 }
+
+/** The tile itself may be cached any moment. */
+const STAND_IN_SECONDS = 10;
 
 function lifetimeOf({ bound: { layer } }: ResolvedTileSet, z: number, outcome: CacheOutcome): Lifetime {
   return { seconds: clientSecondsAt(layer, z), outcome, isPublic: layer.access === 'public' };
@@ -209,8 +214,9 @@ export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
 }
 
 /** What is stale is looked at again next time: by then the source may be back. Null: nothing is said. */
-function lasting({ outcome, seconds }: Lifetime): number | null {
+function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
   if (outcome === 'STALE') return 0;
+  if (standIn && seconds !== NOT_KEPT) return Math.min(seconds || STAND_IN_SECONDS, STAND_IN_SECONDS);
   return seconds > 0 ? seconds : null;
 }
 

@@ -151,10 +151,10 @@ function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: H
 }
 
 /** What is put together lasts as long as the shortest-lived of its layers. */
-function cacheControl({ layers }: AskedMap, { outcome, zoom }: ComposedMap, now: number): Headers {
+function cacheControl({ layers }: AskedMap, { outcome, zoom, standIn }: ComposedMap, now: number): Headers {
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
   const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
-  return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic }, now);
+  return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 
 /** `WMS` and `OTHER` are GeoWebCache's words for what is no tile. */

@@ -1,0 +1,76 @@
+import { crc32 } from 'node:zlib';
+import { isTilewardenError } from '../domain/errors.ts';
+import { boundsOfTile } from '../domain/grid-set.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import { type TileRect, tilesOfRect } from '../domain/tile-rect.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { createMapDrawer } from '../raster/draw-map.ts';
+import { inTurn } from './map-composer.ts';
+import { planMapAt } from './map-plan.ts';
+import type { ResolvedTileSet, TileAnswer } from './tile-pipeline.ts';
+
+/** Zooms above a tile that are looked through. */
+const MAX_ZOOMS_UP = 4;
+const STRETCHES_AT_ONCE = 2;
+const MAX_WAITING = 500;
+
+type FindCached = (tiles: ResolvedTileSet, tile: TileIndex) => Promise<TileAnswer | null>;
+
+/** Makes pictures of tiles from cached tiles of a lower zoom. Null: none are cached, or tiles are not pictures. */
+export function createTileStretcher(find: FindCached) {
+  const draw = createMapDrawer();
+  const places = new Semaphore(STRETCHES_AT_ONCE, { maxWaiting: MAX_WAITING });
+
+  /** In a grid set whose zooms do not nest, a tile may lie on several; null unless all of them are cached. */
+  async function findAll(tiles: ResolvedTileSet, z: number, rect: TileRect) {
+    const found = await Promise.all(tilesOfRect(z, rect).map((tile) => find(tiles, tile)));
+    const cached = found.filter((answer) => answer !== null);
+    return cached.length === found.length ? cached : null;
+  }
+
+  async function stretchFrom(
+    tiles: ResolvedTileSet,
+    { z, x, y }: TileIndex,
+    up: number,
+    signal: AbortSignal,
+  ) {
+    const { gridSet } = tiles.subset;
+    const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
+    const plan = planMapAt(tiles.subset, { bounds: boundsOfTile(gridSet, z, x, y), ...size }, z - up);
+    const cached = plan && (await findAll(tiles, plan.z, plan.rect));
+    if (!plan || !cached) return null;
+    const columns = plan.rect.maxX - plan.rect.minX + 1;
+    const drawing = { layers: [plan.layer], ...size, format: tiles.format, background: null };
+    const readRow = async (_layer: number, row: number) =>
+      cached.slice(row * columns, (row + 1) * columns).map((answer) => answer.bytes);
+    try {
+      const { bytes } = await inTurn(places, signal, () => draw(drawing, readRow, signal));
+      return standInOf(bytes, cached);
+    } catch (error) {
+      // An adopted tile may have another size.
+      if (isTilewardenError(error, 'source-bad-answer')) return null;
+      throw error;
+    }
+  }
+
+  return async (tiles: ResolvedTileSet, tile: TileIndex, signal: AbortSignal): Promise<TileAnswer | null> => {
+    if (tiles.format.kind === 'opaque') return null;
+    for (let up = 1; up <= Math.min(MAX_ZOOMS_UP, tile.z); up++) {
+      const stretched = await stretchFrom(tiles, tile, up, signal);
+      if (stretched) return stretched;
+    }
+    return null;
+  };
+}
+
+function standInOf(bytes: Buffer, cached: readonly TileAnswer[]): TileAnswer {
+  const stale = cached.some(({ outcome }) => outcome === 'STALE');
+  return {
+    bytes,
+    createdAt: Math.max(...cached.map(({ createdAt }) => createdAt)),
+    checksum: crc32(bytes),
+    freshUntil: null,
+    outcome: stale ? 'STALE' : 'MISS',
+    standIn: true,
+  };
+}
