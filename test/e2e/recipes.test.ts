@@ -142,6 +142,18 @@ describe('recipes', needs('mapserver', 'nginx'), () => {
     expect((await tile('closed/0/0/0.png')).status).toBe(401);
   });
 
+  it("GeoNode's request for a changed layer truncates its tiles", async () => {
+    expect((await tile('land/3/4/4.png')).status).toBe(200);
+    const response = await fetch(`${front}/geoserver/gwc/rest/masstruncate`, {
+      method: 'POST',
+      headers: { authorization: server.authorization, 'content-type': 'text/xml' },
+      body: '<truncateLayer><layerName>land</layerName></truncateLayer>',
+    });
+    expect(response.status).toBe(200);
+    const behind = await fetch(`${server.url}/tiles/land/3/4/4.png`);
+    expect(behind.headers.get('x-cache')).toBe('MISS');
+  });
+
   it('capabilities behind nginx have the address of nginx', async () => {
     const text = await (await fetch(`${front}/service/wmts?REQUEST=GetCapabilities`)).text();
     expect(text).toContain(`${front}/service/wmts`);
