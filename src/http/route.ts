@@ -36,6 +36,8 @@ export interface Route {
   readonly path: string;
   readonly role: RouteRole;
   readonly handler: Handler;
+  /** Answers everybody, instead of `handler`, while the database is away and no caller can be authenticated. */
+  readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
   readonly sharing?: 'anyone';
   /** Whether a request only asks what would be: it changes nothing, and leaves no trace. */

@@ -176,8 +176,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return retry && onlyOne(await record([{ ...retry, author, key: null }]));
     },
     async figures() {
-      const { state: states } = await store.count({});
-      return { states, tilesPerSecond: watch.tilesPerSecond() };
+      const { state: states, outcome: outcomes } = await store.count({});
+      return { states, outcomes, tilesPerSecond: watch.tilesPerSecond() };
     },
     subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
     async close() {

@@ -48,6 +48,7 @@ export interface TaskEstimate {
 
 interface TaskFigures {
   readonly states: Readonly<Record<TaskState, number>>;
+  readonly outcomes: Readonly<Record<TaskOutcome, number>>;
   /** Of all that run, as far as this server has watched them. */
   readonly tilesPerSecond: number;
 }

@@ -22,7 +22,7 @@ it.each([
   ['cut', 9],
   ['block', 13],
 ] as const)(
-  'a node whose way to the database is %s serves what it has, refuses administration with 503, and recovers by itself',
+  'a node whose way to the database is %s serves what it has, refuses administration with 503, says so to Prometheus, and recovers by itself',
   needs('s3'),
   async (how, row) => {
     const cached = [...tilesOf(0, 2)];
@@ -35,6 +35,7 @@ it.each([
     expect((await node.tile({ z: 5, x: 9, y: row })).cache).toBe('BYPASS');
     const refused = await node.request('GET', '/api/v1/tasks');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await (await fetch(`${node.url}/metrics`)).text()).toMatch(/^tilewarden_node_database_up 0$/m);
 
     proxy.mend();
     await eventually('the node is as before', readiness, (text) => text === 'ready\n');

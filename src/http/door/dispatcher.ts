@@ -23,7 +23,7 @@ import {
 import type { TrustsProxy } from './peer.ts';
 import { createKeyGate, type PresentedKey, preflightAnswer, presentedKeyOf } from './reader-key.ts';
 import { readBody } from './request-body.ts';
-import { type Match, type Router, routeOf } from './router.ts';
+import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
 
 export interface DispatcherOptions {
   readonly router: Router;
@@ -100,7 +100,8 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function matchOf(request: IncomingMessage) {
     requests += 1;
-    const { match, key } = targetOf(request);
+    const { match: found, key } = targetOf(request);
+    const match = options.isAway?.() ? matchWhileAway(found) : found;
     const exchange = new Exchange(request, match, requests, options);
     exchange.key = key;
     if (accessLog) exchange.begunAt = performance.now();

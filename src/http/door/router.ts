@@ -13,6 +13,13 @@ export interface Match extends Target {
   readonly allow: string;
 }
 
+/** Without a database a route that has `whileAway` needs no role. */
+export function matchWhileAway(match: Match): Match {
+  const { kind, route } = match;
+  if (kind !== 'found' || !route?.whileAway) return match;
+  return { ...match, role: 'public', route: { ...route, role: 'public', handler: route.whileAway } };
+}
+
 export type Router = ReturnType<typeof createRouter>;
 
 /** Below these an unknown path asks for credentials first, so that a stranger learns nothing by trying paths. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTestApp, hit, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { createTestApp, hit, testDeps, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import type { FeedStatus } from '../../changes/change.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
 import { Counters } from '../../lib/counters.ts';
@@ -34,6 +35,19 @@ const STATUS: UpstreamStatus = {
   closed: { reason: 'failing', until: 1_800_000_000_000 },
 };
 
+const FEED: FeedStatus = {
+  name: 'parcels',
+  type: 'webhook',
+  layers: ['world'],
+  action: 'invalidate',
+  state: 'ok',
+  lastAt: null,
+  lastError: null,
+  received: 4,
+  applied: 3,
+  pending: 1,
+};
+
 function open(read = hit) {
   const counters = new Counters();
   const status = { flights: 3, waitingReads: 5, memoryTierBytes: 1024, memoryTierTiles: 2 };
@@ -50,6 +64,10 @@ function open(read = hit) {
       },
       tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
       quota: quotaWith([{ name: 'world', bytes: 4096, tiles: 7 }]),
+      changes: {
+        list: async () => [FEED, { ...FEED, name: 'edits', state: 'failing' }],
+        webhook: () => null,
+      },
     },
   });
   const page = async () => {
@@ -62,7 +80,8 @@ function open(read = hit) {
 }
 
 function tasksWith(states: Record<string, number>): TaskService {
-  return { figures: async () => ({ states, tilesPerSecond: 12.5 }) } as unknown as TaskService;
+  const outcomes = { ok: 38, partial: 1, failed: 1, stopped: 1 };
+  return { figures: async () => ({ states, outcomes, tilesPerSecond: 12.5 }) } as unknown as TaskService;
 }
 
 function quotaWith(layers: readonly object[]): QuotaService {
@@ -81,6 +100,28 @@ describe('/metrics', () => {
     const text = await open().page();
     expect(text).toContain('tilewarden_node_leader 1');
     expect(text).toContain('tilewarden_node_database_up 1');
+  });
+
+  it('while the database is away, shows only that, since no caller can be authenticated', async () => {
+    const node = { leads: () => false, isAway: () => true };
+    const app = createTestApp({ deps: { isAway: node.isAway, metrics: { ...testDeps().metrics, node } } });
+    const { status, text } = await app.request('GET', '/metrics');
+    const samples = text.split('\n').filter((line) => /^[a-z]/.test(line));
+    expect([status, samples]).toEqual([200, ['tilewarden_node_database_up 0']]);
+    expect((await app.request('POST', '/metrics')).status).toBe(503);
+    expect((await app.request('GET', '/api/v1/tasks')).status).toBe(503);
+  });
+
+  it('tells failed tasks from those that a user stopped', async () => {
+    const text = await open().page();
+    expect(text).toContain('tilewarden_task_outcomes{outcome="failed"} 1');
+    expect(text).toContain('tilewarden_task_outcomes{outcome="stopped"} 1');
+  });
+
+  it('shows which change feed fails', async () => {
+    const text = await open().page();
+    expect(text).toContain('tilewarden_changes_failing{feed="parcels"} 0');
+    expect(text).toContain('tilewarden_changes_failing{feed="edits"} 1');
   });
 
   it('counts the requests to object stores, those of workers included', async () => {

@@ -8,7 +8,7 @@ import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
-import type { Route } from '../route.ts';
+import type { Handler, Route } from '../route.ts';
 import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
 import { type EventLoopWatch, processMetrics } from './process-metrics.ts';
 import type { TileCountSeries } from './tile-counts.ts';
@@ -57,11 +57,17 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
   sheet.add(() => deps.eventLoop.take(), processMetrics());
-  const handler = async () => {
+  const outage = new MetricSheet();
+  outage.add(() => node, DATABASE_UP);
+  const [handler, whileAway] = [pageOf(sheet), pageOf(outage)];
+  return [{ method: 'GET', path: '/metrics', role: 'viewer', handler, whileAway }];
+}
+
+function pageOf(sheet: MetricSheet): Handler {
+  return async () => {
     const body = await sheet.write();
     return { status: 200, headers: ['Content-Type', sheet.contentType], body };
   };
-  return [{ method: 'GET', path: '/metrics', role: 'viewer', handler }];
 }
 
 /** The name with `tilewarden_` before it; a counter's ends in `_total`. */
@@ -186,6 +192,9 @@ const TASKS: readonly Metric<Figures>[] = [
   metric(['tasks', 'state'], 'Tasks that are remembered, by state', ({ states }) =>
     Object.entries(states).map(([state, count]): Sample => [count, { state }]),
   ),
+  metric(['task_outcomes', 'outcome'], 'Finished tasks that are remembered, by outcome', ({ outcomes }) =>
+    Object.entries(outcomes).map(([outcome, count]): Sample => [count, { outcome }]),
+  ),
   metric(
     ['task_tiles_per_second'],
     'Tiles that running tasks process, smoothed',
@@ -197,6 +206,9 @@ const CHANGES: readonly Metric<readonly FeedStatus[]>[] = [
   ofFeed('changes_received_total', 'Changes that the feed has reported', ({ received }) => received),
   ofFeed('changes_applied_total', 'Changes that are in force', ({ applied }) => applied),
   ofFeed('changes_pending', 'Changes that wait to be applied', ({ pending }) => pending),
+  ofFeed('changes_failing', '1 while the feed fails, otherwise 0', ({ state }) =>
+    state === 'failing' ? 1 : 0,
+  ),
 ];
 
 function ofFeed(name: string, help: string, read: (feed: FeedStatus) => number) {
@@ -240,7 +252,14 @@ const LEDGER: readonly Metric<Usage>[] = [
   metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),
 ];
 
+/** All that is shown while it is 0: `/readyz` shows the same to everybody. */
+const DATABASE_UP: readonly Metric<NodeState>[] = [
+  metric(['node_database_up'], '1 if the shared database is reachable, otherwise 0', (node) =>
+    node.isAway() ? 0 : 1,
+  ),
+];
+
 const NODE: readonly Metric<NodeState>[] = [
   metric(['node_leader'], '1: runs quota, schedules and clean-up', (node) => (node.leads() ? 1 : 0)),
-  metric(['node_database_up'], '0: the shared database does not answer', (node) => (node.isAway() ? 0 : 1)),
+  ...DATABASE_UP,
 ];

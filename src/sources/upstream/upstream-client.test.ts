@@ -1,6 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
+import { needs, programPath } from '../../../test/fixtures/needs.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -295,5 +304,54 @@ describe('the upstream client', () => {
     });
     const error = await failure({ url: new URL('http://169.254.169.254/latest/') });
     expect(error.reason).toBe('address-refused');
+  });
+
+  describe('a host with a certificate of its own', needs('openssl'), () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tilewarden-certificates-'));
+    const pem = { certificate: '', key: '' };
+
+    beforeAll(() => {
+      const files = [join(folder, 'key.pem'), join(folder, 'certificate.pem')] as const;
+      const args = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=maps';
+      const names = ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', files[0], '-out', files[1]];
+      expect(spawnSync(programPath('openssl'), [...args.split(' '), ...names]).status).toBe(0);
+      [pem.key, pem.certificate] = [readFileSync(files[0], 'utf8'), readFileSync(files[1], 'utf8')];
+    });
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    async function openHost(requestCert: boolean): Promise<URL> {
+      const tls = { key: pem.key, cert: pem.certificate, ca: pem.certificate, requestCert };
+      const host: Server = createServer(tls, (_, response) => response.end('x')).listen(0, '127.0.0.1');
+      await once(host, 'listening');
+      whenOver(() => void host.close());
+      return new URL(`https://127.0.0.1:${(host.address() as AddressInfo).port}/`);
+    }
+
+    it('is trusted with the certificate authority that the settings name, and not otherwise', async () => {
+      const url = await openHost(false);
+      expect((await failure({ url })).reason).toBe('connection');
+      await reopen({ ca: pem.certificate });
+      expect((await client.get(request({ url }))).status).toBe(200);
+    });
+
+    it('that asks for a certificate gets the one that the settings name', async () => {
+      const url = await openHost(true);
+      await reopen({ ca: pem.certificate });
+      expect((await failure({ url })).reason).toBe('connection');
+      await reopen({ ca: pem.certificate, certificate: pem.certificate, key: pem.key });
+      expect((await client.get(request({ url }))).status).toBe(200);
+    });
+
+    it('certificates that cannot be used are refused, and the message names the field', () => {
+      const { certificate, key } = pem;
+      const ca = '-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n';
+      const fields = (settings: object) =>
+        upstreamOptions.safeParse(settings).error?.issues.map(({ path }) => path.join('.'));
+      expect(fields({ ca: 'ca.pem' })).toEqual(['ca']);
+      expect(fields({ ca })).toEqual(['ca']);
+      expect(fields({ certificate })).toEqual(['key']);
+      expect(fields({ key })).toEqual(['certificate']);
+      expect(fields({ certificate: key, key })).toEqual(['certificate']);
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Pool } from 'undici';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { type Clock, ifLate } from '../../lib/clock.ts';
@@ -17,7 +18,12 @@ import {
 } from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
-import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
+import {
+  hostAndPort,
+  type UpstreamOptions,
+  type UpstreamSettings,
+  upstreamOptionsFor,
+} from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
   /** http or https; credentials in it are not used. */
@@ -78,9 +84,8 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 interface Host {
   readonly name: string;
-  /** What the connections of its pool were checked for. */
-  readonly allowPrivate: boolean;
-  readonly connections: number;
+  /** What its pool was opened with. */
+  readonly options: Pick<UpstreamOptions, 'allowPrivate' | 'concurrency' | 'ca' | 'certificate' | 'key'>;
   readonly pool: Pool;
 }
 
@@ -108,23 +113,23 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   /** Settings are looked up for each request: a reload of the configuration file changes them. */
   function hostOf(url: URL): Host {
     const name = hostAndPort(url);
-    const settings = upstreamOptionsFor(options.upstreams, name);
+    const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
+    const wanted = { allowPrivate, concurrency, ca, certificate, key };
     const known = hosts.get(url.origin);
-    const { concurrency: connections } = settings;
-    if (known?.allowPrivate === allowPrivate && known.connections === connections) return known;
+    if (known && isDeepStrictEqual(known.options, wanted)) return known;
     hosts.delete(url.origin);
     if (known) retire(known.pool);
     const guard = createAddressGuard({ allowPrivate });
     const refusal = guard.refuses(url.hostname);
     if (refusal) throw unavailable(refusal);
     const pool = new Pool(url.origin, {
-      connections,
-      connect: { timeout: limits.connectMs, lookup: guard.lookup },
+      connections: concurrency,
+      connect: { timeout: limits.connectMs, lookup: guard.lookup, ...tlsOf(wanted) },
       headersTimeout: limits.firstByteMs,
       bodyTimeout: limits.totalMs,
     });
-    const host = { name, allowPrivate, connections, pool };
+    const host = { name, options: wanted, pool };
     hosts.set(url.origin, host);
     return host;
   }
@@ -224,6 +229,10 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
   return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
+}
+
+function tlsOf({ ca, certificate, key }: Host['options']) {
+  return { ...(ca && { ca }), ...(certificate && key && { cert: certificate, key }) };
 }
 
 function mediaTypeOf(header: string | undefined): string | null {

@@ -8,6 +8,10 @@ export const USUAL = {
   quietFor: 'tasks' as 'tasks' | 'all',
   timeZone: 'UTC',
   allowPrivate: false,
+  /** PEM, as the two below. */
+  ca: null as string | null,
+  certificate: null as string | null,
+  key: null as string | null,
 };
 
 /** As `upstreamOptions` reads them. */

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { DAILY_HOURS } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
@@ -15,40 +17,81 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
-export const upstreamOptions = z.strictObject({
-  concurrency: whole(1, 256).default(USUAL.concurrency).describe('Concurrent requests'),
-  ratePerSecond: z
-    .number()
-    .positive()
-    .max(100_000)
-    .nullable()
-    .default(USUAL.ratePerSecond)
-    .describe('Requests begun in any one second; null: no limit'),
-  adaptive: z
-    .boolean()
-    .default(USUAL.adaptive)
-    .describe('Send fewer concurrent requests while the host is slow or overloaded'),
-  dailyBudget: whole(1, 1_000_000_000)
-    .nullable()
-    .default(USUAL.dailyBudget)
-    .describe('Requests on any one day; null: no limit'),
-  quietHours: z
-    .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
-    .default(USUAL.quietHours)
-    .describe('When no requests are sent to the host, e.g. 06:00-22:00, or a list of such'),
-  quietFor: z
-    .enum(['tasks', 'all'])
-    .default(USUAL.quietFor)
-    .describe('Whether this holds for tasks only, or for clients too'),
-  timeZone: z
+const PEM = /^-----BEGIN [A-Z ]+-----$/m;
+const pem = (what: string) =>
+  z
     .string()
-    .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })
-    .default(USUAL.timeZone)
-    .describe('Of quietHours and of the days of dailyBudget'),
-  allowPrivate: flag.describe(
-    'Whether the host may be at a loopback or private address; link-local ones are never asked',
-  ),
-});
+    .regex(PEM, { error: `must be ${what} in PEM form; name its file: { file: name.pem }`, abort: true })
+    .nullable()
+    .default(null);
+
+interface Certificates {
+  readonly ca: string | null;
+  readonly certificate: string | null;
+  readonly key: string | null;
+}
+
+function checkCertificates({ ca, certificate, key }: Certificates, context: z.RefinementCtx): void {
+  const refuse = (field: keyof Certificates, message: string) =>
+    context.addIssue({ code: 'custom', path: [field], message });
+  if (ca !== null && !works(() => new X509Certificate(ca))) refuse('ca', 'cannot be read');
+  if (certificate === null && key === null) return;
+  if (key === null) refuse('key', 'is needed with certificate');
+  else if (certificate === null) refuse('certificate', 'is needed with key');
+  else if (!works(() => createSecureContext({ cert: certificate, key })))
+    refuse('certificate', 'cannot be read, or does not belong to key');
+}
+
+function works(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
+export const upstreamOptions = z
+  .strictObject({
+    concurrency: whole(1, 256).default(USUAL.concurrency).describe('Concurrent requests'),
+    ratePerSecond: z
+      .number()
+      .positive()
+      .max(100_000)
+      .nullable()
+      .default(USUAL.ratePerSecond)
+      .describe('Requests begun in any one second; null: no limit'),
+    adaptive: z
+      .boolean()
+      .default(USUAL.adaptive)
+      .describe('Send fewer concurrent requests while the host is slow or overloaded'),
+    dailyBudget: whole(1, 1_000_000_000)
+      .nullable()
+      .default(USUAL.dailyBudget)
+      .describe('Requests on any one day; null: no limit'),
+    quietHours: z
+      .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
+      .default(USUAL.quietHours)
+      .describe('When no requests are sent to the host, e.g. 06:00-22:00, or a list of such'),
+    quietFor: z
+      .enum(['tasks', 'all'])
+      .default(USUAL.quietFor)
+      .describe('Whether this holds for tasks only, or for clients too'),
+    timeZone: z
+      .string()
+      .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })
+      .default(USUAL.timeZone)
+      .describe('Of quietHours and of the days of dailyBudget'),
+    allowPrivate: flag.describe(
+      'Whether the host may be at a loopback or private address; link-local ones are never asked',
+    ),
+    ca: pem('certificates').describe(
+      'Certificate authorities to trust for this host, instead of the usual ones',
+    ),
+    certificate: pem('a certificate').describe('Certificate to identify with, and its chain'),
+    key: pem('a private key').describe('Private key of certificate'),
+  })
+  .superRefine(checkCertificates);
 
 export type { UpstreamOptions, UpstreamSettings } from './upstream-options-for.ts';

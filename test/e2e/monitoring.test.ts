@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { dump, load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { needs, programPath } from '../fixtures/needs.ts';
+import { startServer, temporaryFolder } from './server.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: Readonly<Record<'summary' | 'description' | 'runbook', string>>;
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly datasource?: { readonly uid: string };
+  readonly targets?: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const RULES = join(root, 'deploy/prometheus/alerts.yaml');
+const RULE_TESTS = join(root, 'deploy/prometheus/alerts.test.yaml');
+
+const { groups } = load(readFileSync(RULES, 'utf8')) as { groups: readonly { rules: readonly Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+
+const DASHBOARD = join(root, 'deploy/grafana/tilewarden.json');
+const { panels, templating }: Dashboard = JSON.parse(readFileSync(DASHBOARD, 'utf8'));
+const drawn = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+/** Inside `label_values(…, label)`. */
+const listed = templating.list.flatMap(({ definition }) => definition?.match(/\((.*),/)?.[1] ?? []);
+/** As Grafana sends them. */
+const expressions = [...rules.map(({ expr }) => expr), ...drawn, ...listed].map((expr) =>
+  expr.replaceAll('$__rate_interval', '5m'),
+);
+
+/** What is neither a label, a text, a function, a keyword nor a duration. */
+function metricsIn(expr: string): readonly string[] {
+  const bare = expr
+    .replace(/"[^"]*"/g, '')
+    .replace(/\{[^}]*\}|\[[^\]]*\]|\b(by|without|on)\s*\([^)]*\)/g, ' ');
+  return [...bare.matchAll(/[a-zA-Z_:][\w:]*(?!\s*\(|[\w:])/g)]
+    .map(([name]) => name)
+    .filter((name) => !['and', 'or', 'unless'].includes(name));
+}
+
+/** Rejects with what it prints when it finds a fault. */
+function promtool(...args: readonly string[]): Promise<unknown> {
+  return promisify(execFile)(programPath('prometheus'), args);
+}
+
+describe('alert rules', () => {
+  it('promtool accepts the rules', needs('prometheus'), () => promtool('check', 'rules', RULES));
+
+  it('alerts are raised when they should be and not otherwise', needs('prometheus'), () =>
+    promtool('test', 'rules', RULE_TESTS),
+  );
+
+  it('every alert is tried by a test of promtool', () => {
+    const tests = readFileSync(RULE_TESTS, 'utf8');
+    expect(rules.map(({ alert }) => alert).filter((name) => !tests.includes(name))).toEqual([]);
+  });
+
+  it('every alert says what happened and leads to a section that names it', () => {
+    const sections = readFileSync(join(root, 'docs/alerts.md'), 'utf8').split(/^## /m);
+    for (const { alert, annotations } of rules) {
+      const section = sections.find((text) => text.includes(`\`${alert}\`, `)) ?? '';
+      const anchor = section.split('\n')[0]?.toLowerCase().replaceAll(' ', '-');
+      expect([alert, annotations.runbook]).toEqual([alert, `docs/alerts.md#${anchor}`]);
+      expect(annotations.summary.length * annotations.description.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('expressions of the dashboard and the alerts', () => {
+  it('promtool can read every expression', needs('prometheus'), async () => {
+    const file = join(temporaryFolder(), 'expressions.yaml');
+    const recorded = expressions.map((expr, number) => ({ record: `expression:${number}`, expr }));
+    writeFileSync(file, dump({ groups: [{ name: 'expressions', rules: recorded }] }));
+    await promtool('check', 'rules', file);
+  });
+
+  it('they name only metrics that a server has', async () => {
+    const { url, authorization } = await startServer();
+    const page = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
+    const exported = new Set([...page.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name).concat('up'));
+    const named = expressions.flatMap(metricsIn);
+    expect(named.length).toBeGreaterThan(expressions.length);
+    expect(named.filter((name) => !exported.has(name))).toEqual([]);
+  });
+});
+
+describe('the dashboard', () => {
+  it('takes every figure from the data source that is chosen', () => {
+    const sources = panels.flatMap(({ datasource, targets = [] }) =>
+      [datasource, ...targets.map((target) => target.datasource)].flatMap((source) => source?.uid ?? []),
+    );
+    expect([...new Set(sources)]).toEqual([`$\{datasource}`]);
+    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance', 'layer']);
+  });
+
+  it('has panels with numbers and titles of their own', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+});

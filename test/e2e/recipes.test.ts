@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { dump, load } from 'js-yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { needs, programPath } from '../fixtures/needs.ts';
+import { sharedMapServer } from '../fixtures/shared-services.ts';
+import { freePort } from '../fixtures/varnish.ts';
+import { whenFileOver } from '../fixtures/when-over.ts';
+import { type RunningServer, runTilewarden, startServer, temporaryFolder } from './server.ts';
+
+interface Document {
+  readonly layers?: readonly object[];
+}
+
+/** A tile with one layer and no feature: version 2, name `roads`, extent 4096. */
+const VECTOR_TILE = Buffer.from('1a0c78020a05726f616473288020', 'hex');
+
+function snippetOf(page: string, language: string): string {
+  const text = readFileSync(new URL(`../../docs/recipes/${page}.md`, import.meta.url), 'utf8');
+  const [, snippet = ''] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(text) ?? [];
+  return snippet;
+}
+
+/** As written, but for addresses of map servers. */
+function configurationOf(mapServer: string, vectorWms: string): string {
+  const pages = [
+    snippetOf('mapserver', 'yaml').replace(/'http:.*map'/, `'${mapServer}'`),
+    snippetOf('vector-tiles-over-wms', 'yaml').replace(/'http:.*wms'/, `'${vectorWms}'`),
+    snippetOf('nginx', 'yaml'),
+    `layers: [{ name: closed, source: { type: world }, access: authenticated, expireClients: 3600 }]`,
+  ].map((text) => load(text) as Document);
+  return dump({ ...Object.assign({}, ...pages), layers: pages.flatMap(({ layers = [] }) => layers) });
+}
+
+async function openVectorWms(asked: URLSearchParams[]): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(new URL(url, 'http://wms').searchParams);
+    response.setHeader('Content-Type', 'application/vnd.mapbox-vector-tile').end(VECTOR_TILE);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  whenFileOver(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`;
+}
+
+/** As written, but for the port, the folder of the cache and the address of the server. */
+async function openNginx(backend: string): Promise<string> {
+  const [port, folder] = [await freePort(), temporaryFolder()];
+  mkdirSync(join(folder, 'temp'));
+  const site = snippetOf('nginx', 'nginx')
+    .replace('listen 80', `listen 127.0.0.1:${port}`)
+    .replace('/var/cache/nginx/tiles', join(folder, 'tiles'))
+    .replaceAll('http://127.0.0.1:8080', backend);
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, 'temp', name)};`,
+  );
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `${user} daemon off; pid ${join(folder, 'pid')}; error_log stderr warn;
+     events {} http { access_log off; ${places.join(' ')}\n${site} }`,
+  );
+  const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+  const child = spawn(programPath('nginx'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  whenFileOver(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'close');
+  });
+  let output = '';
+  child.stderr.on('data', (text) => (output += text));
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(
+    'nginx answers',
+    async () => `${output}${await fetch(`${url}/healthz`).then(({ status }) => status, String)}`,
+    (seen) => seen.endsWith('200'),
+  );
+  return url;
+}
+
+describe('recipes', needs('mapserver', 'nginx'), () => {
+  const asked: URLSearchParams[] = [];
+  let server: RunningServer;
+  let mapServer: string;
+  let front: string;
+
+  beforeAll(async () => {
+    mapServer = (await sharedMapServer()).url;
+    const config = configurationOf(mapServer, await openVectorWms(asked));
+    server = await startServer({ config, outlivesTest: true });
+    front = await openNginx(server.url);
+  });
+
+  async function tile(path: string, headers: Record<string, string> = {}) {
+    const response = await fetch(`${front}/tiles/${path}`, { headers });
+    const of = (name: string) => response.headers.get(name);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return {
+      status: response.status,
+      type: of('content-type'),
+      cache: of('x-cache'),
+      nginx: of('x-nginx-cache'),
+      bytes,
+    };
+  }
+
+  it('tiles of MapServer are cached, and kept by nginx', async () => {
+    const miss = { status: 200, type: 'image/png', cache: 'MISS', nginx: 'MISS' };
+    expect(await tile('land/1/0/0.png')).toMatchObject(miss);
+    expect(await tile('land/1/1/0.png')).toMatchObject({ ...miss, cache: 'HIT' });
+    expect(await tile('land/1/0/0.png')).toMatchObject({ ...miss, nginx: 'HIT' });
+  });
+
+  it('layers of MapServer are imported from its capabilities', async () => {
+    const { code, stdout } = await runTilewarden(['import', mapServer, '--layer', 'land']);
+    expect([code, (load(stdout) as Document).layers]).toMatchObject([
+      0,
+      [{ name: 'land', source: { type: 'wms' } }],
+    ]);
+  });
+
+  it('vector tiles of a WMS are requested one by one and passed on as they are', async () => {
+    const { bytes, ...answer } = await tile('roads-vector/2/1/1.pbf');
+    expect(answer).toMatchObject({ status: 200, type: 'application/vnd.mapbox-vector-tile', cache: 'MISS' });
+    expect(bytes).toEqual(VECTOR_TILE);
+    expect(asked.map((query) => query.get('WIDTH') ?? query.get('width'))).toEqual(['256']);
+  });
+
+  it('nginx does not keep tiles of closed layers', async () => {
+    const { authorization } = server;
+    for (const cache of ['MISS', 'HIT']) {
+      expect(await tile('closed/0/0/0.png', { authorization })).toMatchObject({
+        status: 200,
+        cache,
+        nginx: 'MISS',
+      });
+    }
+    expect((await tile('closed/0/0/0.png')).status).toBe(401);
+  });
+
+  it("GeoNode's request for a changed layer truncates its tiles", async () => {
+    expect((await tile('land/3/4/4.png')).status).toBe(200);
+    const response = await fetch(`${front}/geoserver/gwc/rest/masstruncate`, {
+      method: 'POST',
+      headers: { authorization: server.authorization, 'content-type': 'text/xml' },
+      body: '<truncateLayer><layerName>land</layerName></truncateLayer>',
+    });
+    expect(response.status).toBe(200);
+    const behind = await fetch(`${server.url}/tiles/land/3/4/4.png`);
+    expect(behind.headers.get('x-cache')).toBe('MISS');
+  });
+
+  it('capabilities behind nginx have the address of nginx', async () => {
+    const text = await (await fetch(`${front}/service/wmts?REQUEST=GetCapabilities`)).text();
+    expect(text).toContain(`${front}/service/wmts`);
+    expect(text).not.toContain(server.url);
+  });
+});
