@@ -48,6 +48,8 @@ export async function openChanges(options: ChangesOptions) {
     /** Null: there is no webhook of that name. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
+    recent: store.recent,
+
     /** In the order of the settings. */
     async list(): Promise<readonly FeedStatus[]> {
       if (feeds.length === 0) return [];

@@ -291,6 +291,10 @@ describe('the console in a real browser', needs('chromium'), () => {
     await feed.filter({ hasText: /osmtile-list · invalidateFailing.*absent.*never000$/ }).waitFor();
     const delivery = page.getByRole('region', { name: 'Deliveries' }).getByRole('row');
     await delivery.filter({ hasText: /cdnPurgepending.*ECONNREFUSED/ }).waitFor();
+    await page.getByRole('link', { name: 'parcels' }).click();
+    await page.getByRole('application', { name: 'Map of the changes' }).locator('canvas').first().waitFor();
+    const change = page.getByRole('region', { name: 'Changes of the last hour' }).getByRole('row');
+    await change.filter({ hasText: /world8\.5, 47\.3, 8\.6, 47\.41$/ }).waitFor();
     expect(open.complaints()).toEqual([]);
   });
 

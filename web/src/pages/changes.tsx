@@ -1,15 +1,19 @@
-import { useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, preciseTimeText, withLocalTimes } from '../format.ts';
+import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
 import { Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
+import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
 type Feeds = Answer<'/api/v1/changes'>;
 type Deliveries = Answer<'/api/v1/deliveries'>;
 
+type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
+
+const ChangeMap = lazy(() => import('./change-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
 const FIRST = 50;
@@ -23,8 +27,14 @@ const DELIVERY_STATES = {
   failed: <span className="badge failed">{TEXTS.tasks.failed}</span>,
 };
 
-/** What comes in when data change, and what goes out. */
+/** `#/changes`, and `#/changes/parcels` for one feed */
 export default function Changes() {
+  const { item } = useRoute();
+  return item === '' ? <Overview /> : <Recent key={item} name={item} />;
+}
+
+/** What comes in when data change, and what goes out. */
+function Overview() {
   const isOperator = may(useCaller(), 'operator');
   const feeds = useResource<Feeds>('api/v1/changes', REFRESH_SECONDS);
   const deliveries = useResource<Deliveries>(isOperator ? 'api/v1/deliveries' : null, REFRESH_SECONDS);
@@ -68,7 +78,7 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
       numbers={3}
       rows={feeds.map((feed) => [
         feed.name,
-        <Named key="name" name={feed.name} kind={`${feed.type} · ${feed.action}`} />,
+        <Named key="name" name={feedLink(feed)} kind={`${feed.type} · ${feed.action}`} />,
         <>
           {FEED_STATES[feed.state]}
           {feed.lastError !== null && (
@@ -115,7 +125,57 @@ function DeliveryTable({ deliveries }: { deliveries: Deliveries['deliveries'] })
   );
 }
 
-function Named({ name, kind }: { name: string; kind: string }) {
+function feedLink({ name }: Feeds['changes'][number]) {
+  return <a href={addressOf('changes', name)}>{name}</a>;
+}
+
+function Recent({ name }: { name: string }) {
+  const path = `api/v1/changes/${part(name)}/recent`;
+  const recent = useResource<RecentChanges>(path, REFRESH_SECONDS);
+  return (
+    <>
+      <PageHead title={name} under={WORDS.lastHour} />
+      <Loaded resource={recent} empty={({ changes }) => changes.length === 0 && WORDS.quietHour}>
+        {({ changes }) => (
+          <div className="stack">
+            <Card>
+              <Suspense fallback={TEXTS.loading}>
+                <ChangeMap
+                  layer={changes[0]?.layers[0] ?? ''}
+                  boxes={changes.flatMap(({ boxes }) => boxes ?? [])}
+                />
+              </Suspense>
+            </Card>
+            <Card title={WORDS.lastHour}>
+              <RecentTable changes={changes} />
+            </Card>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function RecentTable({ changes }: RecentChanges) {
+  return (
+    <Table
+      label={WORDS.lastHour}
+      head={[TEXTS.audit.time, TEXTS.nav.layers, TEXTS.seed.area, TEXTS.nav.changes]}
+      numbers={1}
+      rows={changes.map(({ id, at, layers, boxes, merged }) => [
+        id,
+        preciseTimeText(at),
+        <LayerLinks key="layers" names={layers} />,
+        <span key="area" className="mono">
+          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? TEXTS.blanks.wholeLayer}
+        </span>,
+        countText(merged),
+      ])}
+    />
+  );
+}
+
+function Named({ name, kind }: { name: ReactNode; kind: string }) {
   return (
     <span>
       {name}

@@ -342,6 +342,9 @@ const GERMAN: Texts = {
     received: 'Empfangen',
     applied: 'Angewandt',
     pending: 'Wartend',
+    lastHour: 'Änderungen der letzten Stunde',
+    quietHour: 'Keine Änderungen in der letzten Stunde.',
+    map: 'Karte der Änderungen',
     deliveries: 'Zustellungen',
     deliveriesHelp:
       'Purges von Caches und Benachrichtigungen, neueste zuerst. Sie werden 24 Stunden lang wiederholt.',

@@ -340,6 +340,9 @@ const SPANISH: Texts = {
     received: 'Recibidos',
     applied: 'Aplicados',
     pending: 'En espera',
+    lastHour: 'Cambios de la última hora',
+    quietHour: 'Ningún cambio en la última hora.',
+    map: 'Mapa de los cambios',
     deliveries: 'Envíos',
     deliveriesHelp:
       'Purgas de cachés y notificaciones, las más recientes primero. Se reintentan durante 24 horas.',

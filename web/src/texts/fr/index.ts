@@ -341,6 +341,9 @@ const FRENCH: Texts = {
     received: 'Reçues',
     applied: 'Appliquées',
     pending: 'En attente',
+    lastHour: 'Modifications de la dernière heure',
+    quietHour: 'Aucune modification depuis une heure.',
+    map: 'Carte des modifications',
     deliveries: 'Envois',
     deliveriesHelp:
       'Purges de caches et notifications, les plus récents d’abord. Ils sont retentés pendant 24 heures.',
