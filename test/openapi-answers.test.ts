@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,9 @@ import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { eventually } from './fixtures/eventually.ts';
 import { addressOf, everyRoute } from './security/every-route.ts';
+
+const SECRET = 'for tests only';
+const CHANGE = '{"bounds":[8,47,9,48]}';
 
 /** Of these there is nothing to show, or they never end. */
 const LEFT_OUT = ['/api/v1/events', '/api/v1/users/{name}'];
@@ -24,13 +28,18 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
   });
 }
 
-/** One of everything that can be shown: a tile, a task, a schedule, an entry in the audit log. */
+/** One of everything that can be shown: a tile, a task, a schedule, a change, an entry in the audit log. */
 let exported = '';
 
 beforeAll(async () => {
   const flags = { data: folder, port: '0', 'no-auth': 'true' };
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+  const rules = { action: 'invalidate' as const, buffer: 16, layers: ['world'] };
+  const changes = [{ name: '1', type: 'webhook' as const, secret: SECRET, ...rules }];
+  app = await openApp(
+    { ...settings, changes },
+    { log: silentLogger, clock: systemClock, random: Math.random },
+  );
   expect((await ask('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
   const seed = { layer: 'world', type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
   expect((await ask('POST', '/api/v1/tasks', { ...seed, zoomStart: 0, zoomStop: 1 })).status).toBe(201);
@@ -40,6 +49,10 @@ beforeAll(async () => {
     const task = (await (await ask('GET', '/api/v1/tasks/1')).json()) as { state: string };
     return task.state === 'done';
   });
+  const signature = createHmac('sha256', SECRET).update(CHANGE).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+  const address = new URL('api/v1/changes/1', app.url);
+  expect((await fetch(address, { method: 'POST', headers, body: CHANGE })).status).toBe(202);
   const made = await ask('POST', '/api/v1/exports', { layer: 'world', type: 'mbtiles' });
   exported = ((await made.json()) as { id: string }).id;
 });

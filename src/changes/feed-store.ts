@@ -33,6 +33,9 @@ export interface FeedRecord {
 const KEPT = 86_400_000;
 /** Milliseconds after which an entry that its feed no longer has is forgotten. */
 const ENTRY_KEPT = 30 * KEPT;
+/** Milliseconds for which a change is recent. */
+const RECENT = 3_600_000;
+const MAX_RECENT = 500;
 const ROWS_AT_ONCE = 200;
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
@@ -163,16 +166,15 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       await database.change.updateTable('change_feeds').set({ pending }).where('name', '=', feed).execute();
     },
 
-    /** Of the last day, newest first. */
-    async latest(feeds: readonly string[], since: number, limit: number) {
-      if (feeds.length === 0) return [];
+    /** Of the last hour, newest first. */
+    async recent(feed: string) {
       const rows = await query
         .selectFrom('changes')
         .selectAll()
-        .where('feed', 'in', feeds)
-        .where('at', '>=', since)
+        .where('feed', '=', feed)
+        .where('at', '>=', clock.now() - RECENT)
         .orderBy('id', 'desc')
-        .limit(limit)
+        .limit(MAX_RECENT)
         .execute();
       return rows.map(({ layers, boxes, ...row }) => ({
         ...row,

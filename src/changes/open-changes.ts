@@ -90,6 +90,8 @@ export async function openChanges(options: ChangesOptions) {
     /** Null: there is no webhook of that name. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
+    recent: store.recent,
+
     /** In the order of the settings, those of layers last. */
     async list(): Promise<readonly FeedStatus[]> {
       const feeds = running().map(({ feed }) => feed);

@@ -16,11 +16,11 @@ const NAMES = [
 const SAME = {
   German: [
     GERMAN,
-    `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Seed… in1`,
+    `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Seed… Feeds Purge in1`,
   ],
   French: [
     FRENCH,
-    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence`,
+    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification`,
   ],
   Spanish: [SPANISH, `${NAMES} no Tokens Roles zoom1`],
 } as const;

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
@@ -7,7 +8,15 @@ import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, fillInAccount, openConsole, openOwnSession } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
+const FEED_SECRET = 'for tests only';
+
 const CONFIG = JSON.stringify({
+  server: { surrogateKeys: 'xkey' },
+  changes: [
+    { name: 'parcels', type: 'webhook', secret: FEED_SECRET, layers: ['world'] },
+    { name: 'osm', type: 'tile-list', folder: './absent', layers: ['world'] },
+  ],
+  purge: [{ name: 'cdn', url: 'http://127.0.0.1:1/' }],
   // A seed that is looked at should not keep the browser waiting.
   tasks: { workers: 1, maxThreads: 1 },
   layers: [
@@ -25,6 +34,9 @@ const CONFIG = JSON.stringify({
   ],
 });
 
+/** The folder of a feed and the CDN are not there. */
+const EXPECTED_LOG = /the change feed is failing|a delivery failed/;
+
 /** What depends on colours and width. */
 const LOOKS = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
 
@@ -40,7 +52,9 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['quota', 'Quota'],
   ['inspect/world?tile=0/0/0', 'Tile inspector'],
   ['upstreams', 'Upstreams'],
+  ['changes', 'Changes'],
   ['accounts', 'Accounts'],
+  ['keys', 'Keys'],
   ['audit', 'Audit log'],
   ['api', 'HTTP interface'],
   ['about', 'About'],
@@ -52,7 +66,7 @@ describe('the console in a real browser', needs('chromium'), () => {
   let open: ConsolePage;
 
   beforeAll(async () => {
-    server = await startServer({ config: CONFIG });
+    server = await startServer({ config: CONFIG, expectedLog: EXPECTED_LOG });
     browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
   });
@@ -240,6 +254,50 @@ describe('the console in a real browser', needs('chromium'), () => {
     await open.signIn();
   });
 
+  it('the page of keys shows a new key once, lists it and deletes it', async () => {
+    const { page } = open;
+    await open.go('keys', 'Keys');
+    await page.getByLabel('Name').fill('desktop');
+    await page.getByLabel('Requests per day').fill('100000');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const notice = page.getByRole('status').filter({ hasText: 'Copy the key now' });
+    const key = (await notice.locator('pre').textContent()) ?? '';
+    expect((await fetch(`${server.url}/tiles/world/0/0/0.png?key=${key}`)).status).toBe(200);
+    const row = page.getByRole('row', { name: 'desktop' });
+    await row.getByText('100,000 per day').waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('');
+    await page.reload();
+    await row.waitFor();
+    expect(await page.getByText(key).count()).toBe(0);
+    await row.getByRole('button', { name: 'Delete desktop?' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No keys.').waitFor();
+    expect((await fetch(`${server.url}/tiles/world/0/0/0.png?key=${key}`)).status).toBe(401);
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('the page of changes shows feeds and deliveries, and the overview a feed that fails', async () => {
+    const { page } = open;
+    const body = JSON.stringify({ bounds: [8.5, 47.3, 8.6, 47.4] });
+    const signature = createHmac('sha256', FEED_SECRET).update(body).digest('hex');
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+    const sent = await fetch(`${server.url}/api/v1/changes/parcels`, { method: 'POST', headers, body });
+    expect(sent.status).toBe(202);
+    await open.go('overview', 'Overview');
+    await page.getByText(/^Change feed osm is failing: .*absent/).waitFor();
+    await page.getByRole('link', { name: 'See changes' }).click();
+    const feed = page.getByRole('region', { name: 'Feeds' }).getByRole('row');
+    await feed.filter({ hasText: /parcelswebhook · invalidateHealthyworld.*110$/ }).waitFor();
+    await feed.filter({ hasText: /osmtile-list · invalidateFailing.*absent.*never000$/ }).waitFor();
+    const delivery = page.getByRole('region', { name: 'Deliveries' }).getByRole('row');
+    await delivery.filter({ hasText: /cdnPurgepending.*ECONNREFUSED/ }).waitFor();
+    await page.getByRole('link', { name: 'parcels' }).click();
+    await page.getByRole('application', { name: 'Map of the changes' }).locator('canvas').first().waitFor();
+    const change = page.getByRole('region', { name: 'Changes of the last hour' }).getByRole('row');
+    await change.filter({ hasText: /world8\.5, 47\.3, 8\.6, 47\.41$/ }).waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
   it('the console has no serious fault for users of a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
     const faults: string[] = [];
     // In the short form each page in one of both, another one in the next run.
@@ -297,6 +355,17 @@ describe('the console in a real browser', needs('chromium'), () => {
     await own.page.getByText('Running since').waitFor();
   });
 
+  it('a user of an OpenID Connect issuer can sign out, and in again with the organisation', async () => {
+    const { page } = await openOwnSession(server.url);
+    await page.route('**/session.json', async (route) => {
+      const { caller } = (await (await route.fetch()).json()) as { caller: object | null };
+      await route.fulfill({ json: { caller: caller && { ...caller, via: 'oidc' }, oidc: true } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in with your organisation' }).waitFor();
+  });
+
   it('the console says that the server is gone, and goes on when it is back', async () => {
     const { page } = open;
     await open.go('tasks', 'Tasks');
@@ -304,7 +373,12 @@ describe('the console in a real browser', needs('chromium'), () => {
     const { port } = new URL(server.url);
     await server.stop();
     await page.getByText('The connection to the server is lost.').waitFor();
-    server = await startServer({ config: CONFIG, data: server.data, args: ['--port', port] });
+    server = await startServer({
+      config: CONFIG,
+      expectedLog: EXPECTED_LOG,
+      data: server.data,
+      args: ['--port', port],
+    });
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByText('The connection to the server is lost.').count()).toBe(0);
     await page.getByRole('link', { name: 'About' }).click();

@@ -7,6 +7,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   schedules: 'schedules.html',
   quota: 'quota.html',
   upstreams: 'upstreams.html',
+  changes: 'changes.html',
   accounts: 'security.html#users',
   keys: 'services/keys.html',
   audit: 'security.html#the-audit-log',

@@ -140,3 +140,11 @@ export function valuesText(values: Readonly<Record<string, string>>): string {
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
 }
+
+/** `roads*, rivers` → its parts. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

@@ -12,6 +12,7 @@ const LOADERS = {
   quota: () => import('./pages/quota.tsx'),
   inspect: () => import('./pages/inspect.tsx'),
   upstreams: () => import('./pages/upstreams.tsx'),
+  changes: () => import('./pages/changes.tsx'),
   accounts: () => import('./pages/accounts.tsx'),
   keys: () => import('./pages/keys.tsx'),
   audit: () => import('./pages/audit.tsx'),

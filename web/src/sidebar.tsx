@@ -12,6 +12,8 @@ import { chooseTheme, currentTheme } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
+/** What can be signed out of. */
+const SIGNED_IN: readonly Caller['via'][] = ['session', 'oidc'];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
@@ -90,7 +92,7 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
         <a href="docs/" target="_blank" rel="noopener">
           {TEXTS.documentation}
         </a>
-        {caller.via === 'session' && (
+        {SIGNED_IN.includes(caller.via) && (
           <Button kind="link" onClick={signOut}>
             {TEXTS.signOut}
           </Button>

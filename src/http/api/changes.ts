@@ -29,6 +29,21 @@ export const changeFeedsAnswer = z.object({
   ),
 });
 
+export const recentChangesAnswer = z.object({
+  changes: z.array(
+    z.object({
+      id: z.number().int(),
+      at: time,
+      merged: count.describe('Changes that were applied together'),
+      layers: texts,
+      boxes: z
+        .array(z.array(z.number()))
+        .nullable()
+        .describe('minX, minY, maxX, maxY in EPSG:4326; null: everywhere'),
+    }),
+  ),
+});
+
 export const changeAcceptedAnswer = z.object({
   id: z.number().int(),
   repeated: z.boolean().describe('The event was accepted before; nothing was done'),
@@ -42,6 +57,7 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
   const path = '/api/v1/changes';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
+    { method: 'GET', path: `${path}/{name}/recent`, role: 'viewer', handler: listRecent },
     { method: 'POST', path: `${path}/{name}`, role: 'public', handler: take },
   ];
 
@@ -51,12 +67,36 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
     return jsonAnswer({ changes: shown });
   }
 
-  function feedDocument({ caller }: Exchange, feed: FeedStatus): readonly object[] {
-    const layers = feed.layers.filter((name) => {
+  /** Feeds of which the caller sees no layer are as if they were absent. */
+  async function listRecent(exchange: Exchange): Promise<Answer> {
+    readQuery(exchange, NO_QUERY);
+    const feed = (await changes.list()).find(({ name }) => name === exchange.param('name'));
+    if (!feed || seenBy(exchange, feed.layers).length === 0)
+      throw new HttpProblem('path-unknown', 'There is no feed of that name.');
+    const recent = await changes.recent(feed.name);
+    // The boxes are those of all its layers together.
+    const shown = recent.filter(({ layers }) => seenBy(exchange, layers).length === layers.length);
+    return jsonAnswer({
+      changes: shown.map(({ id, at, merged, layers, boxes }) => ({
+        id,
+        at: isoTime(at),
+        merged,
+        layers,
+        boxes,
+      })),
+    });
+  }
+
+  function feedDocument(exchange: Exchange, feed: FeedStatus): readonly object[] {
+    const layers = seenBy(exchange, feed.layers);
+    return layers.length === 0 ? [] : [{ ...feed, layers, lastAt: isoTime(feed.lastAt) }];
+  }
+
+  function seenBy({ caller }: Exchange, layers: readonly string[]): readonly string[] {
+    return layers.filter((name) => {
       const layer = catalog.layer(name)?.layer;
       return caller && (layer ? mayLookAt(caller, layer) : caller.role === 'admin');
     });
-    return layers.length === 0 ? [] : [{ ...feed, layers, lastAt: isoTime(feed.lastAt) }];
   }
 
   async function take(exchange: Exchange): Promise<Answer> {

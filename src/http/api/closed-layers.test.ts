@@ -10,8 +10,8 @@ describe('a layer that is not for everybody', () => {
     layerNamed('staff', { access: 'operator' }),
   ];
 
-  async function openLayers() {
-    const opened = await openAccountApp({ deps: { catalog: catalogOf(layers) } });
+  async function openLayers(deps = {}) {
+    const opened = await openAccountApp({ deps: { catalog: catalogOf(layers), ...deps } });
     const { users } = opened.accounts;
     await users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
     await users.add({ name: 'olga', password: GOOD_PASSWORD, role: 'operator', layers: ['elsewhere'] });
@@ -89,6 +89,32 @@ describe('a layer that is not for everybody', () => {
   it('leaves unknown layers as they are where every layer is for everybody', async () => {
     const { get } = await openAccountApp({ deps: { catalog: catalogOf([layerNamed('world')]) } });
     expect((await get('/tiles/none/0/0/0.png', {})).status).toBe(404);
+  });
+
+  it('recent changes that concern a closed layer, and feeds of closed layers only, are hidden', async () => {
+    const feeds = { parcels: ['world', 'staff'], works: ['staff'] };
+    const change = { id: 1, at: 0, merged: 1, layers: ['world'], boxes: [[8, 47, 9, 48]] };
+    const { get } = await openLayers({
+      changes: {
+        list: async () => Object.entries(feeds).map(([name, all]) => ({ name, layers: all })),
+        recent: async () => [{ ...change, id: 2, layers: ['world', 'staff'] }, change],
+      },
+    });
+    const seen = async (feed: string, headers: Record<string, string>) => {
+      const { status, text } = await get(`/api/v1/changes/${feed}/recent`, headers);
+      return status === 200 ? JSON.parse(text).changes.map(({ id }: { id: number }) => id) : status;
+    };
+    const vera = { authorization: basic('vera', GOOD_PASSWORD) };
+    expect([await seen('parcels', ANNA), await seen('works', ANNA)]).toEqual([
+      [2, 1],
+      [2, 1],
+    ]);
+    expect([await seen('parcels', vera), await seen('works', vera), await seen('none', vera)]).toEqual([
+      [1],
+      404,
+      404,
+    ]);
+    expect(await seen('parcels', {})).toBe(401);
   });
 
   it('is kept by no proxy on the way', async () => {

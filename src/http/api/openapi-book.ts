@@ -25,7 +25,7 @@ import {
 import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
-import { changeAcceptedAnswer, changeFeedsAnswer } from './changes.ts';
+import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer } from './changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -82,6 +82,10 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
 
   'GET /api/v1/changes': { summary: 'List the feeds of data changes', answer: changeFeedsAnswer },
+  'GET /api/v1/changes/{name}/recent': {
+    summary: 'List the changes that a feed reported in the last hour, newest first, at most 500',
+    answer: recentChangesAnswer,
+  },
   'POST /api/v1/changes/{name}': {
     summary: 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     body: changeBody,

@@ -16,6 +16,7 @@ import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
 
 const DEGREES = 'EPSG:4326';
+const MARGIN = 0.001;
 
 export type DrawMode = 'none' | 'rectangle' | 'polygon';
 
@@ -58,7 +59,11 @@ export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners 
   return right ? [minX, minY, maxX, maxY] : null;
 }
 
-export function rectangleOf([minX, minY, maxX, maxY]: Corners): Shape {
+export function rectangleOf(corners: Corners): Shape {
+  return { type: 'Polygon', coordinates: ringsOf(corners) };
+}
+
+function ringsOf([minX, minY, maxX, maxY]: Corners): [number, number][][] {
   const ring: [number, number][] = [
     [minX, minY],
     [maxX, minY],
@@ -66,7 +71,15 @@ export function rectangleOf([minX, minY, maxX, maxY]: Corners): Shape {
     [minX, maxY],
     [minX, minY],
   ];
-  return { type: 'Polygon', coordinates: [ring] };
+  return [ring];
+}
+
+/** Points and lines are drawn too: with a margin, in degrees. */
+export function boxesOf(boxes: readonly (readonly number[])[]): Shape {
+  const coordinates = boxes.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
+    ringsOf([minX - MARGIN, minY - MARGIN, maxX + MARGIN, maxY + MARGIN]),
+  );
+  return { type: 'MultiPolygon', coordinates };
 }
 
 /** Null: not GeoJSON with polygons. */

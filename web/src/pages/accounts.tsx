@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { type Answer, type Body, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { timeText } from '../format.ts';
+import { listOf, timeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -272,19 +272,11 @@ function useGrant(first: { readonly name: string; readonly role: Role; readonly 
   const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
   const text = { label: TEXTS.nav.layers, help: WORDS.layersHelp, required: true, className: 'mono' };
   return {
-    body: { ...typed, layers: patternsOf(typed.layers) },
+    body: { ...typed, layers: listOf(typed.layers) },
     name: <Input label={TEXTS.name} required autoComplete="off" {...fields.text('name')} />,
     role: <Choice label={WORDS.role} options={TEXTS.roles} {...fields.choice('role')} />,
     layers: <TextField {...text} {...fields.text('layers')} />,
   };
-}
-
-/** `roads*, rivers` → its patterns. */
-function patternsOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((pattern) => pattern.trim())
-    .filter((pattern) => pattern !== '');
 }
 
 function OwnPassword() {

@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import { type Answer, send } from '../api/client.ts';
+import { type Answer, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { timeText } from '../format.ts';
+import { countText, listOf, rateText, timeText } from '../format.ts';
 import {
   Button,
   Card,
@@ -43,18 +43,23 @@ export default function Keys() {
 
 function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => void }) {
   const action = useAction();
-  const [secret, setSecret] = useState<string | null>(null);
+  const [created, setCreated] = useState<Reply<'POST /api/v1/keys'> | null>(null);
   const make = async (draft: object) => {
-    setSecret((await send<{ key: string }>('POST', 'api/v1/keys', draft)).key);
+    setCreated(await send('POST', 'api/v1/keys', draft));
+    onChanged();
+  };
+  const remove = async ({ id }: Key) => {
+    await send('DELETE', `api/v1/keys/${id}`);
+    if (created?.id === id) setCreated(null);
     onChanged();
   };
   return (
     <div className="stack">
       <ProblemNotice problem={action.problem} />
-      {secret !== null && (
+      {created && (
         <div className="notice good" role="status">
           <span>{WORDS.created}</span>
-          <Copy label={TEXTS.nav.keys} text={secret} />
+          <Copy label={TEXTS.nav.keys} text={created.key} />
         </div>
       )}
       {keys.length === 0 ? (
@@ -88,7 +93,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
               title={TEXTS.removeTitle(key.name)}
               verb={TEXTS.remove}
               text={WORDS.removeText}
-              onConfirm={() => send('DELETE', `api/v1/keys/${key.id}`).then(onChanged)}
+              onConfirm={() => remove(key)}
             >
               {TEXTS.remove}…
             </ConfirmButton>,
@@ -96,15 +101,15 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
         />
       )}
       {/* Another form, empty again, after a key was created. */}
-      <AddKey key={keys.length} onAdd={(draft) => action.run(() => make(draft))} />
+      <AddKey key={created?.id ?? 0} onAdd={(draft) => action.run(() => make(draft))} />
     </div>
   );
 }
 
 function limitText({ ratePerSecond, requestsPerDay }: Key): string {
   const limits = [
-    ratePerSecond !== null && WORDS.perSecond(ratePerSecond),
-    requestsPerDay !== null && WORDS.perDay(requestsPerDay),
+    ratePerSecond !== null && WORDS.perSecond(rateText(ratePerSecond)),
+    requestsPerDay !== null && WORDS.perDay(countText(requestsPerDay)),
   ].filter((limit) => limit !== false);
   return limits.length === 0 ? WORDS.unlimited : limits.join(', ');
 }
@@ -136,12 +141,4 @@ function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
       </Button>
     </Form>
   );
-}
-
-/** `roads*, rivers` → its parts. */
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }

@@ -1,6 +1,6 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, momentText, percentText } from '../format.ts';
+import { bytesText, momentText, percentText, withLocalTimes } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { FAILED_LATELY } from '../task-filter.ts';
@@ -9,6 +9,7 @@ import type { Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.overview;
 const MINUTES = 60;
+const FEED_SECONDS = 30;
 const MANY_FAILED = 0.02;
 
 /** What is wrong, what to do about it, and where. */
@@ -23,12 +24,14 @@ export function Warnings(props: {
 }) {
   const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
   const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
+  const feeds = useResource<Answer<'/api/v1/changes'>>('api/v1/changes', FEED_SECONDS);
   if (!props.usage) return null;
   const warnings = [
     ...diskWarnings(props.usage),
     ...quotaWarnings(props.usage),
     ...taskWarnings(props.failedTasks),
     ...upstreamWarnings(props.hosts?.upstreams ?? []),
+    ...feedWarnings(feeds.data?.changes ?? []),
     ...scheduleWarnings(schedules.data?.schedules ?? []),
     ...(props.series ? failureWarnings(props.series) : []),
     ...(me.data?.passwordIsInitial
@@ -79,6 +82,15 @@ function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
     );
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
+}
+
+function feedWarnings(feeds: Answer<'/api/v1/changes'>['changes']): readonly Warning[] {
+  const failing = feeds.filter(({ state }) => state === 'failing');
+  return failing.map(({ name, lastError }) => [
+    WORDS.warnFeed(name, lastError && withLocalTimes(lastError)),
+    WORDS.warnFeedDo,
+    addressOf('changes'),
+  ]);
 }
 
 function scheduleWarnings(schedules: Answer<'/api/v1/schedules'>['schedules']): readonly Warning[] {

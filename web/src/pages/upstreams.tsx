@@ -2,7 +2,7 @@ import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, countText, momentText, rateText, timeText } from '../format.ts';
 import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
-import { layerLink } from '../parts/task-parts.tsx';
+import { LayerLinks } from '../parts/task-parts.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
@@ -61,7 +61,7 @@ function Host({ host }: { host: Upstream }) {
               host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
             ],
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
-            [WORDS.layers, <Layers key="layers" names={host.layers} />],
+            [WORDS.layers, <LayerLinks key="layers" names={host.layers} />],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],
@@ -69,20 +69,6 @@ function Host({ host }: { host: Upstream }) {
         />
       </div>
     </Card>
-  );
-}
-
-const MAX_LAYERS = 20;
-
-function Layers({ names }: { names: readonly string[] }) {
-  if (names.length === 0) return TEXTS.none;
-  return (
-    <span className="row tight">
-      {names.slice(0, MAX_LAYERS).map((name) => (
-        <span key={name}>{layerLink(name)}</span>
-      ))}
-      {names.length > MAX_LAYERS && WORDS.moreLayers(names.length - MAX_LAYERS)}
-    </span>
   );
 }
 

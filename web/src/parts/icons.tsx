@@ -8,6 +8,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   quota: 'M4 18a9 9 0 1 1 16 0M12 14l4-5',
   inspect: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM21 21l-5-5',
   upstreams: 'M5 5h14v5H5zM5 14h14v5H5zM8 7.5h.01M8 16.5h.01',
+  changes: 'M4 12a8 8 0 0 1 14-5l2 2M20 4v5h-5M20 12a8 8 0 0 1-14 5l-2-2M4 20v-5h5',
   accounts: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21c0-4 4-6 8-6s8 2 8 6',
   keys: 'M8 9a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 13h9M18 13v4',
   audit: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7M9 8h3',

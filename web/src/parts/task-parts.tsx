@@ -199,6 +199,20 @@ export function layerLink(name: string) {
   return <a href={addressOf('layers', name)}>{name}</a>;
 }
 
+const MAX_LINKS = 20;
+
+export function LayerLinks({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return TEXTS.none;
+  return (
+    <span className="row tight">
+      {names.slice(0, MAX_LINKS).map((name) => (
+        <span key={name}>{layerLink(name)}</span>
+      ))}
+      {names.length > MAX_LINKS && TEXTS.upstreams.moreLayers(names.length - MAX_LINKS)}
+    </span>
+  );
+}
+
 /** E.g. `120 tiles/s · 3 min left`, and when it is over how long it took. */
 export function pace(task: Task): string {
   const { state, reason, waitingFor, durationMs, secondsRemaining } = task;

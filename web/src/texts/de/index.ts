@@ -65,6 +65,7 @@ const GERMAN: Texts = {
     quota: 'Quota',
     inspect: 'Kachel-Inspektor',
     upstreams: 'Upstreams',
+    changes: 'Änderungen',
     accounts: 'Konten',
     keys: 'Schlüssel',
     audit: 'Audit-Log',
@@ -148,6 +149,9 @@ const GERMAN: Texts = {
     warnUpstreamDo: 'Upstreams ansehen',
     warnSchedule: (name) => `Der letzte Lauf des Zeitplans ${name} ist fehlgeschlagen.`,
     warnScheduleDo: 'Grund ansehen',
+    warnFeed: (name, reason) =>
+      `Der Änderungs-Feed ${name} ist gestört${reason === null ? '.' : `: ${reason}`}`,
+    warnFeedDo: 'Änderungen ansehen',
     warnMisses: (share) => `${share} der Anfragen der letzten Stunde sind fehlgeschlagen.`,
     empty:
       'Der Cache ist leer. Starten Sie ein Seed oder öffnen Sie die Karte: angefragte Kacheln kommen in den Cache.',
@@ -266,7 +270,7 @@ const GERMAN: Texts = {
     created: 'Kopieren Sie den Schlüssel jetzt: Er wird nicht wieder angezeigt.',
     add: 'Schlüssel erstellen',
     origins: 'Herkunft',
-    originsHelp: 'z. B. https://maps.example.org; leer für jede',
+    originsHelp: 'z. B. https://example.org; leer für jede',
     any: 'jede',
     limits: 'Grenzen',
     unlimited: 'keine',
@@ -328,6 +332,26 @@ const GERMAN: Texts = {
       'retry-after': 'vom Server verlangt',
       failing: 'Störung',
     },
+  },
+
+  changes: {
+    help: 'Feeds melden, wo sich Daten geändert haben; die betroffenen Kacheln werden erneuert.',
+    feeds: 'Feeds',
+    noFeeds: 'Keine Feeds. Sie stehen unter changes in der Konfigurationsdatei.',
+    latest: 'Letzte Änderung',
+    received: 'Empfangen',
+    applied: 'Angewandt',
+    pending: 'Wartend',
+    lastHour: 'Änderungen der letzten Stunde',
+    quietHour: 'Keine Änderungen in der letzten Stunde.',
+    map: 'Karte der Änderungen',
+    deliveries: 'Zustellungen',
+    deliveriesHelp:
+      'Purges von Caches und Benachrichtigungen, neueste zuerst. Sie werden 24 Stunden lang wiederholt.',
+    noDeliveries: 'Keine Zustellungen. Ziele stehen unter purge und notify in der Konfigurationsdatei.',
+    kinds: { purge: 'Purge', notification: 'Benachrichtigung' },
+    delivered: 'zugestellt',
+    attempts: 'Versuche',
   },
 
   api: {

@@ -65,6 +65,7 @@ const SPANISH: Texts = {
     quota: 'Cuota',
     inspect: 'Inspector de teselas',
     upstreams: 'Servidores de origen',
+    changes: 'Cambios',
     accounts: 'Cuentas',
     keys: 'Claves',
     audit: 'Registro de auditoría',
@@ -146,6 +147,8 @@ const SPANISH: Texts = {
     warnUpstreamDo: 'Ver los servidores de origen',
     warnSchedule: (name) => `La última ejecución de la programación ${name} falló.`,
     warnScheduleDo: 'Ver el motivo',
+    warnFeed: (name, reason) => `La fuente de cambios ${name} falla${reason === null ? '.' : `: ${reason}`}`,
+    warnFeedDo: 'Ver los cambios',
     warnMisses: (share) => `Falló el ${share} de las peticiones de la última hora.`,
     empty: 'La caché está vacía. Inicie un seed o abra el mapa: las teselas pedidas se guardan en caché.',
   },
@@ -265,7 +268,7 @@ const SPANISH: Texts = {
     created: 'Copie la clave ahora: no se volverá a mostrar.',
     add: 'Crear clave',
     origins: 'Orígenes',
-    originsHelp: 'p. ej. https://maps.example.org; vacío para cualquiera',
+    originsHelp: 'p. ej. https://example.org; vacío para cualquiera',
     any: 'cualquiera',
     limits: 'Límites',
     unlimited: 'ninguno',
@@ -327,6 +330,27 @@ const SPANISH: Texts = {
       'retry-after': 'pedido por el servidor',
       failing: 'con fallos',
     },
+  },
+
+  changes: {
+    help: 'Las fuentes indican dónde han cambiado los datos; las teselas afectadas se renuevan.',
+    feeds: 'Fuentes',
+    noFeeds: 'No hay fuentes. Se declaran en changes, en el archivo de configuración.',
+    latest: 'Último cambio',
+    received: 'Recibidos',
+    applied: 'Aplicados',
+    pending: 'En espera',
+    lastHour: 'Cambios de la última hora',
+    quietHour: 'Ningún cambio en la última hora.',
+    map: 'Mapa de los cambios',
+    deliveries: 'Envíos',
+    deliveriesHelp:
+      'Purgas de cachés y notificaciones, las más recientes primero. Se reintentan durante 24 horas.',
+    noDeliveries:
+      'No hay envíos. Los destinos se declaran en purge y notify, en el archivo de configuración.',
+    kinds: { purge: 'Purga', notification: 'Notificación' },
+    delivered: 'entregado',
+    attempts: 'Intentos',
   },
 
   api: {

@@ -65,6 +65,7 @@ const FRENCH: Texts = {
     quota: 'Quota',
     inspect: 'Inspecteur de tuiles',
     upstreams: 'Serveurs en amont',
+    changes: 'Modifications',
     accounts: 'Comptes',
     keys: 'Clés',
     audit: 'Journal d’audit',
@@ -147,6 +148,9 @@ const FRENCH: Texts = {
     warnUpstreamDo: 'Voir les serveurs en amont',
     warnSchedule: (name) => `La dernière exécution de la planification ${name} a échoué.`,
     warnScheduleDo: 'Voir pourquoi',
+    warnFeed: (name, reason) =>
+      `Le flux de modifications ${name} est en panne${reason === null ? '.' : ` : ${reason}`}`,
+    warnFeedDo: 'Voir les modifications',
     warnMisses: (share) => `${share} des demandes de la dernière heure ont échoué.`,
     empty: 'Le cache est vide. Lancez un seed ou ouvrez la carte : les tuiles demandées sont mises en cache.',
   },
@@ -265,7 +269,7 @@ const FRENCH: Texts = {
     created: 'Copiez la clé maintenant : elle ne sera plus affichée.',
     add: 'Créer une clé',
     origins: 'Origines',
-    originsHelp: 'p. ex. https://maps.example.org ; vide pour toutes',
+    originsHelp: 'p. ex. https://example.org ; vide pour toutes',
     any: 'toutes',
     limits: 'Limites',
     unlimited: 'aucune',
@@ -327,6 +331,27 @@ const FRENCH: Texts = {
       'retry-after': 'demandé par le serveur',
       failing: 'panne',
     },
+  },
+
+  changes: {
+    help: 'Les flux signalent où les données ont changé ; les tuiles concernées sont renouvelées.',
+    feeds: 'Flux',
+    noFeeds: 'Aucun flux. Ils sont déclarés sous changes dans le fichier de configuration.',
+    latest: 'Dernière modification',
+    received: 'Reçues',
+    applied: 'Appliquées',
+    pending: 'En attente',
+    lastHour: 'Modifications de la dernière heure',
+    quietHour: 'Aucune modification depuis une heure.',
+    map: 'Carte des modifications',
+    deliveries: 'Envois',
+    deliveriesHelp:
+      'Purges de caches et notifications, les plus récents d’abord. Ils sont retentés pendant 24 heures.',
+    noDeliveries:
+      'Aucun envoi. Les cibles sont déclarées sous purge et notify dans le fichier de configuration.',
+    kinds: { purge: 'Purge', notification: 'Notification' },
+    delivered: 'remis',
+    attempts: 'Tentatives',
   },
 
   api: {

@@ -1,0 +1,185 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type Answer, part } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
+import { Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { LayerLinks } from '../parts/task-parts.tsx';
+import { addressOf, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+type Feeds = Answer<'/api/v1/changes'>;
+type Deliveries = Answer<'/api/v1/deliveries'>;
+
+type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
+
+const ChangeMap = lazy(() => import('./change-map.tsx'));
+const WORDS = TEXTS.changes;
+const REFRESH_SECONDS = 10;
+const FIRST = 50;
+const FEED_STATES = {
+  ok: <span className="badge done">{TEXTS.upstreams.health.healthy}</span>,
+  failing: <span className="badge failed">{TEXTS.upstreams.health.failing}</span>,
+};
+const DELIVERY_STATES = {
+  pending: <span className="badge pending">{TEXTS.tasks.states.pending}</span>,
+  delivered: <span className="badge done">{WORDS.delivered}</span>,
+  failed: <span className="badge failed">{TEXTS.tasks.failed}</span>,
+};
+
+/** `#/changes`, and `#/changes/parcels` for one feed */
+export default function Changes() {
+  const { item } = useRoute();
+  return item === '' ? <Overview /> : <Recent key={item} name={item} />;
+}
+
+/** What comes in when data change, and what goes out. */
+function Overview() {
+  const isOperator = may(useCaller(), 'operator');
+  const feeds = useResource<Feeds>('api/v1/changes', REFRESH_SECONDS);
+  const deliveries = useResource<Deliveries>(isOperator ? 'api/v1/deliveries' : null, REFRESH_SECONDS);
+  return (
+    <>
+      <PageHead title={TEXTS.nav.changes} under={WORDS.help} />
+      <div className="stack">
+        <Card title={WORDS.feeds}>
+          <Loaded resource={feeds} empty={({ changes }) => changes.length === 0 && WORDS.noFeeds}>
+            {({ changes }) => <FeedTable feeds={changes} />}
+          </Loaded>
+        </Card>
+        {isOperator && (
+          <Card title={WORDS.deliveries} aside={<span className="small quiet">{WORDS.deliveriesHelp}</span>}>
+            <Loaded
+              resource={deliveries}
+              empty={(data) => data.deliveries.length === 0 && WORDS.noDeliveries}
+            >
+              {(data) => <DeliveryTable deliveries={data.deliveries} />}
+            </Loaded>
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}
+
+function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
+  return (
+    <Table
+      label={WORDS.feeds}
+      head={[
+        TEXTS.name,
+        TEXTS.tasks.state,
+        TEXTS.nav.layers,
+        WORDS.latest,
+        WORDS.received,
+        WORDS.applied,
+        WORDS.pending,
+      ]}
+      numbers={3}
+      rows={feeds.map((feed) => [
+        feed.name,
+        <Named key="name" name={feedLink(feed)} kind={`${feed.type} · ${feed.action}`} />,
+        <>
+          {FEED_STATES[feed.state]}
+          {feed.lastError !== null && (
+            <span className="small quiet block">{withLocalTimes(feed.lastError)}</span>
+          )}
+        </>,
+        <LayerLinks key="layers" names={feed.layers} />,
+        feed.lastAt === null ? TEXTS.never : preciseTimeText(feed.lastAt),
+        countText(feed.received),
+        countText(feed.applied),
+        countText(feed.pending),
+      ])}
+    />
+  );
+}
+
+function DeliveryTable({ deliveries }: { deliveries: Deliveries['deliveries'] }) {
+  const [isWhole, setWhole] = useState(false);
+  return (
+    <div className="stack">
+      <Table
+        label={WORDS.deliveries}
+        head={[
+          TEXTS.audit.target,
+          TEXTS.tasks.state,
+          TEXTS.audit.time,
+          TEXTS.upstreams.lastFailure,
+          WORDS.attempts,
+        ]}
+        numbers={1}
+        rows={deliveries
+          .slice(0, isWhole ? undefined : FIRST)
+          .map((delivery) => [
+            delivery.id,
+            <Named key="name" name={delivery.name} kind={WORDS.kinds[delivery.kind]} />,
+            DELIVERY_STATES[delivery.state],
+            preciseTimeText(delivery.at),
+            delivery.lastError && withLocalTimes(delivery.lastError),
+            countText(delivery.attempts),
+          ])}
+      />
+      {!isWhole && deliveries.length > FIRST && <Button onClick={() => setWhole(true)}>{TEXTS.more}</Button>}
+    </div>
+  );
+}
+
+function feedLink({ name }: Feeds['changes'][number]) {
+  return <a href={addressOf('changes', name)}>{name}</a>;
+}
+
+function Recent({ name }: { name: string }) {
+  const path = `api/v1/changes/${part(name)}/recent`;
+  const recent = useResource<RecentChanges>(path, REFRESH_SECONDS);
+  return (
+    <>
+      <PageHead title={name} under={WORDS.lastHour} />
+      <Loaded resource={recent} empty={({ changes }) => changes.length === 0 && WORDS.quietHour}>
+        {({ changes }) => (
+          <div className="stack">
+            <Card>
+              <Suspense fallback={TEXTS.loading}>
+                <ChangeMap
+                  layer={changes[0]?.layers[0] ?? ''}
+                  boxes={changes.flatMap(({ boxes }) => boxes ?? [])}
+                />
+              </Suspense>
+            </Card>
+            <Card title={WORDS.lastHour}>
+              <RecentTable changes={changes} />
+            </Card>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function RecentTable({ changes }: RecentChanges) {
+  return (
+    <Table
+      label={WORDS.lastHour}
+      head={[TEXTS.audit.time, TEXTS.nav.layers, TEXTS.seed.area, TEXTS.nav.changes]}
+      numbers={1}
+      rows={changes.map(({ id, at, layers, boxes, merged }) => [
+        id,
+        preciseTimeText(at),
+        <LayerLinks key="layers" names={layers} />,
+        <span key="area" className="mono">
+          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? TEXTS.blanks.wholeLayer}
+        </span>,
+        countText(merged),
+      ])}
+    />
+  );
+}
+
+function Named({ name, kind }: { name: ReactNode; kind: string }) {
+  return (
+    <span>
+      {name}
+      <span className="small quiet block">{kind}</span>
+    </span>
+  );
+}
