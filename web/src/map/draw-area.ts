@@ -16,6 +16,7 @@ import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
 
 const DEGREES = 'EPSG:4326';
+/** Degrees around boxes, so that points and lines are seen. */
 const MARGIN = 0.001;
 
 export type DrawMode = 'none' | 'rectangle' | 'polygon';
@@ -74,7 +75,7 @@ function ringsOf([minX, minY, maxX, maxY]: Corners): [number, number][][] {
   return [ring];
 }
 
-/** Points and lines are drawn too: with a margin, in degrees. */
+/** In degrees. */
 export function boxesOf(boxes: readonly (readonly number[])[]): Shape {
   const coordinates = boxes.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
     ringsOf([minX - MARGIN, minY - MARGIN, maxX + MARGIN, maxY + MARGIN]),

@@ -10,6 +10,9 @@ import { TEXTS } from '../texts.ts';
 
 type Boxes = readonly (readonly number[])[];
 
+/** The map begins no closer: a change may be as small as a point. */
+const MAX_ZOOM = 12;
+
 /** Where data have changed, in degrees, on the map of a layer. */
 export default function ChangeMap({ layer, boxes }: { layer: string; boxes: Boxes }) {
   const info = useResource<LayerInfo>(`api/v1/layers/${part(layer)}`);
@@ -29,6 +32,3 @@ function BoxMap({ layer, boxes }: { layer: LayerInfo; boxes: Boxes }) {
   };
   return <MapBox set={set} label={TEXTS.changes.map} onReady={draw} />;
 }
-
-/** A change may be as small as a point. */
-const MAX_ZOOM = 12;

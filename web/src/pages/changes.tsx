@@ -10,9 +10,9 @@ import { TEXTS } from '../texts.ts';
 
 type Feeds = Answer<'/api/v1/changes'>;
 type Deliveries = Answer<'/api/v1/deliveries'>;
-
 type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
 
+/** It has a map. */
 const ChangeMap = lazy(() => import('./change-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
