@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { UPDATE_ACTIONS } from '../domain/layer.ts';
+import { UPDATE_ACTIONS, WGS_84 } from '../domain/layer.ts';
 import { text, whole } from '../lib/schemas.ts';
 
-/** Grid set of feeds that name none. */
-export const WGS_84 = 'EPSG:4326';
 const DAY = 86_400;
 const MAX_SOURCES = 20;
 

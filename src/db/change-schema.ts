@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Json, ServerTime, Time } from './schema.ts';
+import type { Json, ServerTime, Time } from './columns.ts';
 
 /** Tables of what comes in and goes out when data change. */
 export interface ChangeSchema {

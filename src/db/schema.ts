@@ -1,12 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
 import type { ChangeSchema } from './change-schema.ts';
-
-/** A text of JSON. */
-export type Json = string;
-/** Milliseconds since 1970. */
-export type Time = number;
-/** Milliseconds since 1970 by the clock of the database. */
-export type ServerTime = number;
+import type { Json, ServerTime, Time } from './columns.ts';
 
 /** A whole number that may lie beyond 2^53. */
 type BigCount = number | bigint;

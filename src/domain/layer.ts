@@ -53,6 +53,9 @@ export interface Legend {
   readonly maxScale: number | null;
 }
 
+/** Grid set of update sources that name none. */
+export const WGS_84 = 'EPSG:4326';
+
 export const UPDATE_ACTIONS = ['truncate', 'renew'] as const;
 
 /** A GeoRSS feed that reports where the data of a layer have changed. */

@@ -67,6 +67,7 @@ function open(read = hit) {
       changes: {
         list: async () => [FEED, { ...FEED, name: 'edits', state: 'failing' }],
         webhook: () => null,
+        recent: async () => [],
       },
     },
   });
