@@ -41,7 +41,7 @@ function hireWorker(desk: UpstreamDesk): UpstreamDesk {
 }
 
 async function openServer(location: string, clock: VirtualClock) {
-  const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+  const database = await openDatabase({ location, clock: systemClock, log: silentLogger, synced: false });
   const desk = openUpstreamDesk({
     upstreams: { [HOST]: upstreamOptions.parse({ dailyBudget: BUDGET, timeZone: ZONE, adaptive: false }) },
     book: createBoundedCounters(database),

@@ -151,7 +151,13 @@ class Stage {
 
   async #openTasks(): Promise<void> {
     const [clock, log] = [this.#clock, silentLogger];
-    const database = await openDatabase({ location: join(this.#folder, 'tilewarden.db'), clock, log });
+    // No time passes here while a disk syncs.
+    const database = await openDatabase({
+      location: join(this.#folder, 'tilewarden.db'),
+      clock,
+      log,
+      synced: false,
+    });
     const service = await openTaskService({
       database,
       catalog: { layer: () => this.#road.tiles.bound },

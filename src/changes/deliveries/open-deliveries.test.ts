@@ -29,7 +29,7 @@ async function house(
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   const clock = createVirtualClock();
   const location = join(folder, 'test.db');
-  const database = await openDatabase({ location, clock, log: silentLogger });
+  const database = await openDatabase({ location, clock, log: silentLogger, synced: false });
   whenOver(() => database.close());
   const events = createTileEvents();
   const catalog = catalogOf([layerNamed('roads'), layerNamed('rails')]);
