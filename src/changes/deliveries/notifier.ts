@@ -50,8 +50,8 @@ export function openNotifier({ store, targets, clock, log }: NotifierOptions) {
     /** Whether anything is sent at all. */
     isOn: targets.length > 0,
     report({ subject, againAfter, event, message, layer = null, details = {} }: Report): void {
-      const told = { subject, ...(againAfter !== undefined && { againAfter }) };
-      add(() => store.report(namesFor(event), { event, layer, message, details }, told));
+      const transition = { subject, ...(againAfter !== undefined && { againAfter }) };
+      add(() => store.report(namesFor(event), { event, layer, message, details }, transition));
     },
     /** `report`: sent if the subject was reported before. */
     recovered(subject: string, report: Omit<Report, 'subject' | 'againAfter'> | null = null): void {
