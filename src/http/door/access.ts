@@ -47,13 +47,13 @@ export function createAccountAccess(
 
 export function proxyHeadersOf(login: ProxyHeaders | null, log: Logger): ProxyHeaderNames | null {
   if (!login) return null;
-  let told = false;
+  let warned = false;
   return {
     user: login.user.toLowerCase(),
     groups: login.groups.toLowerCase(),
     ignored() {
-      if (!told) log.warn({ header: login.user }, 'a sign-in header from an untrusted address was ignored');
-      told = true;
+      if (!warned) log.warn({ header: login.user }, 'a sign-in header from an untrusted address was ignored');
+      warned = true;
     },
   };
 }

@@ -45,9 +45,14 @@ export class BundleAccess {
 
   /** The same, synchronously. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
   readTileNow(folder: string, key: number): FoundTile | null | undefined {
+    return this.now(() => this.#reader.readTile(folder, this.#clock.monotonic(), key));
+  }
+
+  /** Undefined when it cannot be done now. */
+  now<T>(work: () => T): T | undefined {
     if (this.#stopping.signal.aborted) return undefined;
     try {
-      return this.#reader.readTile(folder, this.#clock.monotonic(), key);
+      return work();
     } catch {
       return undefined;
     }

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
@@ -38,4 +38,16 @@ describe('a bundle store', () => {
       }),
       { numRuns: inLength(6, 3000) },
     ));
+});
+
+it('a damaged mark is a failure of the store: no tile is shown that it may hide', async () => {
+  const root = mkdtempSync(join(folder, 'root-'));
+  const store = await open(root);
+  const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+  await store.putMany(set, 3, [{ x: 1, y: 1, bytes: Buffer.from('map'), createdAt: 1 }], 0);
+  mkdirSync(join(root, 'marks'));
+  writeFileSync(join(root, 'marks', '7.json'), '{ "layer": ');
+  expect(store.getNow?.(set, { z: 3, x: 1, y: 1 })).toBeUndefined();
+  await expect(store.get(set, { z: 3, x: 1, y: 1 })).rejects.toMatchObject({ code: 'store-failed' });
+  await store.close();
 });

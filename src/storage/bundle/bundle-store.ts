@@ -93,6 +93,14 @@ export async function openBundleStore(
   }
 
   const marks = new BundleMarks(layout, clock);
+  /** Without them nothing is shown: one of them may hide it. */
+  const currentMarks = () => {
+    try {
+      return marks.current();
+    } catch (error) {
+      throw storeFailure(error);
+    }
+  };
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
@@ -108,7 +116,7 @@ export async function openBundleStore(
     since: number,
     freshAt: number,
   ): AsyncGenerator<TileIndex> {
-    const open = marks.current();
+    const open = currentMarks();
     for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
       const rows = await readBundle(set, z, at, (bundle) =>
         ranges.flatMap((range) => bundle.present().all(range.first, range.last, since)),
@@ -198,7 +206,7 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
-      const open = marks.current();
+      const open = currentMarks();
       const found = await access.readTile(folder, key);
       if (!found?.row) return null;
       const stored = storedTile(folder, key, found.row);
@@ -210,9 +218,9 @@ export async function openBundleStore(
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
-      const open = marks.current();
-      const found = access.readTileNow(folder, key);
-      if (!found?.row) return found && null;
+      const open = access.now(() => marks.current());
+      const found = open && access.readTileNow(folder, key);
+      if (!open || !found?.row) return found && null;
       const stored = storedTile(folder, key, found.row);
       // `get` removes a damaged one.
       return stored ? open.shown(set, tile, stored, found.row.ticket) : undefined;
@@ -222,7 +230,7 @@ export async function openBundleStore(
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
       const folder = folderHolding(set, { z, x, y });
-      const open = marks.current();
+      const open = currentMarks();
       const rows = (await access.read(folder, (bundle) => bundle.range().all(first, last))) ?? [];
       return rows.flatMap((row) => {
         const place = { z, ...tilePlace(at, row.key) };
@@ -243,7 +251,7 @@ export async function openBundleStore(
 
     async validatorOf(set, z, rect) {
       // Hidden tiles have none.
-      if (marks.current().touch(set, z, rect)) return null;
+      if (currentMarks().touch(set, z, rect)) return null;
       const rows: ValidatorRow[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         const found = await readBundle(set, z, at, (bundle) =>
