@@ -223,7 +223,7 @@ export function createdAnswer({ baseUrl }: Exchange, path: string, made: object)
 }
 
 /** The number in the path; 0, which nothing has, for what is none. */
-export function idIn({ params: { id = '' } }: Exchange): number {
+export function idIn({ params: { id = '' } }: Pick<Exchange, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 

@@ -1,10 +1,6 @@
-import { keyRoutes, tokenRoutes, userRoutes } from './api/accounts.ts';
-import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
-import { changeRoutes } from './api/changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
-import { deliveryRoutes } from './api/deliveries.ts';
 import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
@@ -13,11 +9,12 @@ import { oidcLoginRoutes } from './api/oidc-login.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
-import { sessionRoutes } from './api/session.ts';
-import { statusRoutes } from './api/status.ts';
 import { stopTaskRoutes } from './api/stop-tasks.ts';
 import { createEventStream, taskRoutes } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
+import { bindRoutes } from './api-route.ts';
+import { API_ROUTES } from './api-routes.ts';
+import { CallerPlaces } from './door/caller-places.ts';
 import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
@@ -42,7 +39,12 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
-  const routes = routesOf(deps, limits);
+  const { eventStreams, eventStreamsOfOne } = limits;
+  const eventPlaces = new CallerPlaces(eventStreams, eventStreamsOfOne);
+  const routes: readonly Route[] = [
+    ...routesOf(deps, limits),
+    ...bindRoutes(API_ROUTES, { ...deps, eventPlaces, routes: () => routes }),
+  ];
   return [...routes, ...openApiRoutes(routes)];
 }
 
@@ -52,8 +54,6 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   stopTaskRoutes,
   taskRoutes,
   scheduleRoutes,
-  changeRoutes,
-  deliveryRoutes,
   massTruncateRoutes,
   truncateRoutes,
   blankAreaRoutes,
@@ -66,13 +66,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   importRoutes,
   exportRoutes,
   restRoutes,
-  statusRoutes,
-  userRoutes,
-  tokenRoutes,
-  keyRoutes,
-  sessionRoutes,
   oidcLoginRoutes,
-  auditRoutes,
 ];
 
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {

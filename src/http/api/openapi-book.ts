@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeBody } from '../../changes/feeds/read-change.ts';
+import type * as table from '../api-routes.ts';
 import type { RouteDescription } from '../route.ts';
 import {
   runAnswer,
@@ -11,21 +11,8 @@ import {
 import { taskAnswer, taskBody, taskListAnswer } from '../wire/task-document.ts';
 import { stopAnswer, stopBody, taskListQuery } from '../wire/task-filter.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
-import {
-  callerAnswer,
-  keyAnswer,
-  keyBody,
-  sessionAnswer,
-  tokenAnswer,
-  tokenBody,
-  userAnswer,
-  userBody,
-  userChangesBody,
-} from './accounts.ts';
-import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
-import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer } from './changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -33,7 +20,6 @@ import {
   zoomCoverageAnswer,
   zoomCoverageQuery,
 } from './coverage.ts';
-import { deliveryListAnswer } from './deliveries.ts';
 import { estimateAnswer } from './estimate.ts';
 import { exportAnswer, exportBody, exportCountAnswer } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
@@ -47,9 +33,6 @@ import {
 } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
 import { previewAnswer, scheduleQuery } from './schedules.ts';
-import { seriesAnswer } from './series.ts';
-import { loginBody, newPasswordBody } from './session.ts';
-import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
@@ -80,19 +63,6 @@ export const API_DESCRIPTIONS = {
     status: 201,
   },
   'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
-
-  'GET /api/v1/changes': { summary: 'List the feeds of data changes', answer: changeFeedsAnswer },
-  'GET /api/v1/changes/{name}/recent': {
-    summary: 'List the changes that a feed reported in the last hour, newest first, at most 500',
-    answer: recentChangesAnswer,
-  },
-  'POST /api/v1/changes/{name}': {
-    summary: 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
-    body: changeBody,
-    bodyTypes: ['application/json', 'application/geo+json'],
-    answer: changeAcceptedAnswer,
-    status: 202,
-  },
 
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
@@ -209,14 +179,6 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/schedules/{id}/runs': { summary: 'List the runs of a schedule', answer: runListAnswer },
   'POST /api/v1/schedules/{id}/run': { summary: 'Run a schedule now', answer: runAnswer },
 
-  'GET /api/v1/deliveries': {
-    summary: 'List purges and notifications, newest first',
-    answer: deliveryListAnswer,
-  },
-  'GET /api/v1/upstreams': {
-    summary: 'State of each upstream host',
-    answer: upstreamsAnswer,
-  },
   'GET /api/v1/usage': { summary: 'Disk usage of cached tiles', answer: usageAnswer },
   'GET /api/v1/evictions': {
     summary: 'Tiles evicted by quotas, per hour',
@@ -230,43 +192,7 @@ export const API_DESCRIPTIONS = {
     answer: quotaAnswer,
     versioned: true,
   },
-  'GET /api/v1/series': { summary: 'Tile requests of the last 24 hours, per minute', answer: seriesAnswer },
 
-  'POST /api/v1/session': { summary: 'Log in', body: loginBody, answer: sessionAnswer },
-  'DELETE /api/v1/session': { summary: 'Log out', status: 204 },
-  'GET /api/v1/me': { summary: 'Show the caller', answer: callerAnswer },
-  'PUT /api/v1/me/password': { summary: "Change one's own password", body: newPasswordBody, status: 204 },
-  'GET /api/v1/users': { summary: 'List users', answer: z.object({ users: z.array(userAnswer) }) },
-  'POST /api/v1/users': { summary: 'Add a user', body: userBody, answer: userAnswer, status: 201 },
-  'GET /api/v1/users/{name}': { summary: 'Show a user', answer: userAnswer },
-  'PUT /api/v1/users/{name}': { summary: 'Change a user', body: userChangesBody, answer: userAnswer },
-  'DELETE /api/v1/users/{name}': { summary: 'Remove a user', status: 204 },
-  'GET /api/v1/tokens': { summary: 'List tokens', answer: z.object({ tokens: z.array(tokenAnswer) }) },
-  'POST /api/v1/tokens': {
-    summary: 'Create a token; it is shown only once',
-    body: tokenBody,
-    answer: tokenAnswer.extend({ token: z.string() }),
-    status: 201,
-  },
-  'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
-  'GET /api/v1/keys': { summary: 'List keys for readers', answer: z.object({ keys: z.array(keyAnswer) }) },
-  'POST /api/v1/keys': {
-    summary: 'Create a key for readers; it is shown only once',
-    body: keyBody,
-    answer: keyAnswer.extend({ key: z.string() }),
-    status: 201,
-  },
-  'DELETE /api/v1/keys/{id}': { summary: 'Delete a key for readers', status: 204 },
-  'GET /api/v1/audit': { summary: 'Query the audit log', query: auditQuery, answer: auditAnswer },
-  'POST /api/v1/audit/{id}/restore': {
-    summary: 'Declare a layer again as it was before a change in the audit log',
-    answer: declarationAnswer,
-  },
-  'GET /api/v1/about': { summary: 'Show version and start time', answer: aboutAnswer },
-  'GET /api/v1/nodes': {
-    summary: 'Servers and workers on the same database; those seen in the last hour',
-    answer: nodeListAnswer,
-  },
   'GET /api/v1/openapi.json': { summary: 'This document', answerType: 'application/json' },
 } satisfies Descriptions;
 
@@ -275,9 +201,17 @@ type AnswerOf<Described> = Described extends { answer: infer Schema } ? z.output
 type BodyOf<Described> = Described extends { body: infer Schema } ? z.input<Schema> : never;
 
 /** E.g. `GET /api/v1/tasks`. */
-export type ApiRequest = keyof Api;
-export type ApiAnswer<Request extends ApiRequest> = AnswerOf<Api[Request]>;
-export type ApiBody<Request extends ApiRequest> = BodyOf<Api[Request]>;
+export type ApiRequest = keyof Api | table.ApiRequest;
+export type ApiAnswer<Request extends ApiRequest> = Request extends keyof Api
+  ? AnswerOf<Api[Request]>
+  : Request extends table.ApiRequest
+    ? table.ApiAnswer<Request>
+    : never;
+export type ApiBody<Request extends ApiRequest> = Request extends keyof Api
+  ? BodyOf<Api[Request]>
+  : Request extends table.ApiRequest
+    ? table.ApiBody<Request>
+    : never;
 
 const XML_TYPES = ['text/xml', 'application/xml'];
 const JSON_TYPES = ['application/json'];
