@@ -62,7 +62,8 @@ export interface Call<S extends CallShape = object> {
   readonly note: (change: ChangeNote) => void;
 }
 
-type ParamsIn<Name extends string> = Name extends `${string}{${infer Param}}${infer Rest}`
+/** The names in a path. */
+export type ParamsIn<Name extends string> = Name extends `${string}{${infer Param}}${infer Rest}`
   ? Param | ParamsIn<Rest>
   : never;
 

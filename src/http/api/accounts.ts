@@ -28,9 +28,9 @@ export const userAnswer = z.object({
 /** Null or absent: never. */
 const expiresAt = z.iso
   .datetime({ offset: true })
-  .transform((text) => Date.parse(text))
   .nullable()
-  .default(null);
+  .default(null)
+  .transform((text) => (text === null ? null : Date.parse(text)));
 
 export const tokenBody = z.strictObject({ ...newRights, expiresAt });
 export const tokenAnswer = z.object({

@@ -3,30 +3,14 @@ import { invalid, shortened } from '../../domain/errors.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import { type Answer, textAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { type Handler, METHODS, type Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from '../wire/quota-document.ts';
 
-/** Section 4.5 of the specification; below `/rest` too, where no extension means XML. */
-export function diskQuotaRoutes(deps: RouteDeps): readonly Route[] {
-  const read = (format: DocumentFormat) => async () =>
-    configurationAnswer(await deps.quota.settings.read(), format);
-  const pathsOf = (path: string, format: DocumentFormat): Route[] => [
-    { method: 'GET', path, role: 'viewer', handler: read(format) },
-    { method: 'PUT', path, role: 'admin', handler: createChangeHandler(deps, format) },
-  ];
-  return [
-    ...pathsOf('/diskquota.xml', 'xml'),
-    ...pathsOf('/diskquota.json', 'json'),
-    ...pathsOf('/rest/diskquota.xml', 'xml'),
-    ...pathsOf('/rest/diskquota.json', 'json'),
-    ...pathsOf('/rest/diskquota', 'xml'),
-    ...['/diskquota.{format}', '/rest/diskquota.{format}'].flatMap((path) =>
-      METHODS.map((method): Route => ({ method, path, role: 'viewer', handler: refuseFormat })),
-    ),
-  ];
+/** Section 4.5 of the specification. */
+export function quotaAs(format: DocumentFormat) {
+  return async (_: Call, { quota }: ApiDeps) => configurationAnswer(await quota.settings.read(), format);
 }
 
 /** Throws for a layer that is not declared or named twice. */
@@ -49,8 +33,8 @@ async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-function createChangeHandler({ catalog, quota }: RouteDeps, format: DocumentFormat): Handler {
-  return (exchange) =>
+export function changeQuotaBy(format: DocumentFormat) {
+  return ({ exchange, note }: Call, { catalog, quota }: ApiDeps) =>
     explainingUnits(async () => {
       requireMediaType(exchange.headers, BODY_TYPES[format]);
       const change = readQuotaDocument(exchange.body, format);
@@ -59,7 +43,7 @@ function createChangeHandler({ catalog, quota }: RouteDeps, format: DocumentForm
       const after = await quota.settings.change(change, (current) => {
         before = current;
       });
-      exchange.change = { target: 'quota', before, after };
+      note({ target: 'quota', before, after });
       return configurationAnswer(after, format);
     });
 }
@@ -72,6 +56,6 @@ function configurationAnswer(configuration: QuotaConfiguration, format: Document
   };
 }
 
-const refuseFormat: Handler = () => {
+export function refuseFormat(): never {
   throw new HttpProblem('path-unknown', 'The disk quota comes as xml or json.');
-};
+}
