@@ -101,7 +101,7 @@ export function bindRoutes(table: readonly ApiRoute[], deps: ApiDeps): readonly 
   });
 }
 
-export function readCall(exchange: Exchange, shape: Shape): Call {
+function readCall(exchange: Exchange, shape: Shape): Call {
   const note = (change: ChangeNote) => {
     exchange.change = change;
   };
