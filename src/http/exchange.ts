@@ -227,10 +227,6 @@ export function idIn({ params: { id = '' } }: Pick<Exchange, 'params'>): number 
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 
-export function callerName(exchange: Exchange): string {
-  return exchange.caller?.name ?? 'anonymous';
-}
-
 /** A document that names addresses of map servers, as the caller may see it. */
 export function shownTo<Document>({ caller }: Pick<Exchange, 'caller'>, document: Document): Document {
   return caller?.role === 'admin' ? document : (hideKeys(document) as Document);
