@@ -206,6 +206,7 @@ export async function openNode(
       pipeline,
       forgottenByAll: () => settled('changes'),
       leads: () => leads(),
+      tasks,
       clock,
       log,
     }),

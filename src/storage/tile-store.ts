@@ -160,6 +160,8 @@ export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
   readonly formats?: readonly string[];
   /** Null: the default combination; left out: all. */
   readonly parametersId?: string | null;
+  /** A task removes the tiles. The mark ends with it. */
+  readonly byTask?: true;
 }
 
 /** A raised generation that readers obey because the tiles concerned may still be stored. */

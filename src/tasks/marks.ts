@@ -2,13 +2,16 @@
  * Marks: truncations and invalidations that take effect before any tile is touched.
  *
  *   state     readers                                  who ends it
- *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored
+ *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored; or the
+ *                                                      task that removes it, when it is done or is stopped
  *   settled   nothing is left that it concerns         –
  *
- * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up.
+ * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up. It leaves alone what an
+ * unfinished task is removing.
  */
 import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -16,6 +19,8 @@ import { concerns } from '../storage/open-marks.ts';
 import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { DEEPEST_ZOOM, type TruncationSelection, WHOLE_LEVEL } from './mass-truncation-selection.ts';
+import { raiseGenerations } from './raise-generations.ts';
+import type { TaskService } from './task-service.ts';
 
 interface MarksOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
@@ -24,15 +29,37 @@ interface MarksOptions extends Surroundings {
   readonly forgottenByAll: () => Promise<void>;
   /** Only one node cleans up. */
   readonly leads: () => boolean;
+  readonly tasks: Pick<TaskService, 'isTruncating'>;
 }
 
 /** Milliseconds between looks for marks of other nodes, or of a process that died. */
 const CLEAN_INTERVAL = 10_000;
+/** Milliseconds in which a task is recorded after its mark, and settles it when it has ended. */
+const LEFT_TO_TASKS = 60_000;
 
 export type Marks = ReturnType<typeof openMarks>;
 
-export function openMarks({ catalog, pipeline, forgottenByAll, leads, clock, log }: MarksOptions) {
-  const cleaner = openRepeater((signal) => leads() && cleanAll(catalog.stores().values(), signal), {
+export function openMarks(options: MarksOptions) {
+  const { catalog, pipeline, forgottenByAll, leads, tasks, clock, log } = options;
+  const seen = new FirstSeen();
+
+  /** Whether a task removes what it concerns, or is about to say that it has. */
+  async function isLeftToTask(store: string, { layer, number, effect }: OpenMark): Promise<boolean> {
+    if (!effect.byTask) return false;
+    const since = seen.at(`${store} ${number}`, clock.monotonic());
+    return clock.monotonic() - since < LEFT_TO_TASKS || (await tasks.isTruncating(layer, store, number));
+  }
+
+  async function cleanAll(signal: AbortSignal): Promise<void> {
+    for (const [name, store] of catalog.stores()) {
+      for (const mark of await store.openMarks()) {
+        if (!(await isLeftToTask(name, mark))) await settle(store, mark, signal);
+      }
+    }
+    seen.forgetOthers();
+  }
+
+  const cleaner = openRepeater(async (signal) => leads() && cleanAll(signal), {
     clock,
     log,
     pause: CLEAN_INTERVAL,
@@ -53,7 +80,7 @@ export function openMarks({ catalog, pipeline, forgottenByAll, leads, clock, log
       const places = await placesToMark(layer, selections);
       if (places?.length === 0) return;
       const effect = effectOf(selections[0] ?? {}, type, clock.now());
-      for (const store of storesOf(bound).values()) await store.raiseGeneration(layer.name, places, effect);
+      await raiseGenerations(storesOf(bound), layer.name, places, effect);
       pipeline.forgetPlaces(layer.name, places ?? undefined);
       await forgottenByAll();
       cleaner.wake();
@@ -89,9 +116,19 @@ const isIn =
   (place: TilePlace) =>
     place.gridSet === gridSet;
 
-async function cleanAll(stores: Iterable<TileStore>, signal: AbortSignal): Promise<void> {
-  for (const store of stores) {
-    for (const mark of await store.openMarks()) await settle(store, mark, signal);
+/** When names that come again in every round were first seen. */
+class FirstSeen {
+  #former: ReadonlyMap<string, number> = new Map();
+  #round = new Map<string, number>();
+
+  at(name: string, now: number): number {
+    return getOrMake(this.#round, name, () => this.#former.get(name) ?? now);
+  }
+
+  /** Ends a round. */
+  forgetOthers(): void {
+    this.#former = this.#round;
+    this.#round = new Map();
   }
 }
 

@@ -11,13 +11,21 @@ import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
-import { NO_CHANGE, negated, sumOfChanges, type TilePlace, type TileStore } from '../storage/tile-store.ts';
+import {
+  type MarkEffect,
+  NO_CHANGE,
+  negated,
+  sumOfChanges,
+  type TilePlace,
+  type TileStore,
+} from '../storage/tile-store.ts';
+import { placesToMark } from './mark-places.ts';
+import { effectOf } from './marks.ts';
 import {
   countSelected,
   type Partitions,
   partitionsOf,
   placesOf,
-  placesToRaise,
   rectsOf,
   refuseUnknownNames,
   type SelectedTiles,
@@ -55,11 +63,12 @@ export function createMassTruncation(options: MassTruncationOptions) {
   const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
-  const raise = (layer: string, places?: readonly TilePlace[]) =>
+  const raise = (layer: string, places: readonly TilePlace[] | null, effect?: MarkEffect) =>
     raiseGenerations(
       stores().map((store) => [store, store] as const),
       layer,
       places,
+      effect,
     );
 
   function boundLayer(name: string): BoundLayer {
@@ -76,7 +85,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     layer: string,
     remove: (store: TileStore, generation: number) => Promise<void>,
   ): Promise<void> {
-    const raised = await raise(layer);
+    const raised = await raise(layer, null);
     await removeFrom(layer, (store) => remove(store, raised.get(store) ?? 0));
   }
 
@@ -227,15 +236,16 @@ export function createMassTruncation(options: MassTruncationOptions) {
           isWhole ? countWhole(store, set) : countSelected(store, layer, set, selection),
         );
       }
-      const places = placesToRaise(layer, selection);
-      const raised = await raise(layer.name, places);
+      const places = await placesToMark(layer, [selection]);
+      const raised = await raise(layer.name, places, effectOf(selection, 'hide', clock.now()));
       const removed = await goThrough(layer, selection, (store, set) =>
         isWhole
           ? dropWhole(store, set)
           : removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
       );
       // By place: memory may hold what no store has taken.
-      pipeline.forgetPlaces(layer.name, places);
+      pipeline.forgetPlaces(layer.name, places ?? undefined);
+      for (const [store, number] of raised) await store.settleMark(layer.name, number);
       return removed;
     },
   };
