@@ -103,7 +103,7 @@ export function effectOf(
   };
 }
 
-const EVERY_LEVEL: readonly Omit<TilePlace, 'gridSet'>[] = Array.from(
+export const EVERY_LEVEL: readonly Omit<TilePlace, 'gridSet'>[] = Array.from(
   { length: DEEPEST_ZOOM + 1 },
   (_, z) => ({
     z,
