@@ -1,8 +1,5 @@
-/**
- * Reading, cutting and writing of pictures by packages/pixels beside sharp: processor time of a metatile of 4×4 tiles.
- *
- *   npm run bench -- pixels [--rounds 40]
- */
+// Reading, cutting and writing pictures by packages/pixels beside sharp: processor time for a metatile.
+// npm run bench -- pixels [--rounds 40]
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import { JpegCutter } from '../../packages/pixels/jpeg-cutter.ts';
