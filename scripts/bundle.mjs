@@ -7,6 +7,8 @@ import { ensurePixels, pixelsFile } from './pixels.mjs';
 import { root } from './steps.mjs';
 
 const source = join(root, 'src');
+/** Where modules come from; dist/ has the folders of both side by side. */
+const sources = [source, join(root, 'packages')];
 
 /** What is started by its own file: the command, and the threads that spawnThread() starts. */
 const ENTRIES = [
@@ -45,8 +47,8 @@ export async function bundleServer(folder) {
   }
   writeEntries(folder);
   await ensurePixels();
-  mkdirSync(join(folder, 'raster'), { recursive: true });
-  copyFileSync(pixelsFile, join(folder, 'raster', 'pixels.wasm'));
+  mkdirSync(join(folder, 'pixels'), { recursive: true });
+  copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
 }
 
 /** What is started is a line that has the rest loaded; see docs/decisions/0320. */
@@ -126,8 +128,9 @@ function addressesOfModules() {
   return {
     name: 'addresses-of-modules',
     transform(code, id) {
-      if (!id.startsWith(source + sep) || !code.includes('import.meta.url')) return null;
-      const built = relative(source, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
+      const from = sources.find((folder) => id.startsWith(folder + sep));
+      if (!from || !code.includes('import.meta.url')) return null;
+      const built = relative(from, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
       return { code: code.replaceAll('import.meta.url', `__addressOfModule(${JSON.stringify(built)})`) };
     },
     renderChunk(code, chunk) {

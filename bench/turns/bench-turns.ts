@@ -1,16 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The longest turn of the event loop in each heavy action, with 5,000 layers and a million pages.
+// npm run bench -- turns [--layers 5000] [--schedules 3000] [--pages 1000000] [--seconds 20]; --short takes a minute in all.
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { manyLayers } from '../capabilities/many-layers.ts';
-import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, startServerProcess } from '../harness/server-process.ts';
 import { fillPages, ZOOM } from './fill-pages.ts';
 
-/**
- * npm run build, then npm run bench:turns -- [--layers 5000] [--schedules 3000] [--pages 1000000] [--seconds 20]: the
- * longest turn of the server's event loop in each heavy action, beside an idle server. `--short`: a minute in all.
- */
 const { values } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
@@ -32,12 +30,10 @@ const LAYER = 'layer-0';
 const MAP = 'map';
 const MAP_LAYER = `  - { name: ${MAP}, source: { type: world }, fullWMS: true, formats: [image/png], gridSets: [EPSG:900913] }\n`;
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-turns-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const data = join(folder, 'data');
 mkdirSync(data);
 const bundles = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 say(`${layers} layers, ${schedules} schedules, ${bundles * 64} pages in ${bundles} bundles`);
 
 const meterFile = join(folder, 'meter');

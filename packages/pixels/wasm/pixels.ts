@@ -1,4 +1,4 @@
-// The pixel work, compiled to WebAssembly by scripts/pixels.mjs; src/raster/pixels.ts calls it.
+// The pixel work, compiled to WebAssembly by scripts/pixels.mjs; ../pixels.ts and ../jpeg-cutter.ts call it.
 import { FILTERED, PACKED, ROWS } from './areas';
 import { PALETTE } from './colours';
 import { addToFingerprint, startFingerprint } from './fingerprint';

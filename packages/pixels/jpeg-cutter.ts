@@ -1,11 +1,11 @@
-import { coloursAlong, type PictureLook } from './picture-look.ts';
+import type { CutGrid } from './image.ts';
 import { createPixelWork } from './pixels.ts';
-import type { CutGrid } from './tile-cutter.ts';
 
 interface CutJpeg {
   /** Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. */
   readonly tiles: readonly (Buffer | number)[];
-  readonly look: PictureLook;
+  /** The colour of each pixel along the edges, without the gutter; until the next picture is cut. */
+  readonly edges: Readonly<Record<'top' | 'right' | 'bottom' | 'left', Uint32Array>>;
 }
 
 /** Pixels along a side of the groups of blocks that a file is made of. */
@@ -37,7 +37,7 @@ export class JpegCutter {
     if (this.#work.cutJpeg(jpeg.scan.length, columns, rows, across, down, frame) === 0) return null;
     const head = jpegHead(tileWidth, tileHeight, this.#stepsFor(jpeg));
     const tiles = Array.from({ length: columns * rows }, (_, tile) => this.#tile(tile, head));
-    return { tiles, look: this.#look(tiles, width, height) };
+    return { tiles, edges: this.#edges(width, height) };
   }
 
   /** The coarser of both. */
@@ -82,23 +82,14 @@ export class JpegCutter {
     return Buffer.concat([head, this.#bytesAt(this.#work.JPEG_FILE.value, length)]);
   }
 
-  #look(tiles: readonly (Buffer | number)[], width: number, height: number): PictureLook {
-    const [first] = tiles;
-    const colour = typeof first === 'number' && tiles.every((tile) => tile === first) ? first : null;
-    const lines = new Uint32Array(
-      this.#work.memory.buffer,
-      this.#work.JPEG_EDGES.value,
-      2 * (width + height),
-    );
-    const along = (start: number, count: number) => coloursAlong(count, (i) => lines[start + i] ?? 0);
+  #edges(width: number, height: number): CutJpeg['edges'] {
+    const { memory, JPEG_EDGES } = this.#work;
+    const lines = new Uint32Array(memory.buffer, JPEG_EDGES.value, 2 * (width + height));
     return {
-      colour,
-      edges: {
-        top: along(0, width),
-        bottom: along(width, width),
-        left: along(2 * width, height),
-        right: along(2 * width + height, height),
-      },
+      top: lines.subarray(0, width),
+      bottom: lines.subarray(width, 2 * width),
+      left: lines.subarray(2 * width, 2 * width + height),
+      right: lines.subarray(2 * width + height),
     };
   }
 

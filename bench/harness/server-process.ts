@@ -17,15 +17,13 @@ export interface ServerProcess {
 }
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-export const FROM_SOURCES = ['--import', './scripts/typescript/register.mjs', 'src/cli/main.ts'];
-/** Needs `npm run build` before. */
 export const FROM_BUILD = ['dist/cli/main.js'];
 
 /** The server without accounts, on a free port. */
 export async function startServerProcess(
   data: string,
   configuration: string,
-  program: readonly string[] = FROM_SOURCES,
+  program: readonly string[] = FROM_BUILD,
 ): Promise<ServerProcess> {
   const file = join(data, '..', 'tilewarden.yaml');
   writeFileSync(file, configuration);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { ImagePart, RasterImage, Samples } from './image.ts';
 import type { OrdinaryPng } from './ordinary-png.ts';
-import type { ImagePart, RasterImage, Samples } from './raster-image.ts';
 
 const PIXEL_BYTES = 4;
 
