@@ -130,7 +130,7 @@ export function createInvalidation(options: InvalidationOptions) {
       const number = await each.raiseGeneration(layer.name, places, effect);
       raised.push([each, { layer: layer.name, number, effect, places }]);
     }
-    pipeline.forgetPlaces(layer.name, places ?? undefined);
+    pipeline.forgetPlaces(layer.name, places ?? undefined, 'invalidate');
     for (const [each, mark] of raised) await settle(each, mark);
     const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };

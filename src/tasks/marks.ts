@@ -54,7 +54,8 @@ export function openMarks({ catalog, pipeline, forgottenByAll, leads, clock, log
       if (places?.length === 0) return;
       const effect = effectOf(selections[0] ?? {}, type, clock.now());
       for (const store of storesOf(bound).values()) await store.raiseGeneration(layer.name, places, effect);
-      pipeline.forgetPlaces(layer.name, places ?? undefined);
+      // Who marks for a change in the data marks the layers above too.
+      pipeline.forgetPlaces(layer.name, places ?? undefined, null);
       await forgottenByAll();
       cleaner.wake();
     },
