@@ -15,7 +15,7 @@ import { type ImportedUser, importQuota, importUsers } from '../import/import-qu
 import { type Imported, type ImportedDocument, type ImportReport, WHOLE } from '../import/import-report.ts';
 import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
+import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
@@ -164,7 +164,7 @@ function readYaml(file: string): unknown {
 
 async function readXmlFile(file: string): Promise<XmlElement> {
   try {
-    return await readLongXml(decodeXml(readBytes(file)), LIMITS);
+    return await readLongXml(readBytes(file), LIMITS);
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;

@@ -1,5 +1,4 @@
 import type { AuditLog } from '../access/audit-log.ts';
-import { createChangeApplier } from '../changes/apply-changes.ts';
 import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
@@ -11,7 +10,7 @@ type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
 export async function openFeeds(
-  { road, lead, marks, notifier, parts }: Node,
+  { road, lead, applyChanges, notifier }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
   { clock, log }: Surroundings,
@@ -29,7 +28,7 @@ export async function openFeeds(
       layersVersion: () => catalog.version,
       database,
       layerNames: catalog.layerNames,
-      apply: createChangeApplier({ catalog, marks, invalidation: parts.invalidation }),
+      apply: applyChanges,
       audit: ({ feed, ...entry }) =>
         audit.record({
           phase: 'ended',

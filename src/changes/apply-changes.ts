@@ -74,6 +74,16 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
     seen: ReadonlySet<string>,
   ): Promise<void> {
     await take(layer.name, [...selectionsOf(layer, places, feed, buffer)], feed);
+    await applyAbove(layer, places, feed, buffer, seen);
+  }
+
+  async function applyAbove(
+    layer: Layer,
+    places: readonly ChangedPlace[] | null,
+    feed: AppliedFeed,
+    buffer: PixelBuffer,
+    seen: ReadonlySet<string>,
+  ): Promise<void> {
     for (const name of layersAbove().get(layer.name) ?? []) {
       const upper = seen.has(name) ? null : catalog.layer(name);
       if (!upper) continue;
@@ -84,7 +94,7 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
   }
 
   /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
-  return async (feed: AppliedFeed, changes: readonly Change[]): Promise<void> => {
+  async function apply(feed: AppliedFeed, changes: readonly Change[]): Promise<void> {
     for (const name of feed.layers) {
       const bound = catalog.layer(name);
       const concerned = changes.filter(({ layers }) => layers === null || layers.includes(name));
@@ -93,6 +103,21 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
       const places = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
       await applyTo(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name]));
     }
+  }
+
+  return {
+    apply,
+    hasAbove: (layer: string): boolean => layersAbove().has(layer),
+    /** In the layers that are drawn from this one, as `apply` does. */
+    async applyAbove(
+      layer: Layer,
+      places: readonly ChangedPlace[] | null,
+      action: 'truncate' | 'invalidate',
+    ): Promise<void> {
+      const merged = places && (await mergePlaces(places));
+      const rules = { name: '', layers: [], action, buffer: 0 };
+      await applyAbove(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
+    },
   };
 }
 

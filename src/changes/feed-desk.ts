@@ -18,7 +18,7 @@ export type AuditChange = (entry: {
 
 export interface DeskOptions extends Surroundings {
   readonly store: FeedStore;
-  readonly apply: ChangeApplier;
+  readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   /** Called once for each transition. */
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;

@@ -21,7 +21,7 @@ interface ChangesOptions extends Surroundings {
   readonly layersVersion?: () => number;
   readonly database: Database;
   readonly layerNames: () => Iterable<string>;
-  readonly apply: ChangeApplier;
+  readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;

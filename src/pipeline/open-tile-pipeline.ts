@@ -3,7 +3,7 @@ import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
-import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileEvents, TilesAbove } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -160,13 +160,13 @@ class Pipeline implements TilePipeline {
     this.#flights.outdateLayer(layer);
   }
 
-  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void {
+  forgetPlaces(layer: string, places?: readonly TilePlace[], above: TilesAbove = 'truncate'): void {
     if (!places) this.forgetLayer(layer);
     for (const place of places ?? []) {
       this.#tier.dropPlace(layer, place);
       this.#flights.outdatePlace(layer, place);
     }
-    this.#events.emit({ type: 'outdated', layer, places: places ?? null, at: this.#clock.now() });
+    this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
   changedElsewhere(news: TileNews): void {

@@ -3,6 +3,7 @@ import type { Format } from '../domain/format.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
+import type { TilesAbove } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
@@ -99,8 +100,11 @@ export interface TilePipeline {
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
-  /** The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer. */
-  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
+  /**
+   * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
+   * Tiles that are drawn from these are truncated unless `above` says otherwise.
+   */
+  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
   /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
   changedElsewhere(news: TileNews): void;
   /** From now on tiles in memory are shown only if this says so. */

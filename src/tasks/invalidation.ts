@@ -128,7 +128,7 @@ export function createInvalidation(options: InvalidationOptions) {
     const effect = effectOf(selection, 'outdate', clock.now());
     const stores = [...storesOf(bound).values()].map((each) => [each, each] as const);
     const raised = await raiseGenerations(stores, layer.name, places, effect);
-    pipeline.forgetPlaces(layer.name, places ?? undefined);
+    pipeline.forgetPlaces(layer.name, places ?? undefined, 'invalidate');
     for (const [each, number] of raised) await settle(each, { layer: layer.name, number, effect, places });
     const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };

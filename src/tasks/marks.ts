@@ -81,7 +81,8 @@ export function openMarks(options: MarksOptions) {
       if (places?.length === 0) return;
       const effect = effectOf(selections[0] ?? {}, type, clock.now());
       await raiseGenerations(storesOf(bound), layer.name, places, effect);
-      pipeline.forgetPlaces(layer.name, places ?? undefined);
+      // Who marks for a change in the data marks the layers above too.
+      pipeline.forgetPlaces(layer.name, places ?? undefined, null);
       await forgottenByAll();
       cleaner.wake();
     },

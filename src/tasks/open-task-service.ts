@@ -237,10 +237,10 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
   const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
     const at = clock.now();
     const isEvery = set.format === EVERY_FORMAT;
-    if (isEvery) pipeline.forgetLayer(set.layer);
-    if (isEvery) events.emit({ type: 'layer-dropped', layer: set.layer, at });
-    if (!isEvery) pipeline.forget(set, z, rect);
-    if (!isEvery && removed) events.emit({ type: 'deleted', set, z, rect, at });
+    // The layers above obeyed when the truncation was accepted.
+    if (removed) pipeline.forgetPlaces(set.layer, [{ gridSet: set.gridSet, z, rect }], null);
+    else pipeline.forget(set, z, rect);
+    if (removed && !isEvery) events.emit({ type: 'deleted', set, z, rect, at });
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;

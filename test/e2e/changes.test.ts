@@ -20,6 +20,8 @@ import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 const SECRET = 'for tests only';
 /** In web mercator; Zurich lies in 6/33/22, Hamburg in 6/33/20. */
 const ZURICH = [8.5, 47.3, 8.6, 47.4];
+/** The same in the CRS of web mercator. */
+const MERCATOR = [946_000, 5_988_000, 957_000, 6_005_000];
 
 let folder: string;
 let wms: MockWms;
@@ -155,6 +157,39 @@ describe('a webhook', () => {
     expect(wms.requests.length).toBe(before);
     expect(await cache('roads', ...near)).toEqual(Array(near.length).fill('MISS'));
     expect(await cache('above', '6/33/22.png')).toEqual(['MISS']);
+  });
+
+  it.each<[string, string, object | string, boolean]>([
+    [
+      'a truncated area',
+      'api/v1/layers/roads/truncate',
+      { bounds: MERCATOR, gridSets: ['EPSG:900913'] },
+      true,
+    ],
+    [
+      'an invalidated area',
+      'api/v1/layers/roads/invalidate',
+      { bounds: MERCATOR, gridSets: ['EPSG:900913'] },
+      true,
+    ],
+    [
+      'a truncated layer',
+      'masstruncate',
+      '<truncateLayer><layerName>roads</layerName></truncateLayer>',
+      false,
+    ],
+  ])('%s is made again in layers that are drawn from it too', async (_case, path, body, isArea) => {
+    await cached('roads', '6/33/22.png', '6/33/20.png', '3/4/2.png');
+    await cached('above', '6/33/22.png', '6/33/20.png', '3/4/2.png');
+    const isXml = typeof body === 'string';
+    const answer = await fetch(new URL(path, app.url), {
+      method: 'POST',
+      body: isXml ? body : JSON.stringify(body),
+      headers: { 'content-type': isXml ? 'text/xml' : 'application/json' },
+    });
+    expect(answer.status).toBe(200);
+    const far = isArea ? 'HIT' : 'MISS';
+    expect(await cache('above', '6/33/20.png', '6/33/22.png', '3/4/2.png')).toEqual([far, 'MISS', 'MISS']);
   });
 
   it('a webhook narrows to the layers that the body names', async () => {

@@ -6,7 +6,13 @@ import { keysIn, PurgeKeys } from './purge-keys.ts';
 
 const rect = { minX: 0, minY: 0, maxX: 17, maxY: 3 };
 const outdated = (layer: string, at = rect) =>
-  ({ type: 'outdated', layer, places: [{ gridSet: 'EPSG:900913', z: 8, rect: at }], at: 0 }) as const;
+  ({
+    type: 'outdated',
+    layer,
+    places: [{ gridSet: 'EPSG:900913', z: 8, rect: at }],
+    above: null,
+    at: 0,
+  }) as const;
 
 function purged(layers: ReturnType<typeof layerNamed>[], events: Parameters<PurgeKeys['hear']>[0][]) {
   const keys = new PurgeKeys();

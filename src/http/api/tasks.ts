@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { Caller } from '../../access/caller.ts';
+import { layerBelow } from '../../catalog/incarnations.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
@@ -12,7 +14,13 @@ import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { isDryRun, readBody, readQuery } from '../wire/read-body.ts';
-import { refuseUnknownNames, taskBody, taskDocument, taskDraftOf } from '../wire/task-document.ts';
+import {
+  refuseUnknownNames,
+  taskBody,
+  taskDocument,
+  taskDraftOf,
+  withoutUpstream,
+} from '../wire/task-document.ts';
 import { REPEATABLE, taskFilterOf, taskListQuery } from '../wire/task-filter.ts';
 import { estimateOf } from './estimate.ts';
 
@@ -128,11 +136,17 @@ export function taskRoutes({ catalog, tasks, quota, clock }: RouteDeps): readonl
 
 /** A caller that may not see the layer does not learn what its map server answered, and from where. */
 function createTaskView({ catalog, clock }: Pick<RouteDeps, 'catalog' | 'clock'>) {
+  /** With the layers that it is drawn from; a circle ends. */
+  const isSeenBy = (caller: Caller, name: string, passed: ReadonlySet<string> = new Set()): boolean => {
+    const bound = passed.has(name) ? null : catalog.layer(name);
+    if (!bound) return true;
+    if (!isPublic(bound.layer) && !mayLookAt(caller, bound.layer)) return false;
+    const below = layerBelow(bound.declared?.source);
+    return below === null || isSeenBy(caller, below.layer, new Set([...passed, name]));
+  };
   return ({ caller }: Exchange, task: Task) => {
-    const bound = catalog.layer(task.request.layer);
-    const isSeen = !caller || !bound || isPublic(bound.layer) || mayLookAt(caller, bound.layer);
-    const errors = isSeen ? task.errors : task.errors.map((error) => ({ ...error, upstream: null }));
-    return taskDocument({ ...task, errors }, clock.now());
+    const isSeen = !caller || isSeenBy(caller, task.request.layer);
+    return taskDocument(isSeen ? task : withoutUpstream(task), clock.now());
   };
 }
 

@@ -67,8 +67,8 @@ export function forgetEverywhere(
       pipeline.forgetLayer(layer);
       processes.forget({ layer });
     },
-    forgetPlaces(layer, places) {
-      pipeline.forgetPlaces(layer, places);
+    forgetPlaces(layer, places, above) {
+      pipeline.forgetPlaces(layer, places, above);
       processes.forget(places ? { layer, places } : { layer });
     },
     changedElsewhere: (news) => pipeline.changedElsewhere(news),

@@ -27,6 +27,7 @@ import {
   upstreamWords,
 } from './values.ts';
 
+const HIDDEN_HOST = '***';
 const usual = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
@@ -178,6 +179,18 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     startedAt: isoTime(task.startedAt),
     endedAt: isoTime(task.endedAt),
     durationMs: task.startedAt === null ? null : Math.max(0, (task.endedAt ?? now) - task.startedAt),
+  };
+}
+
+/** For a caller that may not see the layer: neither what its map server answered nor which one it is. */
+export function withoutUpstream(task: Task): Task {
+  const { waitingFor: wait } = task;
+  const hidden = wait && 'host' in wait ? { ...wait, host: HIDDEN_HOST } : wait;
+  return {
+    ...task,
+    errors: task.errors.map((error) => ({ ...error, upstream: null })),
+    reason: wait && 'host' in wait ? (task.reason?.replaceAll(wait.host, HIDDEN_HOST) ?? null) : task.reason,
+    waitingFor: hidden,
   };
 }
 

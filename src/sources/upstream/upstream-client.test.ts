@@ -105,11 +105,13 @@ describe('the upstream client', () => {
   });
 
   it('keeps host, address and what the server said out of the message, and secrets out of everything', async () => {
-    wms.answer = { status: 500, body: 'no such table in db.internal' };
-    const error = await failure({ headers: { authorization: 'Basic aHVudGVyMg==' } });
+    wms.answer = { status: 500, body: 'no such table in db.internal for <open-sesame>' };
+    const headers = { authorization: 'Basic aHVudGVyMg==', 'x-access': 'open-sesame' };
+    const error = await failure({ headers });
     expect(error.message).not.toMatch(/127|db\.internal/);
     expect(String(error.cause)).toContain('db.internal');
-    expect(String(error.cause)).not.toMatch(/hunter2|aHVudGVyMg/);
+    expect(String(error.cause)).not.toMatch(/hunter2|aHVudGVyMg|sesame/);
+    expect(JSON.stringify(error.upstream)).not.toContain('sesame');
   });
 
   it('gives up when no answer begins in time, and closes the connection', async () => {

@@ -54,6 +54,8 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly bytes: Buffer;
   /** As the server said, without parameters, lower case; null when it said nothing. */
   readonly mediaType: string | null;
+  /** Values that were sent, which a text may repeat. */
+  readonly secrets: readonly string[];
   /** Names this version of what was asked for; null when the server gave none. */
   readonly etag: string | null;
 }
@@ -164,12 +166,15 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
-    const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted, encodings });
+    const secrets = Object.values(request.headers ?? {});
+    const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
+    const bytes = await readAnswer(response, limit);
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
     return {
       status: response.statusCode,
       bytes,
       mediaType,
+      secrets,
       etag: textOf(response.headers.etag) ?? null,
       ...freshnessOf(response.headers, now),
     };
