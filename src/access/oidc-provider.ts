@@ -32,7 +32,10 @@ const ALGORITHMS = ['RS256', 'ES256'];
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
 
 /** The issuer of an OpenID Connect sign-in, as this server sees it. It is asked when it is first needed. */
-export function createOidcProvider(settings: OidcSettings, { clock, log }: Surroundings) {
+export function createOidcProvider(
+  settings: OidcSettings,
+  { clock, log, fetch = globalThis.fetch }: Surroundings & { readonly fetch?: typeof globalThis.fetch },
+) {
   const { issuer, clientId, clientSecret } = settings;
   let found: Promise<Configuration> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -61,6 +64,8 @@ export function createOidcProvider(settings: OidcSettings, { clock, log }: Surro
     };
     return client.discovery(new URL(issuer), clientId, undefined, authenticate, {
       timeout: TIMEOUT_S,
+      [client.customFetch]: (url, { body, ...how }) =>
+        fetch(url, { ...how, body: body ? String(body) : null }),
       // The settings allow http on this machine only.
       execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
     });
