@@ -91,6 +91,8 @@ async function openParts(
   const accounts = open.use(
     openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log, ...fetching }),
   );
+  const isOwn = (header: string) => accounts.authenticator.isOwn(header);
+  pipeline.guardCredentials(settings.access.enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
   const { access, initialPassword } = await openDoor(settings, accounts, log);
   const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
