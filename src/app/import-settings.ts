@@ -18,6 +18,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
@@ -47,13 +48,14 @@ const FILES = {
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
-  { log, clock }: Surroundings,
+  { log, clock, proxies }: Surroundings & { readonly proxies: OutboundProxies },
 ): Promise<ImportedSettings> {
   const host = hostAndPort(capabilitiesAddress(address));
   const upstreams = openUpstreamClient({
     userAgent: `Tilewarden/${readVersion()}`,
     upstreams: {},
     configuredHosts: new Set([host]),
+    proxies,
     clock,
     log,
   });

@@ -52,7 +52,12 @@ export interface RouteDeps extends Surroundings {
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   /** Milliseconds since 1970. */
-  readonly about: { readonly version: string; readonly startedAt: number };
+  readonly about: {
+    readonly version: string;
+    readonly startedAt: number;
+    /** For requests to other servers, without passwords. */
+    readonly proxies: { readonly http: string | null; readonly https: string | null };
+  };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;

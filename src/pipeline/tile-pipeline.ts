@@ -17,6 +17,8 @@ export interface ResolvedTileSet {
   readonly set: TileSetKey;
   /** The source is asked, whatever is there, and nothing is kept. */
   readonly bypass?: true;
+  /** The caller's header, as it came, for layers that pass it on; absent: no caller is asking. */
+  readonly authorization?: string | null;
 }
 
 export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
@@ -81,6 +83,9 @@ export interface CopyGuard {
   isAway(): boolean;
 }
 
+/** Whether an `Authorization` header is for this server itself, and so for no other. */
+export type OwnCredentials = (authorization: string) => Promise<boolean>;
+
 /** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
@@ -109,6 +114,8 @@ export interface TilePipeline {
   changedElsewhere(news: TileNews): void;
   /** From now on tiles in memory are shown only if this says so. */
   guardCopies(guard: CopyGuard): void;
+  /** From now on headers are passed on that this does not call our own; before, none are. */
+  guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
   /** Gives up what is still being fetched and waits for tiles that are being stored behind answers already given. */
   close(): Promise<void>;

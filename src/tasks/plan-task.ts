@@ -7,6 +7,7 @@ import type { Layer } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { Pace } from '../lib/in-turns.ts';
+import { onlyForCallers } from '../pipeline/passed-reads.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
@@ -47,6 +48,8 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const { format: _, ...formatless } = draft;
   const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
+  const { passCredentials } = bound.layer;
+  if (passCredentials && type !== 'truncate') throw onlyForCallers(draft.layer);
   const zooms = zoomsOf(draft, makesTiles(type) ? keptZooms(subset) : subset);
   const area = areaIn(subset.gridSet, draft.area);
   const bounds = boundsOf(draft, subset, zooms, area);

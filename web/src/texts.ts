@@ -367,6 +367,7 @@ export const ENGLISH = {
     version: 'Version',
     node: 'Node.js',
     started: 'Running since',
+    proxies: 'Outbound proxies',
     licence: 'Tilewarden is free software under the MIT licence.',
     map: 'The built-in map is made with Natural Earth data.',
     parts: 'Third-party software',

@@ -14,7 +14,14 @@ import { layerFailure } from './layers.ts';
 
 const LAYERS_PER_TURN = 100;
 
-export const aboutAnswer = z.object({ version: z.string(), node: z.string(), startedAt: time });
+export const aboutAnswer = z.object({
+  version: z.string(),
+  node: z.string(),
+  startedAt: time,
+  proxies: z
+    .object({ http: z.string().nullable(), https: z.string().nullable() })
+    .describe('Outbound proxies for http and https addresses, without user and password; null: none'),
+});
 
 export const nodeListAnswer = z.object({
   nodes: z.array(
@@ -75,7 +82,7 @@ export const upstreamsAnswer = z.object({
 /** What is running here, on which nodes, and the state of each host that sources speak to. */
 export function statusRoutes(deps: RouteDeps): readonly Route[] {
   const { about, nodes, traffic, metrics, catalog } = deps;
-  const { version, startedAt } = about;
+  const { version, startedAt, proxies } = about;
   const get = (path: string, show: () => object | Promise<object>): Route => ({
     method: 'GET',
     path: `/api/v1/${path}`,
@@ -83,7 +90,7 @@ export function statusRoutes(deps: RouteDeps): readonly Route[] {
     handler: async () => jsonAnswer(await show()),
   });
   return [
-    get('about', () => ({ version, node: process.versions.node, startedAt: isoTime(startedAt) })),
+    get('about', () => ({ version, node: process.versions.node, startedAt: isoTime(startedAt), proxies })),
     get('nodes', async () => ({
       nodes: (await nodes.list()).map((node) => ({
         ...node,

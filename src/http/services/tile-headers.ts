@@ -198,6 +198,8 @@ export interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
+  /** For one caller alone. */
+  readonly isPassed?: boolean;
   /** As in `TileAnswer`. */
   readonly standIn?: boolean;
 }
@@ -206,7 +208,9 @@ export interface Lifetime {
 const STAND_IN_SECONDS = 10;
 
 function lifetimeOf({ bound: { layer } }: ResolvedTileSet, z: number, outcome: CacheOutcome): Lifetime {
-  return { seconds: clientSecondsAt(layer, z), outcome, isPublic: layer.access === 'public' };
+  const isPassed = layer.passCredentials;
+  const seconds = isPassed ? 0 : clientSecondsAt(layer, z);
+  return { seconds, outcome, isPublic: layer.access === 'public', isPassed };
 }
 
 export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
@@ -221,6 +225,7 @@ function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
 }
 
 function cacheControl(lifetime: Lifetime): Headers {
+  if (lifetime.isPassed) return ['Cache-Control', 'private, no-store'];
   const seconds = lasting(lifetime);
   const words = seconds === null ? [] : [`max-age=${seconds}`, 'must-revalidate'];
   if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');

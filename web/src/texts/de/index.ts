@@ -367,6 +367,7 @@ const GERMAN: Texts = {
     version: 'Version',
     node: 'Node.js',
     started: 'Läuft seit',
+    proxies: 'Proxys für ausgehende Anfragen',
     licence: 'Tilewarden ist freie Software unter der MIT-Lizenz.',
     map: 'Die eingebaute Karte ist aus Daten von Natural Earth gemacht.',
     parts: 'Software von Dritten',

@@ -366,6 +366,7 @@ const SPANISH: Texts = {
     version: 'Versión',
     node: 'Node.js',
     started: 'En marcha desde',
+    proxies: 'Proxies de salida',
     licence: 'Tilewarden es software libre bajo la licencia MIT.',
     map: 'El mapa incorporado está hecho con datos de Natural Earth.',
     parts: 'Software de terceros',

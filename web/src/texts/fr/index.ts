@@ -367,6 +367,7 @@ const FRENCH: Texts = {
     version: 'Version',
     node: 'Node.js',
     started: 'En marche depuis',
+    proxies: 'Proxys sortants',
     licence: 'Tilewarden est un logiciel libre sous licence MIT.',
     map: 'La carte intégrée est faite à partir des données de Natural Earth.',
     parts: 'Logiciels tiers',
