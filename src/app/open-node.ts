@@ -193,6 +193,7 @@ export async function openNode(
       ...(forkSharing && { forkWorker: forkSharing }),
       forgottenByAll: () => settled('changes'),
       parameterSets: road.parameterSets,
+      usedPages: (set) => quota.usedPages(set),
       clock,
       random,
       log,

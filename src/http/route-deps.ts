@@ -72,6 +72,8 @@ export interface RouteDeps extends Surroundings {
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `TileRoad`. */
   readonly surrogateKeys?: KeyHeader | null;
+  /** Of all paths; none when left out. */
+  readonly prefixes?: readonly string[];
   /** As in `TileRoad`. */
   readonly refresh?: TileRefresh;
 }

@@ -50,6 +50,7 @@ import { previewAnswer, scheduleQuery } from './schedules.ts';
 import { seriesAnswer } from './series.ts';
 import { loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
+import { tileAddressesAnswer, tileAddressesBody } from './tile-addresses.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
@@ -78,6 +79,11 @@ export const API_DESCRIPTIONS = {
     summary: 'Retry what failed in a task, as a new task',
     answer: taskAnswer,
     status: 201,
+  },
+  'POST /api/v1/tile-addresses': {
+    summary: 'Find the pages that tile addresses of an access log are in',
+    body: tileAddressesBody,
+    answer: tileAddressesAnswer,
   },
   'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
 
