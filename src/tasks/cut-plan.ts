@@ -11,6 +11,11 @@ export interface PagePlace {
   readonly pageY: number;
 }
 
+export interface UsedPage extends PagePlace {
+  /** Requests, or a number in proportion to them. */
+  readonly uses: number;
+}
+
 /** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
 const BUNDLE_SIDE = 128;
 /** Small tasks are cut finer, so that every thread gets several pieces. */

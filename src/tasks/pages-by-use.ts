@@ -1,15 +1,10 @@
 /** Seeds by use: the pages of a tile set that were used most, until they have a share of all use. */
 import { invalid } from '../domain/errors.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
-import type { PagePlace } from './cut-plan.ts';
+import type { PagePlace, UsedPage } from './cut-plan.ts';
 import type { TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
-
-export interface UsedPage extends PagePlace {
-  /** Requests, or a number in proportion to them. */
-  readonly uses: number;
-}
 
 /** What is known of the use of a tile set. */
 export type UsedPages = (set: TileSetKey) => Iterable<UsedPage> | AsyncIterable<UsedPage>;

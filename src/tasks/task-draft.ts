@@ -1,7 +1,6 @@
 import type { Polygon } from '../domain/bounds.ts';
 import type { PixelBuffer } from './area-cover.ts';
-import type { PagePlace } from './cut-plan.ts';
-import type { UsedPage } from './pages-by-use.ts';
+import type { PagePlace, UsedPage } from './cut-plan.ts';
 import type { ArchiveOrder } from './task.ts';
 import type { TaskKey } from './task-author.ts';
 

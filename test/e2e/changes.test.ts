@@ -52,8 +52,12 @@ beforeAll(async () => {
   - { name: lists, gridSets: [EPSG:900913], ${source} }
   - { name: entries, gridSets: [EPSG:900913], ${source} }
   - { name: rows, gridSets: [EPSG:900913], ${source} }
+  - { name: acts, gridSets: [EPSG:900913], ${source} }
 changes:
   - { name: hook, type: webhook, secret: { env: HOOK_SECRET }, layers: [roads, lists] }
+  - { name: again, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts] }
+  - { name: remover, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: truncate }
+  - { name: renewer, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: renew }
   - { name: osm, type: tile-list, folder: ./expired, layers: [lists], buffer: 0 }
   - { name: feed, type: georss, url: 'http://127.0.0.1:${(rss.address() as AddressInfo).port}/c?since={since}', intervalSeconds: 1, layers: [entries] }
   - { name: edits, type: postgres, url: { env: GIS }, table: public.tile_changes, layers: [rows] }
@@ -282,6 +286,59 @@ describe('a webhook', () => {
     expect((await post({ whole: true }, wrong)).status).toBe(429);
     expect((await post({ type: 'FeatureCollection', features: [] })).status).toBe(202);
     expect((await post({ whole: true }, {}, 'osm')).status).toBe(404);
+  });
+});
+
+describe('what a change does', () => {
+  const HAMBURG = [9.9, 53.5, 10, 53.6];
+  const read = async <Document>(path: string, body?: object): Promise<Document> => {
+    const init = body && { method: 'POST', body: JSON.stringify(body) };
+    const headers = { 'content-type': 'application/json' };
+    return (await (await fetch(new URL(path, app.url), { ...init, headers })).json()) as Document;
+  };
+  const storedTiles = async () =>
+    (await read<{ tiles: number }>('api/v1/layers/acts/truncate', { dryRun: true })).tiles;
+
+  it('changes of the last hour are applied again at a replay, with a line in the audit log', async () => {
+    await post({ bounds: ZURICH }, {}, 'again');
+    await post({ type: 'Point', coordinates: [10, 53.5] }, {}, 'again');
+    await cached('acts', '6/33/22.png', '6/33/20.png', '6/40/22.png');
+    const before = await feedNamed('again');
+    expect(await read('api/v1/changes/again/replay', {})).toEqual({ changes: 2 });
+    expect(await cache('acts', '6/33/22.png', '6/33/20.png', '6/40/22.png')).toEqual(['MISS', 'MISS', 'HIT']);
+    expect(await feedNamed('again')).toEqual(before);
+    const { entries } = await read<{ entries: object[] }>('api/v1/audit?limit=1');
+    expect(entries).toMatchObject([
+      { target: 'feed:again', summary: 'replayed 2 changes of the last hour of again', outcome: 'done' },
+    ]);
+    const unknown = await fetch(new URL('api/v1/changes/nothing/replay', app.url), { method: 'POST' });
+    expect(unknown.status).toBe(404);
+  });
+
+  it('tiles of a change with action truncate are removed, and no others', async () => {
+    await cached('acts', '6/33/22.png', '6/33/20.png');
+    const before = await storedTiles();
+    expect((await post({ bounds: ZURICH }, {}, 'remover')).status).toBe(202);
+    await eventually('one tile less is stored', storedTiles, (tiles) => tiles === before - 1);
+    expect(await cache('acts', '6/33/20.png', '6/33/22.png')).toEqual(['HIT', 'MISS']);
+  });
+
+  it('tiles of a change with action renew are made by a task before a client requests them', async () => {
+    await cached('acts', '6/33/20.png', '5/16/10.png');
+    const before = await storedTiles();
+    expect((await post({ bounds: HAMBURG }, {}, 'renewer')).status).toBe(202);
+    type Tasks = { tasks: { state: string; createdBy: string; onlyStale: boolean }[] };
+    await eventually(
+      'the tasks of the feed are done',
+      () => read<Tasks>('api/v1/tasks?layer=acts'),
+      ({ tasks }) => tasks.length > 0 && tasks.every(({ state }) => state === 'done'),
+    );
+    expect((await read<Tasks>('api/v1/tasks?layer=acts')).tasks[0]).toMatchObject({
+      createdBy: 'feed:renewer',
+      onlyStale: true,
+    });
+    expect(await storedTiles()).toBe(before);
+    expect(await cache('acts', '6/33/20.png', '5/16/10.png')).toEqual(['HIT', 'HIT']);
   });
 });
 

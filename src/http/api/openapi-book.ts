@@ -25,7 +25,7 @@ import {
 import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
-import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer } from './changes.ts';
+import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer, replayAnswer } from './changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -91,6 +91,10 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/changes/{name}/recent': {
     summary: 'List the changes that a feed reported in the last hour, newest first, at most 500',
     answer: recentChangesAnswer,
+  },
+  'POST /api/v1/changes/{name}/replay': {
+    summary: 'Apply the changes that a feed reported in the last hour again',
+    answer: replayAnswer,
   },
   'POST /api/v1/changes/{name}': {
     summary: 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
