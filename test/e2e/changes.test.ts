@@ -25,7 +25,10 @@ let folder: string;
 let wms: MockWms;
 let rss: Server;
 let feedText = '';
+let feedStatus = 200;
 let feedRequests: string[] = [];
+/** Their keys. */
+const purges: string[][] = [];
 let gis: pg.Client;
 let app: App;
 
@@ -34,8 +37,9 @@ beforeAll(async () => {
   await mkdir(join(folder, 'expired'));
   wms = await openMockWms();
   rss = createServer((request, response) => {
-    feedRequests.push(request.url ?? '');
-    response.setHeader('Content-Type', 'application/xml').end(feedText);
+    if (request.method === 'PURGE') purges.push(String(request.headers['xkey-purge']).split(' '));
+    else feedRequests.push(request.url ?? '');
+    response.writeHead(feedStatus, { 'content-type': 'application/xml' }).end(feedText);
   });
   await new Promise<void>((resolve) => rss.listen(0, '127.0.0.1', resolve));
   const gisDatabase = await createPostgresDatabase();
@@ -46,7 +50,9 @@ beforeAll(async () => {
   const source = `source: { type: wms, url: '${wms.url}', layers: roads }, metatile: [1, 1], gutter: 0`;
   await writeFile(
     join(folder, 'tilewarden.yaml'),
-    `layers:
+    `server: { surrogateKeys: xkey }
+purge: [{ name: cdn, url: 'http://127.0.0.1:${(rss.address() as AddressInfo).port}/' }]
+layers:
   - { name: roads, gridSets: [EPSG:900913, EPSG:4326], formats: [image/png, image/jpeg], ${source} }
   - { name: above, gridSets: [EPSG:900913], source: { type: layer, layer: roads }, metatile: [1, 1] }
   - { name: lists, gridSets: [EPSG:900913], ${source} }
@@ -55,6 +61,7 @@ beforeAll(async () => {
   - { name: acts, gridSets: [EPSG:900913], ${source} }
 changes:
   - { name: hook, type: webhook, secret: { env: HOOK_SECRET }, layers: [roads, lists] }
+  - { name: many, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts, entries, rows] }
   - { name: again, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts] }
   - { name: remover, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: truncate }
   - { name: renewer, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: renew }
@@ -315,6 +322,30 @@ describe('what a change does', () => {
     expect(unknown.status).toBe(404);
   });
 
+  it('a change of three layers is one purge, by keys of its places alone', async () => {
+    type Deliveries = { deliveries: { state: string }[] };
+    const delivered = async () => (await read<Deliveries>('api/v1/deliveries')).deliveries;
+    const areOver = (all: Deliveries['deliveries']) => all.every(({ state }) => state === 'delivered');
+    const { length } = await eventually('earlier purges are delivered', delivered, areOver);
+    const before = purges.length;
+    const keysOf = async (layer: string, tile: string) => {
+      const { headers } = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
+      return String(headers.get('xkey')).split(' ');
+    };
+    expect((await post({ bounds: ZURICH }, {}, 'many')).status).toBe(202);
+    const after = await eventually(
+      'the purge is delivered',
+      delivered,
+      (all) => all.length > length && areOver(all),
+    );
+    expect(after.length).toBe(length + 1);
+    const keys = new Set(purges.slice(before).flat());
+    for (const layer of ['acts', 'entries', 'rows']) {
+      expect((await keysOf(layer, '6/33/22.png')).some((key) => keys.has(key))).toBe(true);
+      expect((await keysOf(layer, '18/100/100.png')).some((key) => keys.has(key))).toBe(false);
+    }
+  });
+
   it('tiles of a change with action truncate are removed, and no others', async () => {
     await cached('acts', '6/33/22.png', '6/33/20.png');
     const before = await storedTiles();
@@ -427,6 +458,14 @@ describe('a GeoRSS feed', () => {
       () => feedNamed('feed'),
       (one) => /neither/.test(String(one.lastError)),
     );
+    feedStatus = 404;
+    const refused = await eventually(
+      'a third reason',
+      () => feedNamed('feed'),
+      (one) => /404/.test(String(one.lastError)),
+    );
+    expect(refused.lastError).toMatch(/^The server of the feed answered with an error. \(.* answered 404/);
+    feedStatus = 200;
     feedText = atom();
     await eventually(
       'the feed works',
