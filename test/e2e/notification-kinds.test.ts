@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -97,14 +97,14 @@ it('a disk that is full is reported with its store', async () => {
 });
 
 it('a store that cannot take tiles is reported with the reason', async () => {
-  const store = join(folder, 'data', 'stores', 'broken');
-  await rename(store, `${store}-away`).catch(() => {});
-  await writeFile(store, 'not a folder');
+  const layers = join(folder, 'data', 'stores', 'broken', 'layers');
+  await rm(layers, { recursive: true, force: true });
+  await writeFile(layers, 'not a folder');
   await fetch(new URL('tiles/failing/0/0/0.png', app.url));
   const report = await reportOf('store-failing');
   expect(report).toMatchObject({ details: { store: 'broken' } });
   expect(report?.message).toMatch(/^Tiles cannot be stored in store broken: ./);
-  await rm(store);
+  await rm(layers);
 });
 
 it('a quota that is reached is reported with its layer, once while tiles are evicted', async () => {
