@@ -3,6 +3,7 @@ import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { openNode } from './open-node.ts';
 
@@ -40,10 +41,18 @@ export async function openFeeds(
         }),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
       fetchDocument: async (url, signal) =>
-        (await outside.upstreams.get({ url, signal, priority: 'task' })).bytes,
+        (await outside.upstreams.get({ url, signal, priority: 'task' }).catch(renameSource)).bytes,
       lead,
       clock,
       log,
     }),
   );
+}
+
+/** The client for upstreams calls every server a map source. */
+function renameSource(error: unknown): never {
+  if (!(error instanceof Error)) throw error;
+  const why = error.cause instanceof Error ? hideCredentials(error.cause.message) : '';
+  const message = error.message.replace(/^The map source\b/, 'The server of the feed');
+  throw new Error(why === '' ? message : `${message} (${why})`, { cause: error });
 }

@@ -199,6 +199,7 @@ export async function openNode(
       ...(forkSharing && { forkWorker: forkSharing }),
       forgottenByAll: () => settled('changes'),
       parameterSets: road.parameterSets,
+      usedPages: (set) => quota.usedPages(set),
       clock,
       random,
       log,

@@ -40,7 +40,7 @@ export interface RouteDeps extends Surroundings {
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
-  readonly changes: Pick<ChangesService, 'list' | 'recent' | 'webhook'>;
+  readonly changes: Pick<ChangesService, 'list' | 'recent' | 'replay' | 'webhook'>;
   readonly massTruncation: MassTruncation;
   readonly invalidation: Invalidation;
   readonly blankAreas: BlankAreas;
@@ -77,6 +77,8 @@ export interface RouteDeps extends Surroundings {
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `TileRoad`. */
   readonly surrogateKeys?: KeyHeader | null;
+  /** Of all paths; none when left out. */
+  readonly prefixes?: readonly string[];
   /** As in `TileRoad`. */
   readonly refresh?: TileRefresh;
 }

@@ -17,6 +17,7 @@ import { sessionRoutes } from './api/session.ts';
 import { statusRoutes } from './api/status.ts';
 import { stopTaskRoutes } from './api/stop-tasks.ts';
 import { createEventStream, taskRoutes } from './api/tasks.ts';
+import { tileAddressRoutes } from './api/tile-addresses.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
@@ -51,6 +52,7 @@ const ADMINISTRATION: readonly ((deps: RouteDeps) => readonly Route[])[] = [
   seedRoutes,
   stopTaskRoutes,
   taskRoutes,
+  tileAddressRoutes,
   scheduleRoutes,
   changeRoutes,
   deliveryRoutes,

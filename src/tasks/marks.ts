@@ -32,6 +32,13 @@ interface MarksOptions extends Surroundings {
   readonly tasks: Pick<TaskService, 'isTruncating'>;
 }
 
+/** Of all tiles that one of the selections means, which differ in places alone. */
+interface NewMark {
+  readonly layer: string;
+  readonly selections: readonly TruncationSelection[];
+  readonly type: MarkEffect['type'];
+}
+
 /** Milliseconds between looks for marks of other nodes, or of a process that died. */
 const CLEAN_INTERVAL = 10_000;
 /** Milliseconds in which a task is recorded after its mark, and settles it when it has ended. */
@@ -65,27 +72,32 @@ export function openMarks(options: MarksOptions) {
     pause: CLEAN_INTERVAL,
     failure: 'marked tiles could not be cleaned up; trying again',
   });
+  /** Whether there was anything to raise. */
+  async function raise({ layer: name, selections, type }: NewMark): Promise<boolean> {
+    const bound = boundLayer(catalog, name);
+    const { layer } = bound;
+    const places = await placesToMark(layer, selections);
+    if (places?.length === 0) return false;
+    const effect = effectOf(selections[0] ?? {}, type, clock.now());
+    await raiseGenerations(storesOf(bound), layer.name, places, effect);
+    // Who marks for a change in the data marks the layers above too.
+    pipeline.forgetPlaces(layer.name, places ?? undefined, null);
+    return true;
+  }
+
+  async function markAll(marks: readonly NewMark[]): Promise<void> {
+    const raised = [];
+    for (const one of marks) raised.push(await raise(one));
+    if (!raised.includes(true)) return;
+    await forgottenByAll();
+    cleaner.wake();
+  }
+
   return {
-    /**
-     * Of all tiles that one of the selections means, which differ in places alone. In force for every reader, and
-     * durable, when it resolves; nothing has been listed or touched by then.
-     */
-    async mark(
-      name: string,
-      selections: readonly TruncationSelection[],
-      type: MarkEffect['type'],
-    ): Promise<void> {
-      const bound = boundLayer(catalog, name);
-      const { layer } = bound;
-      const places = await placesToMark(layer, selections);
-      if (places?.length === 0) return;
-      const effect = effectOf(selections[0] ?? {}, type, clock.now());
-      await raiseGenerations(storesOf(bound), layer.name, places, effect);
-      // Who marks for a change in the data marks the layers above too.
-      pipeline.forgetPlaces(layer.name, places ?? undefined, null);
-      await forgottenByAll();
-      cleaner.wake();
-    },
+    /** In force for every reader, and durable, when it resolves; nothing has been listed or touched by then. */
+    markAll,
+    mark: (layer: string, selections: NewMark['selections'], type: NewMark['type']): Promise<void> =>
+      markAll([{ layer, selections, type }]),
     close: () => cleaner.close(),
   };
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { invalid } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import { createPace } from '../lib/in-turns.ts';
@@ -16,6 +17,7 @@ import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
+import type { UsedPages } from './pages-by-use.ts';
 import { gridSetsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
 import { raiseGenerations } from './raise-generations.ts';
@@ -49,6 +51,8 @@ interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions,
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
+  /** None when left out. */
+  readonly usedPages?: UsedPages;
   readonly random: Random;
 }
 
@@ -113,6 +117,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       layer: (name) => catalog.layer(name),
       maxThreadCount: settings.maxThreadCount,
       pace: createPace(VISITS_PER_TURN, () => counting.pass()),
+      ...(options.usedPages && { usedPages: options.usedPages }),
     });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
@@ -124,6 +129,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   async function newTask(draft: TaskDraft, author: TaskAuthor) {
     const planned = await plan(draft);
     const { request, plan: cut, tilesTotal, tiles } = planned;
+    if (request.order === 'use' && tilesTotal === 0n) throw invalid('order use: no use is recorded there.');
     if (makesTiles(request.type)) await options.parameterSets?.require(tiles.set, tiles.bound.store);
     const archive = draft.archive && { archive: await archiveOf(draft.archive, planned) };
     const task: NewTask = {

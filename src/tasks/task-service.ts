@@ -42,6 +42,8 @@ export interface TaskEstimate {
   /** Of all tiles, cached ones included; null when nothing is known yet to estimate from. */
   readonly bytes: bigint | null;
   readonly seconds: number | null;
+  /** Share of the use that the pages have, of an order by use; null of others. */
+  readonly coveredUse: number | null;
   /** Of the disk that the tiles go to; null where there is none. */
   readonly disk: StoreRoom | null;
 }

@@ -140,6 +140,13 @@ export const JSON_BODIES: readonly BodyRoute[] = [
   },
   {
     method: 'POST',
+    path: '/api/v1/tile-addresses',
+    route: '/api/v1/tile-addresses',
+    body: { addresses: ['/tiles/a/EPSG:4326/3/7/1.png'] },
+    mayBeAbsent: [],
+  },
+  {
+    method: 'POST',
     path: '/api/v1/tasks/stop',
     route: '/api/v1/tasks/stop',
     body: { layer: 'a', type: 'seed', state: ['paused'] },

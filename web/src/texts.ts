@@ -345,6 +345,8 @@ export const ENGLISH = {
     pending: 'Pending',
     lastHour: 'Changes of the last hour',
     quietHour: 'No changes in the last hour.',
+    replay: 'Replay the last hour',
+    replayed: (count: string) => `${count} changes were applied again.`,
     map: 'Map of the changes',
     deliveries: 'Deliveries',
     deliveriesHelp: 'Purges of caches and notifications, newest first. They are retried for 24 hours.',

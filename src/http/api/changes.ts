@@ -3,6 +3,7 @@ import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
+import { refuseForeignLayer } from '../door/gate.ts';
 import { mayLookAt } from '../door/layer-visibility.ts';
 import { FORM } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
@@ -44,6 +45,8 @@ export const recentChangesAnswer = z.object({
   ),
 });
 
+export const replayAnswer = z.object({ changes: count.describe('Changes that were applied again') });
+
 export const changeAcceptedAnswer = z.object({
   id: z.number().int(),
   repeated: z.boolean().describe('The event was accepted before; nothing was done'),
@@ -58,6 +61,7 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
     { method: 'GET', path: `${path}/{name}/recent`, role: 'viewer', handler: listRecent },
+    { method: 'POST', path: `${path}/{name}/replay`, role: 'operator', handler: replay },
     { method: 'POST', path: `${path}/{name}`, role: 'public', handler: take },
   ];
 
@@ -69,10 +73,7 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
 
   /** Feeds of which the caller sees no layer are as if they were absent. */
   async function listRecent(exchange: Exchange): Promise<Answer> {
-    readQuery(exchange, NO_QUERY);
-    const feed = (await changes.list()).find(({ name }) => name === exchange.param('name'));
-    if (!feed || seenBy(exchange, feed.layers).length === 0)
-      throw new HttpProblem('path-unknown', 'There is no feed of that name.');
+    const feed = await feedIn(exchange);
     const recent = await changes.recent(feed.name);
     // The boxes are those of all its layers together.
     const shown = recent.filter(({ layers }) => seenBy(exchange, layers).length === layers.length);
@@ -85,6 +86,23 @@ export function changeRoutes({ catalog, changes, accounts }: RouteDeps): readonl
         boxes,
       })),
     });
+  }
+
+  /** Its changes concern all its layers. */
+  async function replay(exchange: Exchange): Promise<Answer> {
+    const { name, layers } = await feedIn(exchange);
+    for (const layer of layers) refuseForeignLayer(exchange.caller, layer);
+    const count = (await changes.replay(name)) ?? 0;
+    const summary = `replayed ${count} ${count === 1 ? 'change' : 'changes'} of the last hour of ${name}`;
+    exchange.change = { target: `feed:${name}`, summary, after: { merged: count, layers } };
+    return jsonAnswer({ changes: count });
+  }
+
+  async function feedIn(exchange: Exchange): Promise<FeedStatus> {
+    readQuery(exchange, NO_QUERY);
+    const feed = (await changes.list()).find(({ name }) => name === exchange.param('name'));
+    if (feed && seenBy(exchange, feed.layers).length > 0) return feed;
+    throw new HttpProblem('path-unknown', 'There is no feed of that name.');
   }
 
   function feedDocument(exchange: Exchange, feed: FeedStatus): readonly object[] {

@@ -25,7 +25,7 @@ import {
 import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { changeQuery, declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
-import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer } from './changes.ts';
+import { changeAcceptedAnswer, changeFeedsAnswer, recentChangesAnswer, replayAnswer } from './changes.ts';
 import {
   coverageAnswer,
   coverageQuery,
@@ -50,6 +50,7 @@ import { previewAnswer, scheduleQuery } from './schedules.ts';
 import { seriesAnswer } from './series.ts';
 import { loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
+import { tileAddressesAnswer, tileAddressesBody } from './tile-addresses.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
@@ -79,12 +80,21 @@ export const API_DESCRIPTIONS = {
     answer: taskAnswer,
     status: 201,
   },
+  'POST /api/v1/tile-addresses': {
+    summary: 'Find the pages that tile addresses of an access log are in',
+    body: tileAddressesBody,
+    answer: tileAddressesAnswer,
+  },
   'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
 
   'GET /api/v1/changes': { summary: 'List the feeds of data changes', answer: changeFeedsAnswer },
   'GET /api/v1/changes/{name}/recent': {
     summary: 'List the changes that a feed reported in the last hour, newest first, at most 500',
     answer: recentChangesAnswer,
+  },
+  'POST /api/v1/changes/{name}/replay': {
+    summary: 'Apply the changes that a feed reported in the last hour again',
+    answer: replayAnswer,
   },
   'POST /api/v1/changes/{name}': {
     summary: 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',

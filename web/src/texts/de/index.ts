@@ -344,6 +344,8 @@ const GERMAN: Texts = {
     pending: 'Wartend',
     lastHour: 'Änderungen der letzten Stunde',
     quietHour: 'Keine Änderungen in der letzten Stunde.',
+    replay: 'Letzte Stunde wiederholen',
+    replayed: (count: string) => `${count} Änderungen wurden erneut angewendet.`,
     map: 'Karte der Änderungen',
     deliveries: 'Zustellungen',
     deliveriesHelp:

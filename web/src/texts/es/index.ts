@@ -342,6 +342,8 @@ const SPANISH: Texts = {
     pending: 'En espera',
     lastHour: 'Cambios de la última hora',
     quietHour: 'Ningún cambio en la última hora.',
+    replay: 'Repetir la última hora',
+    replayed: (count: string) => `Se han vuelto a aplicar ${count} cambios.`,
     map: 'Mapa de los cambios',
     deliveries: 'Envíos',
     deliveriesHelp:

@@ -343,6 +343,8 @@ const FRENCH: Texts = {
     pending: 'En attente',
     lastHour: 'Modifications de la dernière heure',
     quietHour: 'Aucune modification depuis une heure.',
+    replay: 'Rejouer la dernière heure',
+    replayed: (count: string) => `${count} modifications ont été appliquées de nouveau.`,
     map: 'Carte des modifications',
     deliveries: 'Envois',
     deliveriesHelp:
