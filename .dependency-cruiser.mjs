@@ -131,6 +131,19 @@ export default {
       to: { path: `^src/${room}/(${names.join('|')})/`, pathNot: `^src/${room}/$1/` },
     })),
     {
+      name: 'packages-know-no-room',
+      comment: 'They could be published as they are.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: TESTS },
+      to: { path: '^(src|test|bench|web)/' },
+    },
+    {
+      name: 'pixels-are-worked-on-in-raster',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/raster/|${TESTS}` },
+      to: { path: '^packages/' },
+    },
+    {
       name: 'nobody-imports-cli',
       severity: 'error',
       from: { pathNot: '^src/cli/' },

@@ -23,7 +23,7 @@ function optimiseLater(): string[] {
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
     // Notices what hangs. Slowness is no fault: other programs may want the same processors. A test has several waits of
     // PATIENCE_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
     testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 600_000,

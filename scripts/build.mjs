@@ -96,6 +96,7 @@ function stampOfSources() {
   const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.(test\.ts|wasm)$/.test(path);
   const inputs = [
     'src',
+    'packages',
     'web',
     'docs',
     'package-lock.json',

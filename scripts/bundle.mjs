@@ -7,6 +7,8 @@ import { ensurePixels, pixelsFile } from './pixels.mjs';
 import { root } from './steps.mjs';
 
 const source = join(root, 'src');
+/** Where modules come from; dist/ has the folders of both side by side. */
+const sources = [source, join(root, 'packages')];
 
 /** What is started by its own file: the command, and the threads that spawnThread() starts. */
 const ENTRIES = [
@@ -45,8 +47,8 @@ export async function bundleServer(folder) {
   }
   writeEntries(folder);
   await ensurePixels();
-  mkdirSync(join(folder, 'raster'), { recursive: true });
-  copyFileSync(pixelsFile, join(folder, 'raster', 'pixels.wasm'));
+  mkdirSync(join(folder, 'pixels'), { recursive: true });
+  copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
 }
 
 /** What is started is a line that has the rest loaded; see docs/decisions/0320. */
@@ -72,12 +74,14 @@ function writeFunction(file, code) {
 }
 
 const PART_OF_UNDICI = `
+  import connect from './lib/api/api-connect.js';
   import request from './lib/api/api-request.js';
   import Agent from './lib/dispatcher/agent.js';
   import Dispatcher from './lib/dispatcher/dispatcher.js';
   import Pool from './lib/dispatcher/pool.js';
-  Dispatcher.prototype.request = request;
-  export { Agent, Pool };
+  import ProxyAgent from './lib/dispatcher/proxy-agent.js';
+  Object.assign(Dispatcher.prototype, { connect, request });
+  export { Agent, Pool, ProxyAgent };
 `;
 
 /**
@@ -99,17 +103,17 @@ const COMPILE_PARSER = `
   }
 `;
 
-/** Of undici the server uses pool and agent, over HTTP/1: the whole of it costs a start ten times as much. */
+/** Of undici the server uses pool and agents, over HTTP/1 and without SOCKS: the whole of it costs a start ten times as much. */
 function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
-  const [http1, http2] = ['client-h1.js', 'client-h2.js'].map((name) =>
-    join(dirname(index), 'lib', 'dispatcher', name),
-  );
+  const fileOf = (name) => join(dirname(index), 'lib', 'dispatcher', name);
+  const http1 = fileOf('client-h1.js');
+  const unused = ['client-h2.js', 'socks5-proxy-agent.js'].map(fileOf);
   return {
     name: 'part-of-undici',
     load(id) {
       if (id === index) return PART_OF_UNDICI;
-      return id === http2 ? 'export default null;' : null;
+      return unused.includes(id) ? 'export default null;' : null;
     },
     transform(code, id) {
       if (id !== http1) return null;
@@ -126,8 +130,9 @@ function addressesOfModules() {
   return {
     name: 'addresses-of-modules',
     transform(code, id) {
-      if (!id.startsWith(source + sep) || !code.includes('import.meta.url')) return null;
-      const built = relative(source, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
+      const from = sources.find((folder) => id.startsWith(folder + sep));
+      if (!from || !code.includes('import.meta.url')) return null;
+      const built = relative(from, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
       return { code: code.replaceAll('import.meta.url', `__addressOfModule(${JSON.stringify(built)})`) };
     },
     renderChunk(code, chunk) {

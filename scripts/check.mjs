@@ -1,10 +1,11 @@
-// npm run check: formatting, lint, types, doors and words. Quick enough to run before every commit.
+// npm run check: formatting, lint, types, doors, words and lines by room. Quick enough to run before every commit.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { checkBudget } from './budget.mjs';
 import { ensurePackages } from './install.mjs';
-import { root, runCommand, runNode, step, tool } from './steps.mjs';
+import { root, runCommand, runNode, say, step, tool } from './steps.mjs';
 
 /** How many steps passed and failed. All run, side by side, so that one look shows everything that is wrong. */
 export async function check() {
@@ -16,9 +17,10 @@ export async function check() {
     ['Types', [...tsc, '-p', 'tsconfig.json', ...remembering('types')]],
     [
       'Doors between the rooms',
-      [tool('dependency-cruiser', 'depcruise'), 'src', '--output-type', 'err-long'],
+      [tool('dependency-cruiser', 'depcruise'), 'src', 'packages', '--output-type', 'err-long'],
     ],
     ['Words', [join(root, 'scripts', 'words.mjs')]],
+    ['Lines by room', [join(root, 'scripts', 'budget.mjs')]],
   ];
   if (existsSync(join(root, 'web', 'tsconfig.json'))) {
     steps.splice(2, 0, [
@@ -29,6 +31,7 @@ export async function check() {
   const results = await Promise.all(
     steps.map(([title, args]) => step(title, () => runNode(args, { quiet: true }))),
   );
+  say(checkBudget().output.split('\n', 1)[0]);
   const passed = results.filter(Boolean).length;
   return { passed, failed: steps.length - passed };
 }

@@ -1,10 +1,10 @@
-// Compiles src/raster/wasm to src/raster/pixels.wasm, where tests from the sources and the bundle find it.
+// Compiles packages/pixels/wasm to packages/pixels/pixels.wasm, where tests from the sources and the bundle find it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, runNode, StepError, tool } from './steps.mjs';
 
-const sources = join(root, 'src', 'raster', 'wasm');
-export const pixelsFile = join(root, 'src', 'raster', 'pixels.wasm');
+const sources = join(root, 'packages', 'pixels', 'wasm');
+export const pixelsFile = join(root, 'packages', 'pixels', 'pixels.wasm');
 
 /** Does nothing when the file is newer than all it is made from. */
 export async function ensurePixels() {

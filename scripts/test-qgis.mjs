@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
 const password = 'a password for tests only';
+const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
 const server = spawn(
   process.execPath,
   ['dist/cli/main.js', 'serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'],
@@ -16,8 +17,9 @@ const server = spawn(
 try {
   const url = await addressOf(server);
   await createOverRest(url);
+  const key = await createKey(url);
   // QGIS comes with the system, and so does the Python that it is built for.
-  const qgis = spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url], {
+  const qgis = spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url, key], {
     stdio: 'inherit',
     env: { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: folder },
   });
@@ -29,14 +31,22 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
+/** Opens the closed layer. */
+async function createKey(url) {
+  const answer = await fetch(`${url}/api/v1/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization },
+    body: JSON.stringify({ name: 'qgis', layers: ['closed'] }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()).key;
+}
+
 /** In GeoWebCache's form, from the server's own WMS. */
 async function createOverRest(url) {
   const answer = await fetch(`${url}/rest/layers/made:over%20rest.xml`, {
     method: 'PUT',
-    headers: {
-      'content-type': 'text/xml',
-      authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
-    },
+    headers: { 'content-type': 'text/xml', authorization },
     body: `<wmsLayer><name>made:over rest</name><mimeFormats><string>image/png</string></mimeFormats>
       <gridSubsets><gridSubset><gridSetName>EPSG:4326</gridSetName></gridSubset></gridSubsets>
       <wmsUrl><string>${url}/service/wms</string></wmsUrl><wmsLayers>world</wmsLayers></wmsLayer>`,

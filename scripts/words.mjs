@@ -5,6 +5,7 @@ import { filesUnder, root, runCommand, say } from './steps.mjs';
 
 const PLACES = [
   'src',
+  'packages',
   'web/src',
   'test',
   'bench',

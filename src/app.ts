@@ -38,6 +38,8 @@ import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
 import { openMapThread } from './raster/open-map-thread.ts';
 import { hostsNamedIn } from './sources/upstream/address-guard.ts';
+import { shownProxies } from './sources/upstream/outbound-proxy.ts';
+import { openProxiedFetch } from './sources/upstream/proxied-fetch.ts';
 import { checkStore } from './storage/check-store.ts';
 
 export interface App {
@@ -82,9 +84,15 @@ async function openParts(
   };
   const assets = await loadPages();
   const { oidc, proxyLogin } = settings.access;
+  const { proxies } = settings;
+  const proxied = oidc && openProxiedFetch(proxies);
+  if (proxied) open.use(proxied);
+  const fetching = proxied && { fetch: proxied.fetch };
   const accounts = open.use(
-    openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log }),
+    openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log, ...fetching }),
   );
+  const isOwn = (header: string) => accounts.authenticator.isOwn(header);
+  pipeline.guardCredentials(settings.access.enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
   const { access, initialPassword } = await openDoor(settings, accounts, log);
   const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
@@ -96,7 +104,7 @@ async function openParts(
     accounts,
     imports: await openImports(road, pipeline, open),
   };
-  const about = { version: readVersion(), startedAt: clock.now() };
+  const about = { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(proxies) };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
   const isAway = () => news?.isAway() ?? false;

@@ -77,7 +77,7 @@ interface Manifest {
   readonly allowScripts?: Record<string, boolean>;
 }
 
-const files = sourceFiles('src');
+const files = [...sourceFiles('src'), ...sourceFiles('packages')];
 const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
 
 // The doors themselves are checked by dependency-cruiser in `npm run check`.

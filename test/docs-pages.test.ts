@@ -70,6 +70,18 @@ describe('the built documentation', () => {
   });
 });
 
+it('the pages about the architecture name only files that exist, some for every room', () => {
+  const named = ['architecture.md', 'architecture/rooms.md', 'architecture/walks.md'].flatMap((page) => [
+    ...readFileSync(join(root, 'docs', page), 'utf8').matchAll(
+      /`((?:src|web|test|scripts|packages)\/[^`{}*\s]+\.\w+)`/g,
+    ),
+  ]);
+  const paths = named.map(([, path = '']) => path);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((one) => one.isDirectory());
+  expect(rooms.filter(({ name }) => !paths.some((path) => path.startsWith(`src/${name}/`)))).toEqual([]);
+});
+
 describe('links of the console to the documentation', () => {
   const sources = filesIn(join(root, 'web', 'src'), /\.tsx?$/).map((path) =>
     readFileSync(join(root, 'web', 'src', path), 'utf8'),

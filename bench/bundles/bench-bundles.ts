@@ -1,17 +1,13 @@
-/**
- * Random hits from the store over few and over many bundles, in turns on one server, and the usage of the many as it
- * is asked for the first time after a start. Needs wrk, and `npm run build` before.
- *
- *   npm run bench:bundles -- [--few 200] [--many 8192] [--seconds 5] [--rounds 3]
- */
+// Random hits from the store over few and over many bundles, and the first usage after a start. Needs wrk.
+// npm run bench -- bundles [--few 200] [--many 8192] [--seconds 5] [--rounds 3]
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { manyLayers } from '../capabilities/many-layers.ts';
-import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { startServerProcess } from '../harness/server-process.ts';
 import { fillPages, PAGES_OF_A_BUNDLE, ZOOM } from '../turns/fill-pages.ts';
 
 const { values } = parseArgs({
@@ -25,19 +21,17 @@ const { values } = parseArgs({
 const counts = [Number(values.few), Number(values.many)];
 const most = Math.max(...counts);
 const script = fileURLToPath(new URL('./random-bundles.lua', import.meta.url));
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bundles-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const data = join(folder, 'data');
 mkdirSync(data);
 await fillPages(join(data, 'stores', 'default'), 'layer-0', most * PAGES_OF_A_BUNDLE);
 const configuration = `memoryTier: { size: 0 }\n${manyLayers(1)}`;
 
-const counting = await startServerProcess(data, configuration, FROM_BUILD);
+const counting = await startServerProcess(data, configuration);
 await usage(counting.url, 'of bundles that were never counted');
 await counting.stop();
-const server = await startServerProcess(data, configuration, FROM_BUILD);
+const server = await startServerProcess(data, configuration);
 for (const what of ['the first after a start', 'again']) await usage(server.url, what);
 
 const best = counts.map(() => 0);

@@ -1,4 +1,5 @@
-// npm run bench:console: what the console costs a browser and the server. Needs a build and Debian's chromium-headless-shell.
+// What the console costs a browser and the server with 5,000 layers. Needs Debian's chromium-headless-shell.
+// npm run bench -- console
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';

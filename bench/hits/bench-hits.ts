@@ -1,16 +1,10 @@
-/**
- * Cache hits of our server, with one process and with several, beside nginx and mod_mapcache serving the same tiles as
- * files, and beside the least that Node.js can do, in one run.
- *
- *   npm run bench:hits -- [--zoom 5] [--bytes 2300] [--seconds 5] [--rounds 3] [--connections 32,512] [--processes 2,4]
- *
- * Of the tiles of the zoom the 256 are asked for whose size is nearest to `--bytes`.
- */
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Cache hits beside nginx, mod_mapcache and bare node:http with the same tiles. Needs wrk and nginx.
+// npm run bench -- hits [--zoom 5] [--bytes 2300] [--seconds 5] [--rounds 3] [--connections 32,512] [--processes 2,4]
+// The 256 tiles of the zoom whose size is nearest to --bytes are requested.
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { temporaryFolder } from '../harness/report.ts';
 import { startBareNode } from './bare-node-server.ts';
 import { hasMapCache, startMapCache } from './mapcache-server.ts';
 import {
@@ -49,8 +43,7 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-hits-'));
+const folder = temporaryFolder();
 const running: Contestant[] = [];
 try {
   const fromMemory = await startTilewarden('Tilewarden, from memory', join(folder, 'data'), '256 MiB');
@@ -103,7 +96,6 @@ try {
   }
 } finally {
   for (const contestant of running) await contestant.stop();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** In turns, so that whatever else the machine does hits both; the best round of each is the one least disturbed. */

@@ -1,24 +1,21 @@
+// 10,000 layers added one by one over GeoWebCache's REST interface: time, event loop, memory, next start.
+// npm run bench -- layers [--layers 10000]
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, startServerProcess } from '../harness/server-process.ts';
 
-/**
- * npm run build, then npm run bench:layers -- [--layers 10000]: layers added one by one over GeoWebCache's REST interface.
- * How long each takes, the longest turn of the event loop, memory for each layer, and the next start.
- */
 const { values } = parseArgs({ options: { layers: { type: 'string', default: '10000' } } });
 const count = Number(values.layers);
 const MOST_MILLISECONDS = 50;
 const MOST_BYTES = 30 * 1024;
 const MOST_RESTART = 2000;
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-layers-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const data = join(folder, 'data');
 mkdirSync(data);
 const meterFile = join(folder, 'meter');
@@ -31,7 +28,6 @@ const program = [
   './bench/turns/turn-meter.mjs',
   ...FROM_BUILD,
 ];
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 const server = await startServerProcess(data, 'layers: []\n', program);
@@ -47,12 +43,10 @@ const again = await startServerProcess(data, 'layers: []\n', program);
 const listed = JSON.parse(await ask('GET', `${again.url}/rest/layers.json`)) as string[];
 await again.stop();
 
-const sorted = took.toSorted((a, b) => a - b);
-const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 say(`${count} layers added one by one; after a restart there are ${listed.length}`);
-judge('slowest of all', at(1), MOST_MILLISECONDS, 'ms');
+judge('slowest of all', quantile(took, 1), MOST_MILLISECONDS, 'ms');
 say(
-  `median ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms; the last 1000: median ${medianOf(took.slice(-1000)).toFixed(1)} ms`,
+  `median ${quantile(took).toFixed(1)} ms, p99 ${quantile(took, 0.99).toFixed(1)} ms; the last 1000: median ${quantile(took.slice(-1000)).toFixed(1)} ms`,
 );
 judge('longest turn, of the processor', longest.processor, MOST_MILLISECONDS, 'ms');
 say(`longest turn by the clock ${longest.clock.toFixed(1)} ms`);
@@ -63,10 +57,6 @@ function judge(what: string, value: number, allowed: number, unit: string): void
   const verdict = value <= allowed ? '' : '  TOO MUCH';
   say(`${what}: ${value.toFixed(1)} ${unit} (allowed ${allowed})${verdict}`);
   if (value > allowed) process.exitCode = 1;
-}
-
-function medianOf(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -1,18 +1,10 @@
-/**
- * What several nodes on one PostgreSQL and S3 gain and cost:
- *
- *   npm run bench:nodes -- [--seconds 10] [--rounds 3] [--packs 100000]
- *
- * - seeding from a map server that takes 200 ms, by 1, 2 and 4 workers of two threads each;
- * - processor time of a hit from memory, tiles in S3 beside tiles in bundles;
- * - the time until a truncation of a layer with many packs is acknowledged, over HTTP, with two servers.
- */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+// Several nodes on one PostgreSQL and S3: seeding by 1, 2 and 4 workers, hits, truncation of 100,000 packs. Needs wrk and Ceph.
+// npm run bench -- nodes [--seconds 10] [--rounds 3] [--packs 100000]. The map server takes 200 ms; workers have two threads.
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,8 +13,9 @@ import pg from 'pg';
 import sharp from 'sharp';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
 import { openTestS3 } from '../../test/fixtures/s3.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { type Contestant, measureLoad, processorSeconds } from '../hits/measure-hits.ts';
-import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../truncate/server-process.ts';
 
 const { values } = parseArgs({
   options: {
@@ -35,10 +28,8 @@ const [SECONDS, ROUNDS, PACKS] = [Number(values.seconds), Number(values.rounds),
 const THREADS = 2;
 const SEEDED_ZOOM = 8;
 const READ_ZOOM = 3;
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-nodes-'));
+const folder = temporaryFolder();
 const upstream = await openSlowUpstream();
 const postgres = await openTestPostgres();
 const s3 = await openTestS3();
@@ -82,7 +73,7 @@ const onShared = (more: string) => configOf(store, `database: ${postgres.address
 async function serve(name: string, configuration: string): Promise<ServerProcess> {
   const data = join(folder, name, 'data');
   mkdirSync(join(folder, name), { recursive: true });
-  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  const server = await startServerProcess(data, configuration);
   running.push(server);
   return server;
 }
@@ -236,5 +227,4 @@ try {
   upstream.close();
   await s3.close();
   await postgres.close();
-  rmSync(folder, { recursive: true, force: true });
 }

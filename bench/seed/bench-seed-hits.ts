@@ -1,18 +1,12 @@
-/**
- * Cache hits while a seed runs, beside Apache with mod_mapcache while mapcache_seed runs, and beside both at rest: the
- * same tiles, the same readers (wrk), two seeding threads, an upstream that answers immediately.
- *
- *   npm run bench:seed-hits -- [--seconds 5] [--connections 8] [--rounds 3] [--processes 2]
- *
- * Apache uses all processors; `--processes` says how many of ours answer, by default as many as there are processors.
- */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+// Cache hits while a seed runs, beside mod_mapcache while mapcache_seed runs. Needs wrk and Apache with mod_mapcache.
+// npm run bench -- seed-hits [--seconds 5] [--connections 8] [--rounds 3] [--processes 2]
+// Apache uses all processors; --processes is how many of ours answer, by default as many as there are processors.
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { startServerProcess } from '../harness/server-process.ts';
 import { type Contestant, type LoadResult, measureLoad } from '../hits/measure-hits.ts';
-import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
 import { startMapCache } from './mapcache-server.ts';
 import { openReplayUpstream } from './replay-upstream.ts';
 
@@ -28,10 +22,8 @@ const { values } = parseArgs({
   },
 });
 const load = { seconds: Number(values.seconds), connections: Number(values.connections), zoom: READ_ZOOM };
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-seed-hits-'));
+const folder = temporaryFolder();
 const upstream = await openReplayUpstream();
 await upstream.replay({ picture: 'drawn', zoom: SEEDED_ZOOM, delayMs: 0 });
 const mapCache = await startMapCache(join(folder, 'mapcache'), upstream.url);
@@ -45,7 +37,6 @@ upstreams: { '${new URL(upstream.url).host}': { concurrency: 8, allowPrivate: tr
 layers:
   - { name: bench, source: { type: wms, url: '${upstream.url}', layers: a }, formats: [image/png], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }
 `,
-  FROM_BUILD,
 );
 const ours: Contestant = {
   name: 'Tilewarden',
@@ -132,5 +123,4 @@ try {
   await ours.stop();
   await mapCache.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }

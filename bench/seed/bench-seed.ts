@@ -1,20 +1,12 @@
-/**
- * Seeding of our server beside mapcache_seed and mapproxy-seed, alternating in one run: the same upstream, metatiles of
- * 4 × 4, 2 threads.
- *
- *   npm run bench:seed -- [--pictures drawn,busy,photo] [--zooms 6,7] [--upstreams instant,slow,live] [--rounds 3]
- *                         [--seeders Tilewarden,MapCache,MapProxy] [--json figures.json] [--svg docs/images/seed.svg]
- *
- * A run adds its figures to those of earlier ones in `--json`, and draws them all in `--svg`: the whole table takes half
- * an hour, and can be measured piece by piece.
- *
- * `slow` answers after 150 ms; `live` is MapServer itself, and draws only the first kind of picture.
- */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Seeding beside mapcache_seed and mapproxy-seed: tiles a second, processor time, bytes on disk, memory.
+// npm run bench -- seed [--pictures drawn,busy,photo] [--zooms 6,7] [--upstreams instant,slow,live] [--rounds 3]
+//                       [--seeders Tilewarden,MapCache,MapProxy] [--json figures.json] [--svg docs/images/seed.svg]
+// The same upstream, metatiles of 4 × 4, 2 threads, in turns. `slow` answers after 150 ms; `live` is MapServer itself, which
+// draws only the first kind of picture. A run adds its figures to those of earlier ones in --json, and draws them all in --svg.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { say, temporaryFolder } from '../harness/report.ts';
 import type { PictureName } from './pictures.ts';
 import { plotSpeeds } from './plot-speeds.ts';
 import { openReplayUpstream, type UpstreamFigures } from './replay-upstream.ts';
@@ -61,7 +53,6 @@ interface SeedFigures extends Comparison {
 
 const SLOW_MS = 150;
 const MIB = 1024 ** 2;
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 const median = (numbers: readonly number[]) => {
   const sorted = [...numbers].sort((a, b) => a - b);
   const [low = Number.NaN, high = low] = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
@@ -69,14 +60,12 @@ const median = (numbers: readonly number[]) => {
 };
 const seeders = SEEDERS.filter(({ name }) => values.seeders.split(',').includes(name));
 
-execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-seed-'));
+const folder = temporaryFolder();
 const upstream = await openReplayUpstream();
 try {
   for (const comparison of comparisons()) keep(show(comparison, await compare(comparison)));
 } finally {
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 function* comparisons(): Generator<Comparison> {

@@ -1,23 +1,15 @@
-/**
- * What starting costs: the server on an empty data folder, and its workers with the first task.
- *
- *   npm run bench:start -- [--rounds 5]
- *
- * Wall time of the server is until it says that it is ready; of the first task from its request until it is seen done,
- * which is the start of the workers and little else: the task removes nothing. Memory is looked at a second later.
- */
+// Starting: the server on an empty data folder, and its workers with the first task.
+// npm run bench -- start [--rounds 5]. The first task removes nothing: its time is the start of the workers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { say, temporaryFolder } from '../harness/report.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 /** Milliseconds. Linux counts in ticks of a hundredth of a second. */
 const TICK = 10;
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Use {
@@ -55,7 +47,7 @@ async function firstTask(url: string): Promise<number> {
 }
 
 async function round(): Promise<string> {
-  const data = mkdtempSync(join(tmpdir(), 'tilewarden-bench-start-'));
+  const data = temporaryFolder();
   const began = performance.now();
   const args = ['dist/cli/main.js', 'serve', '--no-auth', '--port', '0', '--data', data];
   const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });

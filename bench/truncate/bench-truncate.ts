@@ -1,34 +1,25 @@
+// Restarts of a server that has a million tiles, and truncation of their layer while another one is read.
+// npm run bench -- truncate [--tiles 1000000] [--folder DIR] [--restart-only]. 8 GB of disk with a million tiles.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import type { Latencies } from './read-hits.ts';
 import { startReaderProcess } from './reader-process.ts';
-import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from './server-process.ts';
 
-const USAGE = `npm run bench:truncate -- [--tiles 1000000] [--folder DIR] [--no-files] [--restart-only]
-Restarts a server that has many tiles, empties their layer while another one is read, and removes the same tiles as
-files for comparison. Takes about six minutes and 16 GB of disk with a million tiles.
-  --no-files      leave out the files
-  --restart-only  measure the restarts alone (npm run bench:restart)
-`;
 const { values } = parseArgs({
   options: {
     tiles: { type: 'string', default: '1000000' },
     folder: { type: 'string', default: tmpdir() },
-    'no-files': { type: 'boolean', default: false },
     'restart-only': { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  process.stdout.write(USAGE);
-  process.exit(0);
-}
 
 const ZOOM = 14;
 /** Tiles are written in squares of this side, so a layer has a multiple of it. */
@@ -36,28 +27,22 @@ const SQUARE = 16;
 const OTHER_SIDE = 64;
 const IDLE_SECONDS = 10;
 const SMALL_LAYERS = 10;
-const FILE_WRITERS = 2;
 /** Milliseconds between looks at the trash, and at the usage: that makes work for the server, and counts as load. */
 const POLL = 20;
 const LOOK = 1000;
 /** Milliseconds between two truncations. */
 const BETWEEN = 100;
 const side = Math.ceil(Math.sqrt(Number(values.tiles)) / SQUARE) * SQUARE;
-const folder = mkdtempSync(join(values.folder, 'tilewarden-bench-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-process.once('SIGTERM', () => process.exit(1));
-process.once('SIGINT', () => process.exit(1));
+const folder = temporaryFolder(values.folder);
 const data = join(folder, 'data');
 const store = join(data, 'stores', 'default');
 const small = (prefix: string) => Array.from({ length: SMALL_LAYERS }, (_, n) => `${prefix}-${n}`);
 const [calm, busy] = [small('calm'), small('busy')];
 const configuration = `log: { level: warn }\nlayers:${['doomed', 'other', 'meanwhile', ...calm, ...busy].map(layer).join('')}\n`;
 
-say('Building');
-execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: PROJECT });
 say(`Writing ${side * side} tiles and some small layers`);
 const smallOnes = [...calm, ...busy].map((name) => `${name}=${SQUARE}`);
-await fill('store', store, `doomed=${side}`, `other=${OTHER_SIDE}`, ...smallOnes);
+await fill(store, `doomed=${side}`, `other=${OTHER_SIDE}`, ...smallOnes);
 execFileSync('sync');
 await measureRestarts();
 if (!values['restart-only']) await measureTruncation();
@@ -79,7 +64,7 @@ async function measureRestarts(): Promise<void> {
 async function startAndAsk(
   name: string,
 ): Promise<{ readonly server: ServerProcess; readonly bytes: number }> {
-  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  const server = await startServerProcess(data, configuration);
   const asked = performance.now();
   const { bytes } = await usage(server.url);
   const known = server.readyAfter + performance.now() - asked;
@@ -90,7 +75,7 @@ async function startAndAsk(
 }
 
 async function measureTruncation(): Promise<void> {
-  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  const server = await startServerProcess(data, configuration);
   const before = await usage(server.url);
   const reader = startReaderProcess({ url: server.url, layer: 'other', zoom: ZOOM, side: OTHER_SIDE });
   await delay(3000);
@@ -111,21 +96,17 @@ async function measureTruncation(): Promise<void> {
   }
   const during = await reader.latencies();
   const calmAnswers = await truncateAll(server, calm);
-  const writing = fill('store', store, `meanwhile=${SQUARE * 32}`);
+  const writing = fill(store, `meanwhile=${SQUARE * 32}`);
   await delay(2000);
   const busyAnswers = await truncateAll(server, busy);
   await writing;
   await reader.stop();
   await server.stop();
-  const filesRemovedAfter = values['no-files'] ? null : await removeFiles();
-  const ratio =
-    filesRemovedAfter === null ? '' : `, ${(filesRemovedAfter / freedAfter).toFixed(1)} x as long`;
   say(`
 tiles of the layer                ${side * side} of ${before.tiles}, ${gib(before.bytes)} in all
 200 after                         ${ms(answeredAfter)}
 sweeping counted down             ${countedDown(sweeping)}
 space freed after                 ${ms(freedAfter)}
-rm -rf of the same tiles as files ${filesRemovedAfter === null ? 'not measured' : `${ms(filesRemovedAfter)}${ratio}`}
 hits of another layer, idle       ${hits(idle)}
 hits of another layer, meanwhile  ${hits(during)}, p99 ${(during.p99 / idle.p99).toFixed(2)} x idle
 200 for small layers, idle        ${spread(calmAnswers)}
@@ -158,18 +139,6 @@ async function truncate({ url }: ServerProcess, name: string): Promise<number> {
   const time = performance.now() - begun;
   if (response.status !== 200) throw new Error(await response.text());
   return time;
-}
-
-async function removeFiles(): Promise<number> {
-  say('Writing the same tiles as files');
-  const root = join(folder, 'files');
-  const parts = Array.from({ length: FILE_WRITERS }, (_, part) => String(part));
-  await Promise.all(parts.map((part) => fill('files', root, String(side), part, String(FILE_WRITERS))));
-  execFileSync('sync');
-  say('Removing them');
-  const begun = performance.now();
-  execFileSync('rm', ['-rf', root]);
-  return performance.now() - begun;
 }
 
 async function fill(...args: readonly string[]): Promise<void> {
@@ -220,8 +189,4 @@ function gib(bytes: number): string {
 
 function ms(value: number): string {
   return `${value.toFixed(value < 10 ? 2 : 0)} ms`;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,16 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The longest turn of the event loop in each heavy action, with 5,000 layers and a million pages.
+// npm run bench -- turns [--layers 5000] [--schedules 3000] [--pages 1000000] [--seconds 20]; --short takes a minute in all.
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { manyLayers } from '../capabilities/many-layers.ts';
-import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, PROJECT, startServerProcess } from '../harness/server-process.ts';
 import { fillPages, ZOOM } from './fill-pages.ts';
 
-/**
- * npm run build, then npm run bench:turns -- [--layers 5000] [--schedules 3000] [--pages 1000000] [--seconds 20]: the
- * longest turn of the server's event loop in each heavy action, beside an idle server. `--short`: a minute in all.
- */
 const { values } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
@@ -30,19 +28,18 @@ const ALLOWED = 50;
 const LAYER = 'layer-0';
 /** Drawn here, so that maps of any box need no other server. */
 const MAP = 'map';
-const MAP_LAYER = `  - { name: ${MAP}, source: { type: world }, fullWMS: true, formats: [image/png], gridSets: [EPSG:900913] }\n`;
+const MAP_LAYER = `  - { name: ${MAP}, source: { type: world }, fullWMS: true, formats: [image/png], gridSets: [EPSG:900913], parameters: [{ name: ANY, default: A, regex: '[A-Z0-9]+' }] }\n`;
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-turns-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const data = join(folder, 'data');
 mkdirSync(data);
 const bundles = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
-const say = (line: string) => void process.stdout.write(`${line}\n`);
 say(`${layers} layers, ${schedules} schedules, ${bundles * 64} pages in ${bundles} bundles`);
 
 const meterFile = join(folder, 'meter');
 process.env.TURN_METER = meterFile;
-const program = ['--import', './bench/turns/turn-meter.mjs', ...FROM_BUILD];
+// By an absolute path: threads load it too, from another working directory.
+const program = ['--import', join(PROJECT, 'bench/turns/turn-meter.mjs'), ...FROM_BUILD];
 const configuration = withSchedules(manyLayers(layers), schedules) + MAP_LAYER;
 const first = await startServerProcess(data, configuration, program);
 await timed('usage, of bundles that were never counted', () => get(first.url, '/api/v1/usage'));
@@ -69,6 +66,7 @@ await timed('selective truncate, dry run', () =>
   get(server.url, `/api/v1/layers/${LAYER}/truncate`, body(area)),
 );
 await timed('invalidate, dry run', () => get(server.url, `/api/v1/layers/${LAYER}/invalidate`, body(area)));
+await timed('50 misses with new parameters, several times', newParameterSets);
 await timed('list of tile sets, /tiles.json', () => get(server.url, '/tiles.json'));
 await timed('OGC collections', () => get(server.url, '/ogc/collections?f=html'));
 await timed('WMTS capabilities', () => get(server.url, '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities'));
@@ -151,6 +149,14 @@ async function hits(forSeconds: number): Promise<string> {
     if (status === 200) read++;
   }
   return `${read} hits`;
+}
+
+async function newParameterSets(): Promise<string> {
+  for (let round = 0; round < 10; round++) {
+    const values = Array.from({ length: 50 }, (_, at) => `R${round}V${at}`);
+    await Promise.all(values.map((value) => get(server.url, `/tiles/${MAP}/1/0/0.png?ANY=${value}`)));
+  }
+  return '500 sets';
 }
 
 /** Once a year, so that none is due. */

@@ -37,7 +37,7 @@ interface AuthenticatorDeps extends Surroundings {
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;
   readonly externalSessions: ExternalSessions;
-  readonly oidc: Pick<OidcProvider, 'claimsOf' | 'settings'> | null;
+  readonly oidc: Pick<OidcProvider, 'claimsOf' | 'isAddressed' | 'settings'> | null;
   readonly proxyLogin: ProxyLogin | null;
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
@@ -98,6 +98,19 @@ export class Authenticator {
     const given = readAuthorization(authorization);
     const secret = given?.scheme === 'bearer' ? given.secret : given?.password;
     return secret !== undefined && (await this.#deps.tokens.find(secret)) !== null;
+  }
+
+  /**
+   * Whether a header may be meant for this server, right or wrong, and must not reach another one. Only what could be read
+   * here is known to be for others.
+   */
+  async isOwn(authorization: string): Promise<boolean> {
+    const given = readAuthorization(authorization);
+    if (!given) return true;
+    const secret = given.scheme === 'bearer' ? given.secret : given.password;
+    if (isTokenShaped(secret)) return true;
+    if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
+    return given.scheme === 'basic' && (await this.#deps.users.find(given.name)) !== null;
   }
 
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */

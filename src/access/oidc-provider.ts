@@ -32,7 +32,10 @@ const ALGORITHMS = ['RS256', 'ES256'];
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
 
 /** The issuer of an OpenID Connect sign-in, as this server sees it. It is asked when it is first needed. */
-export function createOidcProvider(settings: OidcSettings, { clock, log }: Surroundings) {
+export function createOidcProvider(
+  settings: OidcSettings,
+  { clock, log, fetch = globalThis.fetch }: Surroundings & { readonly fetch?: typeof globalThis.fetch },
+) {
   const { issuer, clientId, clientSecret } = settings;
   let found: Promise<Configuration> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -61,6 +64,8 @@ export function createOidcProvider(settings: OidcSettings, { clock, log }: Surro
     };
     return client.discovery(new URL(issuer), clientId, undefined, authenticate, {
       timeout: TIMEOUT_S,
+      [client.customFetch]: (url, { body, ...how }) =>
+        fetch(url, { ...how, body: body ? String(body) : null }),
       // The settings allow http on this machine only.
       execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
     });
@@ -146,6 +151,13 @@ export function createOidcProvider(settings: OidcSettings, { clock, log }: Surro
     /** For a bearer token. */
     claimsOf: (token: string) => verify(token, settings.audience ?? clientId),
 
+    /** Whether a token says that it is of the issuer and for this server. */
+    isAddressed(token: string): boolean {
+      const { iss, aud } = partOf(token, 1);
+      const own = [clientId, settings.audience];
+      return iss === issuer && [aud].flat().some((audience) => own.includes(String(audience)));
+    },
+
     /** Where the browser goes to sign in, and what has to be remembered until it comes back. */
     async begin(redirectUri: string): Promise<{ readonly url: string } & LoginSecrets> {
       const config = await configuration();
@@ -190,11 +202,16 @@ export function createOidcProvider(settings: OidcSettings, { clock, log }: Surro
 
 /** The issuer is not asked about a token whose header refuses it already. */
 function isSignedAsAllowed(token: string): boolean {
+  return ALGORITHMS.includes(String(partOf(token, 0).alg));
+}
+
+/** The header or the claims of a token, which nothing vouches for yet; empty when it has none. */
+function partOf(token: string, index: 0 | 1): Claims {
   try {
-    const header: unknown = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
-    return isRecord(header) && ALGORITHMS.includes(String(header.alg));
+    const part: unknown = JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
+    return isRecord(part) ? part : {};
   } catch {
-    return false;
+    return {};
   }
 }
 

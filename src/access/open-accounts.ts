@@ -26,6 +26,8 @@ interface AccountsOptions extends Surroundings {
   /** What a password check costs; a test may make it cheap. */
   readonly cost?: ScryptCost;
   readonly oidc?: OidcSettings | null;
+  /** To the issuer. */
+  readonly fetch?: typeof globalThis.fetch;
   readonly proxyLogin?: ProxyLogin | null;
 }
 
@@ -33,14 +35,16 @@ export type Accounts = ReturnType<typeof openAccounts>;
 
 /** Everything about who may do what, over one database and one data folder. */
 export function openAccounts(options: AccountsOptions) {
-  const { database, dataFolder, clock, log, cost, proxyLogin = null } = options;
+  const { database, dataFolder, clock, log, cost, proxyLogin = null, fetch } = options;
   const passwordFile = join(dataFolder, 'initial-admin-password');
   const hasher = openPasswordHasher(log, cost);
   const stored = createUserStore(database, clock);
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);
   const externalSessions = createExternalSessions(database, clock);
-  const oidc = options.oidc ? createOidcProvider(options.oidc, { clock, log }) : null;
+  const oidc = options.oidc
+    ? createOidcProvider(options.oidc, { clock, log, ...(fetch && { fetch }) })
+    : null;
   const shared = database.dialect === 'postgres' ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);

@@ -15,9 +15,10 @@ import { type ImportedUser, importQuota, importUsers } from '../import/import-qu
 import { type Imported, type ImportedDocument, type ImportReport, WHOLE } from '../import/import-report.ts';
 import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
+import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
@@ -47,13 +48,14 @@ const FILES = {
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
-  { log, clock }: Surroundings,
+  { log, clock, proxies }: Surroundings & { readonly proxies: OutboundProxies },
 ): Promise<ImportedSettings> {
   const host = hostAndPort(capabilitiesAddress(address));
   const upstreams = openUpstreamClient({
     userAgent: `Tilewarden/${readVersion()}`,
     upstreams: {},
     configuredHosts: new Set([host]),
+    proxies,
     clock,
     log,
   });
@@ -164,7 +166,7 @@ function readYaml(file: string): unknown {
 
 async function readXmlFile(file: string): Promise<XmlElement> {
   try {
-    return await readLongXml(decodeXml(readBytes(file)), LIMITS);
+    return await readLongXml(readBytes(file), LIMITS);
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;

@@ -1,9 +1,9 @@
 import type { AuditLog } from '../access/audit-log.ts';
-import { createChangeApplier } from '../changes/apply-changes.ts';
 import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { openNode } from './open-node.ts';
 
@@ -11,7 +11,7 @@ type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
 export async function openFeeds(
-  { road, lead, marks, notifier, parts }: Node,
+  { road, lead, applyChanges, notifier }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
   { clock, log }: Surroundings,
@@ -29,7 +29,7 @@ export async function openFeeds(
       layersVersion: () => catalog.version,
       database,
       layerNames: catalog.layerNames,
-      apply: createChangeApplier({ catalog, marks, invalidation: parts.invalidation }),
+      apply: applyChanges,
       audit: ({ feed, ...entry }) =>
         audit.record({
           phase: 'ended',
@@ -41,10 +41,18 @@ export async function openFeeds(
         }),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
       fetchDocument: async (url, signal) =>
-        (await outside.upstreams.get({ url, signal, priority: 'task' })).bytes,
+        (await outside.upstreams.get({ url, signal, priority: 'task' }).catch(renameSource)).bytes,
       lead,
       clock,
       log,
     }),
   );
+}
+
+/** The client for upstreams calls every server a map source. */
+function renameSource(error: unknown): never {
+  if (!(error instanceof Error)) throw error;
+  const why = error.cause instanceof Error ? hideCredentials(error.cause.message) : '';
+  const message = error.message.replace(/^The map source\b/, 'The server of the feed');
+  throw new Error(why === '' ? message : `${message} (${why})`, { cause: error });
 }

@@ -8,6 +8,8 @@ import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED, openServiceSettings, type ServiceSettings } from '../catalog/catalog-entries.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
+import { createChangeApplier } from '../changes/apply-changes.ts';
+import { openLayersAbove } from '../changes/follow-layers-above.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
@@ -168,13 +170,17 @@ export async function openNode(
   const obeyed = () => following.settled('changes');
   const outgoing = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
   const { deliveries, notifier, onFull, scheduleFailed } = outgoing;
-  const settled = (what: 'counts' | 'changes') =>
-    what === 'counts' ? following.settled(what) : deliveries.settle();
+  let settleAbove = async () => {};
+  const settled = async (what: 'counts' | 'changes') => {
+    await (what === 'counts' ? following.settled(what) : deliveries.settle());
+    if (what === 'changes') await settleAbove();
+  };
   known = news ?? known;
   /** With those that are drawn from them. */
   const outdate = async (layers: readonly string[]) => {
     const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
-    for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
+    for (const layer of all)
+      events.emit({ type: 'outdated', layer, places: null, above: null, at: clock.now() });
   };
   await outdate(redeclared);
   await mkdir(exportFolder(settings), { recursive: true });
@@ -193,6 +199,7 @@ export async function openNode(
       ...(forkSharing && { forkWorker: forkSharing }),
       forgottenByAll: () => settled('changes'),
       parameterSets: road.parameterSets,
+      usedPages: (set) => quota.usedPages(set),
       clock,
       random,
       log,
@@ -204,8 +211,9 @@ export async function openNode(
     openMarks({
       catalog,
       pipeline,
-      forgottenByAll: () => settled('changes'),
+      forgottenByAll: () => deliveries.settle(),
       leads: () => leads(),
+      tasks,
       clock,
       log,
     }),
@@ -221,6 +229,8 @@ export async function openNode(
     usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
+  const applier = createChangeApplier({ catalog, marks, invalidation });
+  settleAbove = open.use(openLayersAbove({ catalog, events, applier })).settle;
   const schedules = open.use(
     await openScheduleService({
       database,
@@ -332,7 +342,7 @@ export async function openNode(
     fileTaker,
     lead,
     leads,
-    marks,
+    applyChanges: applier.apply,
     parts: {
       catalog,
       editor,

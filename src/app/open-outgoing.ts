@@ -36,7 +36,7 @@ interface OutgoingParts extends Surroundings {
 
 /** Purges and notifications. Their hosts have the limits of all hosts; only they may be in a private network by being named here. */
 export function openOutgoing(settings: Settings, parts: OutgoingParts, open: ClosingStack) {
-  const { purge, notify, upstreams, server } = settings;
+  const { purge, notify, upstreams, server, proxies } = settings;
   const { road, lead, obeyed, clock, log } = parts;
   const { database, catalog, events, desk, tallies } = road;
   const client = open.use(
@@ -44,6 +44,7 @@ export function openOutgoing(settings: Settings, parts: OutgoingParts, open: Clo
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams,
       configuredHosts: hostsNamedIn([...purge, ...notify].map(({ url }) => url)),
+      proxies,
       desk,
       clock,
       log,

@@ -91,6 +91,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
         return upstreamSettings;
       },
       configuredHosts: { has: (host) => configuredHosts.has(host) },
+      proxies: settings.proxies,
       desk,
       clock,
       log,

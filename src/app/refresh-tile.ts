@@ -24,7 +24,7 @@ export function createTileRefresh({ pipeline, events, clock, settled }: RefreshP
     await pipeline.renew({ tiles, metatile, within: metatile.rect, mode: 'all', signal });
     const { layer, gridSet } = tiles.set;
     const places = [{ gridSet, z, rect: metatile.rect }];
-    events.emit({ type: 'outdated', layer, places, at: clock.now() });
+    events.emit({ type: 'outdated', layer, places, above: 'invalidate', at: clock.now() });
     await settled('changes');
     return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
   };

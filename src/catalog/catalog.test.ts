@@ -44,6 +44,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     queryable: false,
     infoFormats: [],
     cacheBypass: false,
+    passCredentials: false,
     legends: [],
     requestFilters: [],
     ...changes,

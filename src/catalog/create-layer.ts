@@ -49,6 +49,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
     cacheBypass: declaration.cacheBypass,
+    passCredentials: declaration.passCredentials,
     legends: declaration.legends.map(createLegend),
     circularFilter: declaration.requestFilters[0]?.name ?? null,
     updateSources: declaration.updateSources.map((source) => createUpdateSource(source, name, gridSubsets)),

@@ -222,6 +222,9 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .default(['text/plain', 'text/html', 'application/json'])
       .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
     cacheBypass: flag.describe('cached=false in a request is answered by the source, and nothing is kept'),
+    passCredentials: flag.describe(
+      "The caller's Authorization header is passed on to the source; nothing is stored or shared between callers",
+    ),
     legends: z
       .array(legendSchema)
       .max(MAX_LEGENDS)

@@ -18,7 +18,7 @@ interface ApplierOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'version'> & {
     declaration(name: string): { readonly source: unknown } | null;
   };
-  readonly marks: Pick<Marks, 'mark'>;
+  readonly marks: Pick<Marks, 'markAll'>;
   readonly invalidation: Pick<Invalidation, 'renew'>;
 }
 
@@ -49,51 +49,91 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
     return above;
   }
 
-  async function take(
-    layer: string,
-    selections: readonly TruncationSelection[],
-    feed: AppliedFeed,
-  ): Promise<void> {
-    if (selections.length === 0) return;
-    await marks.mark(layer, selections, feed.action === 'truncate' ? 'hide' : 'outdate');
-    if (feed.action !== 'renew') return;
+  async function renew({ layer, selections, rules }: LayerChange): Promise<void> {
+    if (rules.action !== 'renew') return;
     for (const selection of selections) {
-      await invalidation.renew(layer, selection, feedAuthor(feed.name)).catch((error: unknown) => {
+      await invalidation.renew(layer.name, selection, feedAuthor(rules.name)).catch((error: unknown) => {
         // Without room for tasks tiles are renewed when they are requested.
         if (!isTilewardenError(error, 'too-many-tasks')) throw error;
       });
     }
   }
 
-  /** The layers below come first: what is drawn from them afterwards is new. */
-  async function applyTo(
-    layer: Layer,
-    places: readonly ChangedPlace[] | null,
-    feed: AppliedFeed,
-    buffer: PixelBuffer,
-    seen: ReadonlySet<string>,
-  ): Promise<void> {
-    await take(layer.name, [...selectionsOf(layer, places, feed, buffer)], feed);
-    for (const name of layersAbove().get(layer.name) ?? []) {
+  function changesAbove({ layer, places, rules, buffer, seen }: LayerChange): readonly LayerChange[] {
+    const { zoomStart: _, zoomStop: __, ...all } = rules;
+    const wider = bufferAbove(layer, buffer);
+    return (layersAbove().get(layer.name) ?? []).flatMap((name) => {
       const upper = seen.has(name) ? null : catalog.layer(name);
-      if (!upper) continue;
-      const { zoomStart: _, zoomStop: __, ...rules } = feed;
-      const wider = bufferAbove(layer, buffer);
-      await applyTo(upper.layer, places, rules, wider, new Set([...seen, name]));
-    }
+      return upper ? [layerChange(upper.layer, places, all, wider, new Set([...seen, name]))] : [];
+    });
+  }
+
+  /** Layers that are drawn from others come after these: what is drawn from them afterwards is new. */
+  async function applyAll(changes: readonly LayerChange[]): Promise<void> {
+    const marked = changes.filter(({ selections }) => selections.length > 0);
+    await marks.markAll(
+      marked.map(({ layer, selections, rules }) => ({
+        layer: layer.name,
+        selections,
+        type: rules.action === 'truncate' ? 'hide' : 'outdate',
+      })),
+    );
+    for (const change of marked) await renew(change);
+    const above = changes.flatMap(changesAbove);
+    if (above.length > 0) await applyAll(above);
   }
 
   /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
-  return async (feed: AppliedFeed, changes: readonly Change[]): Promise<void> => {
+  async function apply(feed: AppliedFeed, changes: readonly Change[]): Promise<void> {
+    const ofLayers: LayerChange[] = [];
     for (const name of feed.layers) {
       const bound = catalog.layer(name);
       const concerned = changes.filter(({ layers }) => layers === null || layers.includes(name));
       if (!bound || concerned.length === 0) continue;
       const isWhole = concerned.some(({ place }) => place === null);
       const places = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
-      await applyTo(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name]));
+      ofLayers.push(layerChange(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name])));
     }
+    await applyAll(ofLayers);
+  }
+
+  return {
+    apply,
+    hasAbove: (layer: string): boolean => layersAbove().has(layer),
+    /** In the layers that are drawn from this one, as `apply` does. */
+    async applyAbove(
+      layer: Layer,
+      places: readonly ChangedPlace[] | null,
+      action: 'truncate' | 'invalidate',
+    ): Promise<void> {
+      const merged = places && (await mergePlaces(places));
+      const rules = { name: '', layers: [], action, buffer: 0 };
+      const below = layerChange(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
+      await applyAll(changesAbove(below));
+    },
   };
+}
+
+/** What changes do to one layer. */
+interface LayerChange {
+  readonly layer: Layer;
+  /** Null: everywhere. */
+  readonly places: readonly ChangedPlace[] | null;
+  readonly selections: readonly TruncationSelection[];
+  readonly rules: AppliedFeed;
+  readonly buffer: PixelBuffer;
+  /** The layer, and those that it is drawn from. */
+  readonly seen: ReadonlySet<string>;
+}
+
+function layerChange(
+  layer: Layer,
+  places: LayerChange['places'],
+  rules: AppliedFeed,
+  buffer: PixelBuffer,
+  seen: ReadonlySet<string>,
+): LayerChange {
+  return { layer, places, selections: [...selectionsOf(layer, places, rules, buffer)], rules, buffer, seen };
 }
 
 function feedAuthor(feed: string): TaskAuthor {

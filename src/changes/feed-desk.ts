@@ -1,11 +1,11 @@
-import { coordsOf, type Polygon } from '../domain/bounds.ts';
+import { coordsOf } from '../domain/bounds.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { Change, ChangedPlace, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
+import { mergePlaces } from './merge-places.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
 /** A line of the audit log. */
@@ -18,7 +18,7 @@ export type AuditChange = (entry: {
 
 export interface DeskOptions extends Surroundings {
   readonly store: FeedStore;
-  readonly apply: ChangeApplier;
+  readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   /** Called once for each transition. */
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
@@ -67,7 +67,7 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
       const { changes, source = null, entries, newest, pending: behind } = batch;
       const { received = changes.length, applied = changes.length } = batch;
       await apply(feed, changes);
-      const summed = summaryOf(feed.layers, changes);
+      const summed = await summaryOf(feed.layers, changes);
       if (changes.length > 0) {
         const summary = `${feed.action} for ${changes.length} ${changes.length === 1 ? 'change' : 'changes'}`;
         await audit({ feed: name, source, summary, after: summed });
@@ -97,24 +97,19 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
   };
 }
 
-/** The box around all, for each CRS. */
-function boxesOf(places: readonly ChangedPlace[]): RecordedChange['boxes'] {
-  const bySrs = new Map<number, Polygon[]>();
-  for (const { srs, polygons } of places) {
-    const known = getOrMake(bySrs, srs, () => []);
-    for (const polygon of polygons) known.push(polygon);
-  }
-  return [...bySrs].flatMap(([srs, polygons]) => {
+/** Boxes around areas that are far from each other. */
+async function boxesOf(places: readonly ChangedPlace[]): Promise<RecordedChange['boxes']> {
+  return (await mergePlaces(places)).flatMap(({ srs, polygons }) => {
     const box = polygons.length > 0 && projectionOfSrs(srs)?.boundsToWgs84(boxOf(polygons.flat(2)));
     return box ? [coordsOf(box)] : [];
   });
 }
 
-export function summaryOf(all: readonly string[], changes: readonly Change[]): RecordedChange {
+export async function summaryOf(all: readonly string[], changes: readonly Change[]): Promise<RecordedChange> {
   const named = changes.some(({ layers }) => layers === null)
     ? all
     : [...new Set(changes.flatMap(({ layers }) => layers ?? []))];
   const isWhole = changes.some(({ place }) => place === null);
-  const boxes = isWhole ? null : boxesOf(changes.flatMap(({ place }) => place ?? []));
+  const boxes = isWhole ? null : await boxesOf(changes.flatMap(({ place }) => place ?? []));
   return { eventId: null, merged: changes.length, layers: named, boxes };
 }

@@ -167,22 +167,33 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
     },
 
     /** Of the last hour, newest first. */
-    async recent(feed: string) {
-      const rows = await query
-        .selectFrom('changes')
-        .selectAll()
-        .where('feed', '=', feed)
-        .where('at', '>=', clock.now() - RECENT)
-        .orderBy('id', 'desc')
-        .limit(MAX_RECENT)
-        .execute();
-      return rows.map(({ layers, boxes, ...row }) => ({
-        ...row,
-        layers: JSON.parse(layers) as readonly string[],
-        boxes: boxes === null ? null : (JSON.parse(boxes) as readonly (readonly number[])[]),
-      }));
+    recent: (feed: string) => recentBefore(feed, Number.MAX_SAFE_INTEGER),
+    /** All of the last hour, newest first, some at a time. */
+    async *eachRecent(feed: string): AsyncGenerator<Awaited<ReturnType<typeof recentBefore>>> {
+      for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
+        const some: Awaited<ReturnType<typeof recentBefore>> = await recentBefore(feed, before);
+        yield some;
+        before = some.at(-1)?.id;
+      }
     },
   };
+
+  async function recentBefore(feed: string, id: number) {
+    const rows = await query
+      .selectFrom('changes')
+      .selectAll()
+      .where('feed', '=', feed)
+      .where('at', '>=', clock.now() - RECENT)
+      .where('id', '<', id)
+      .orderBy('id', 'desc')
+      .limit(MAX_RECENT)
+      .execute();
+    return rows.map(({ layers, boxes, ...row }) => ({
+      ...row,
+      layers: JSON.parse(layers) as readonly string[],
+      boxes: boxes === null ? null : (JSON.parse(boxes) as readonly (readonly number[])[]),
+    }));
+  }
 
   /** Within a day. */
   async function findEvent(from: Statements, feed: string, eventId: string) {

@@ -12,6 +12,7 @@ import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-fe
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
 import { createTileListFeed } from './feeds/tile-list-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
+import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Surroundings {
   readonly feeds: readonly ChangeFeedSettings[];
@@ -21,7 +22,7 @@ interface ChangesOptions extends Surroundings {
   readonly layersVersion?: () => number;
   readonly database: Database;
   readonly layerNames: () => Iterable<string>;
-  readonly apply: ChangeApplier;
+  readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
@@ -91,6 +92,12 @@ export async function openChanges(options: ChangesOptions) {
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
     recent: store.recent,
+
+    /** Marks again what the feed has reported in the last hour; null: there is no such feed. */
+    async replay(name: string): Promise<number | null> {
+      const feed = running().find((one) => one.feed.name === name)?.feed;
+      return feed ? replayChanges(feed, store, options.apply) : null;
+    },
 
     /** In the order of the settings, those of layers last. */
     async list(): Promise<readonly FeedStatus[]> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import type { ImportedSettings } from '../app/import-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
+import { readOutboundProxies } from '../config/outbound-proxies.ts';
 import { revealSecrets } from '../config/secrets.ts';
 import { writeSettingsFile } from '../config/yaml-file.ts';
 import { type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
@@ -87,7 +88,8 @@ async function readFrom(
     return importFromFile(source, flags.users ?? null);
   }
   const log = createLogger('error');
-  return importFromAddress(source, only, { log, clock: systemClock });
+  const proxies = readOutboundProxies(readEnvironment());
+  return importFromAddress(source, only, { log, clock: systemClock, proxies });
 }
 
 function writeYaml(

@@ -63,6 +63,7 @@ function generalHelp(commands: readonly Command[]): string {
     ...table(rows),
     '',
     'tilewarden COMMAND --help lists the flags of a command; tilewarden --version prints the version.',
+    'Map servers are asked through the proxies of HTTP_PROXY and HTTPS_PROXY, except for hosts in NO_PROXY.',
     '',
   ].join('\n');
 }

@@ -1,8 +1,10 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
+import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
 import {
   CLIENT_FLAGS,
   type Command,
+  CommandFailure,
   type Flag,
   type FlagValues,
   flag,
@@ -19,6 +21,7 @@ import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from '
 import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 
 const TASKS = '/api/v1/tasks';
+const DEFAULT_SHARE = 0.95;
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
@@ -28,8 +31,18 @@ const FLAGS: readonly Flag[] = [
   ...CLIENT_FLAGS,
 ];
 
-export const seed = taskCommand('seed', 'create the missing tiles of a layer');
-export const reseed = taskCommand('reseed', 'create all tiles of a layer again');
+const BY_USE: readonly Flag[] = [
+  flag('order', 'ORDER', 'zoom (default), or use: the most used pages and their children first'),
+  flag('share', 'SHARE', 'with --order use: of all use, until it is covered (0.95)'),
+  flag(
+    'from-log',
+    'FILE',
+    'use as in an access log, Combined or JSON, instead of the recorded one; -: standard input',
+  ),
+];
+
+export const seed = taskCommand('seed', 'create the missing tiles of a layer', BY_USE);
+export const reseed = taskCommand('reseed', 'create all tiles of a layer again', BY_USE);
 
 const truncateTask = taskCommand('truncate', 'delete tiles of one grid set and format of a layer');
 export const truncate: Command = {
@@ -61,20 +74,84 @@ async function truncateWhole(flags: FlagValues, terminal: Terminal, given: Given
   return clear.run(flags, terminal, { ...given, operands: [flags.layer ?? ''] });
 }
 
-function taskCommand(type: 'seed' | 'reseed' | 'truncate', what: string): Command {
+function taskCommand(
+  type: 'seed' | 'reseed' | 'truncate',
+  what: string,
+  further: readonly Flag[] = [],
+): Command {
   return {
     name: type,
     summary: `${what}; exit code 0 only when the task is done`,
     operands: { usage: 'LAYER', least: 1, most: 1 },
-    flags: FLAGS,
+    flags: [...further, ...FLAGS],
     run: (flags, terminal, given) => runTask(type, flags, terminal, given),
   };
 }
 
 async function runTask(type: string, flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
   const [layer = ''] = given.operands;
-  const order = taskOrder(type, layer, flags, given);
+  const order = { ...taskOrder(type, layer, flags, given), ...useOrder(flags) };
   const client = serverClientFor(flags, ORDER_FIELDS);
+  if (flags['from-log'] === undefined) return runOrder(client, order, flags, terminal);
+  const orders = await ordersFromLog(client, order, flags['from-log'], terminal);
+  let code = 0;
+  for (const each of orders) code = Math.max(code, await runOrder(client, each, flags, terminal));
+  return code;
+}
+
+interface Order {
+  readonly layer: string;
+  readonly type: string;
+}
+
+/** One for each tile set that the log asks for and the flags allow, the most used first. */
+async function ordersFromLog(
+  client: ServerClient,
+  order: Order & Partial<UsedTileSet['set']>,
+  file: string,
+  terminal: Terminal,
+): Promise<readonly Order[]> {
+  const { requests, tiles, sets } = await pagesInLog(client, file, order.layer);
+  const { gridSet, format, parameters } = order;
+  const wanted = sets.filter(
+    ({ set }) =>
+      (gridSet ?? set.gridSet) === set.gridSet &&
+      (format ?? set.format) === set.format &&
+      Object.entries(parameters ?? {}).every(([name, value]) => set.parameters[name] === value),
+  );
+  terminal.err(`${countOf(tiles)} of ${amountOf(requests, 'request')} are for tiles of ${order.layer}.\n`);
+  if (wanted.length === 0) throw new CommandFailure(`--from-log ${file} has no such tiles: nothing to do.`);
+  for (const { set, requests: all, uses } of wanted) {
+    const kept = uses.reduce((sum, [, , , times]) => sum + times, 0);
+    if (kept < all)
+      terminal.err(
+        `The ${countOf(uses.length)} most used pages of ${set.format} have ${percentOf(kept / all)} of them.\n`,
+      );
+  }
+  return wanted.map(({ set, uses }) => ({ ...order, ...set, order: 'use', uses }));
+}
+
+function percentOf(share: number): string {
+  return `${Math.floor(share * 1000) / 10} %`;
+}
+
+function useOrder({ order, share, 'from-log': log }: FlagValues) {
+  if (order !== undefined && order !== 'zoom' && order !== 'use')
+    throw misuse(`--order must be zoom or use, not ${order}.`);
+  const byUse = order === 'use' || log !== undefined;
+  if (share !== undefined && !byUse) throw misuse('--share requires --order use or --from-log.');
+  const part = Number(share ?? DEFAULT_SHARE);
+  if (!(part > 0 && part <= 1)) throw misuse(`--share must be above 0 and at most 1, not ${share}.`);
+  return byUse ? { order: 'use', share: part } : {};
+}
+
+async function runOrder(
+  client: ServerClient,
+  order: Order,
+  flags: FlagValues,
+  terminal: Terminal,
+): Promise<number> {
+  const { layer, type } = order;
   if (flags['dry-run'] !== undefined) {
     const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
     const estimate = readAnswer<Estimate>(answer, 'cachedTiles');
@@ -103,12 +180,13 @@ function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
 }
 
 function describeEstimate(estimate: Estimate): string {
-  const { tiles, cachedTiles, metatiles, upstreamRequests, bytes, seconds } = estimate;
+  const { tiles, cachedTiles, metatiles, upstreamRequests, bytes, seconds, coveredUse } = estimate;
   const unknown = 'unknown before the first task of this kind';
   const cached = cachedTiles > 0 ? `, ${countOf(cachedTiles)} of them cached` : '';
   return [
     `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}${cached}; nothing was started.`,
     `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
+    ...(coveredUse === null ? [] : [`  use                ${percentOf(coveredUse)} covered`]),
     `  space              ${bytes === null ? unknown : `about ${sizeOf(bytes)}`}`,
     `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,
     ...shortages(estimate),

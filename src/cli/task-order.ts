@@ -26,7 +26,7 @@ export const ORDER_FIELDS: FieldFlags = {
 };
 
 /** The body for `POST /api/v1/tasks`. */
-export function taskOrder(type: string, layer: string, flags: FlagValues, given: Given): object {
+export function taskOrder(type: string, layer: string, flags: FlagValues, given: Given) {
   return {
     layer,
     type,

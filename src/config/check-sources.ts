@@ -31,6 +31,8 @@ export function sourceProblems(
   path: ValuePath,
 ): readonly Explanation[] {
   const problem = problemOf(layer, byName, gridSets);
+  const passing = problemOfPassing(layer);
+  if (passing) return [{ path: [...path, 'passCredentials'], message: passing }];
   return problem ? [{ path: [...path, 'source', ...problem.path], message: problem.message }] : [];
 }
 
@@ -44,6 +46,26 @@ function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetBook)
   if (source.type === 'xyz' || source.type === 'archive') return problemOfGridSets(layer, source, gridSets);
   if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
   return null;
+}
+
+/** What would keep or share what one caller may see, or has credentials of its own. Null: nothing. */
+function problemOfPassing({ passCredentials, source, ...layer }: Declared): string | null {
+  if (!passCredentials) return null;
+  if (source.type !== 'wms' && source.type !== 'wmts' && source.type !== 'xyz') {
+    return `needs a source of type wms, wmts or xyz, not ${source.type}`;
+  }
+  const names = Object.keys(source.headers).map((name) => name.toLowerCase());
+  if (source.username !== undefined || names.includes('authorization')) {
+    return 'does not go with credentials of the source: remove username, password and the header Authorization';
+  }
+  const others = {
+    adopt: layer.adopt.length > 0,
+    fullWMS: layer.fullWMS,
+    queryable: layer.queryable,
+    onMiss: layer.onMiss !== 'source',
+  };
+  const found = Object.entries(others).find(([, isSet]) => isSet);
+  return found ? `does not go with ${found[0]}: nothing of such a layer is stored or composed` : null;
 }
 
 function offeredBy(layer: Declared, gridSets: GridSetBook): readonly GridSet[] {
@@ -111,6 +133,12 @@ function problemOfDrawing(
   if (wanted !== undefined && !offered.some(({ name, aliases }) => [name, ...aliases].includes(wanted))) {
     const names = offered.map(({ name }) => name).join(', ');
     return { path: ['gridSet'], message: `must be one of layer ${below.name}: ${names}` };
+  }
+  if (below.passCredentials) {
+    return {
+      path: ['layer'],
+      message: `names ${below.name}, which shows its tiles to each caller alone (passCredentials)`,
+    };
   }
   if (!below.formats.some((format) => format.startsWith('image/'))) {
     return { path: ['layer'], message: `names ${below.name}, which has no pictures to draw from` };

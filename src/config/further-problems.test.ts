@@ -27,6 +27,27 @@ describe('problems of several kinds in one file', () => {
     ]);
   });
 
+  it.each(['http://maps.example.org', 'Maps.example.org', 'maps.example.org/wms', 'a:0', 'maps example'])(
+    'name %s, which is no host, in upstreams',
+    (key) => {
+      expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([
+        expect.stringMatching(/upstreams.*must be a host in lower case, or host and port/),
+      ]);
+    },
+  );
+
+  it('are none where upstreams are hosts', () => {
+    const keys = [
+      'localhost',
+      '10.0.0.1',
+      'maps.example.org:8080',
+      '[::1]:80',
+      'geo_server',
+      'xn--mnchen-3ya.de',
+    ];
+    for (const key of keys) expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([]);
+  });
+
   it('are all reported together, whatever finds them', () => {
     const yaml = `
 port: 8080

@@ -5,10 +5,12 @@ import { TilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
 import { checkSettings } from './check-settings.ts';
 import { DEFAULT_CONFIG_NAME, type Environment } from './environment.ts';
 import { furtherProblems } from './further-problems.ts';
 import { createSettingsSchema } from './json-schema.ts';
+import { readOutboundProxies } from './outbound-proxies.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import type { Settings } from './settings.ts';
@@ -62,7 +64,8 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
   const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
-  const handover = { document, folder, data };
+  const proxies = readOutboundProxies(input.environment);
+  const handover = { document, folder, data, proxies };
   const complete = completeSettings(settings, handover);
   return {
     settings: { ...complete, access: { ...complete.access, adminPassword: readAdminPassword(input) } },
@@ -172,9 +175,12 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
 }
 
 /** The effective settings as a configuration file would have them, secrets masked. */
-export function describeSettings({ shown, configFile }: LoadedSettings): string {
+export function describeSettings({ shown, configFile, settings }: LoadedSettings): string {
   const from = configFile ? `# from ${configFile}` : '# no configuration file; these are the defaults';
-  return `${from}\n${dump(shown, { lineWidth: 110, noRefs: true })}`;
+  const proxies = Object.entries(shownProxies(settings.proxies))
+    .filter(([, proxy]) => proxy !== null)
+    .map(([protocol, proxy]) => `# ${protocol} addresses through the proxy ${proxy}\n`);
+  return `${from}\n${proxies.join('')}${dump(shown, { lineWidth: 110, noRefs: true })}`;
 }
 
 const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';

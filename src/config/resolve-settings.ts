@@ -16,7 +16,7 @@ type GivenGridSet = SettingsDocument['gridSets'][number];
 type GivenLayer = SettingsDocument['layers'][number];
 
 export interface ResolvedSettings {
-  readonly settings: Omit<Settings, 'data' | 'access' | 'schedules'>;
+  readonly settings: Omit<Settings, 'data' | 'access' | 'schedules' | 'proxies'>;
   /** Of the grid sets; `checkSettings` finds the others. */
   readonly problems: readonly Explanation[];
 }

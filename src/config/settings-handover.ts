@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import type { Adoption } from '../storage/adopted/adopt-options.ts';
 import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import type { SourceSettings } from './driver-schemas.ts';
@@ -13,6 +14,8 @@ export interface SettingsHandover {
   readonly folder: string;
   /** Absolute path. */
   readonly data: string;
+  /** From the environment of the server. */
+  readonly proxies: OutboundProxies;
 }
 
 export function settingsFrom(handover: SettingsHandover): Settings {
@@ -21,8 +24,8 @@ export function settingsFrom(handover: SettingsHandover): Settings {
 }
 
 export function completeSettings(
-  resolved: Omit<Settings, 'data' | 'access'>,
-  { document, folder, data }: SettingsHandover,
+  resolved: Omit<Settings, 'data' | 'access' | 'proxies'>,
+  { document, folder, data, proxies }: SettingsHandover,
 ): Settings {
   return {
     ...resolved,
@@ -42,6 +45,7 @@ export function completeSettings(
     adoptFolders: document.adoptFolders.map((allowed) => resolve(folder, allowed)),
     access: { ...document.access, adminPassword: null },
     data,
+    proxies,
   };
 }
 

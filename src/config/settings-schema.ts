@@ -23,6 +23,11 @@ const scheduleSchema = scheduleBody
 
 const layerSchema = createLayerSchema(sourceSchema, scheduleSchema);
 
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/;
+const upstreamHost = z
+  .string()
+  .regex(HOST, 'must be a host in lower case, or host and port: maps.example.org or maps.example.org:8080');
+
 const LAST_ZOOM = 12;
 
 /** Served when no layer is declared: a map that needs nothing but the package. */
@@ -216,7 +221,7 @@ export const settingsSchema = z.strictObject({
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
     .prefault({ default: { type: 'bundle' } }),
   upstreams: z
-    .record(text, upstreamSchema)
+    .record(upstreamHost, upstreamSchema)
     .default({})
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),

@@ -1,5 +1,6 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
@@ -16,4 +17,5 @@ export interface Settings
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];
   readonly schedules: readonly ScheduleDeclaration[];
+  readonly proxies: OutboundProxies;
 }

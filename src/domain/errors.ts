@@ -103,6 +103,11 @@ export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error 
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** The source wants credentials, or others than those that were passed on. */
+export function refusesCaller(error: unknown): error is TilewardenError {
+  return isTilewardenError(error) && [401, 403].includes(error.upstream?.status ?? 0);
+}
+
 /** The source is to blame: an older tile is a better answer than none. */
 export function isSourceFailure(error: unknown): boolean {
   return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');

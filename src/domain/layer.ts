@@ -116,6 +116,8 @@ export interface Layer {
   readonly fullWms: boolean;
   /** Who asks with `cached=false` is answered by the source, and nothing is kept. */
   readonly cacheBypass: boolean;
+  /** The source is asked with the caller's `Authorization`; nothing is kept, or shared between callers. */
+  readonly passCredentials: boolean;
   readonly legends: readonly Legend[];
   /** The name of a filter that leaves tiles out that lie far from the middle; null: there is none. */
   readonly circularFilter: string | null;

@@ -1,6 +1,9 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
 import type { TileRect } from './tile-rect.ts';
 
+/** What becomes of tiles that are drawn from tiles of another layer; null: they have events of their own. */
+export type TilesAbove = 'truncate' | 'invalidate' | null;
+
 /** Events of tiles, sent by the pipeline and by deletions to the counters of uses and bytes. */
 export type TileEvent =
   | {
@@ -38,8 +41,14 @@ export type TileEvent =
       readonly layer: string;
       /** Null: the whole layer. */
       readonly places:
-        | readonly { readonly gridSet: string; readonly z: number; readonly rect: TileRect }[]
+        | readonly {
+            readonly gridSet: string;
+            readonly z: number;
+            readonly rect: TileRect;
+            readonly parts?: readonly TileRect[];
+          }[]
         | null;
+      readonly above: TilesAbove;
       readonly at: number;
     }
   | {

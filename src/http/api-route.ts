@@ -20,6 +20,7 @@ import type { CallerPlaces } from './door/caller-places.ts';
 import type { ChangeNote, Exchange } from './exchange.ts';
 import type { Method, Route, RouteDescription, RouteRole } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
+import type { TileFinder } from './services/find-tile.ts';
 import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './wire/read-body.ts';
 
 /** What an entry contains besides name, role, summary and handler. */
@@ -37,6 +38,7 @@ export interface Shape extends Omit<RouteDescription, 'summary'> {
 /** What all handlers work with. */
 export interface ApiDeps extends RouteDeps {
   readonly eventPlaces: CallerPlaces;
+  readonly tileAt: TileFinder;
   /** All routes of the server. */
   readonly routes: () => readonly Route[];
 }

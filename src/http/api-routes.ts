@@ -20,6 +20,7 @@ import * as session from './api/session.ts';
 import * as status from './api/status.ts';
 import { stopTasks } from './api/stop-tasks.ts';
 import * as tasks from './api/tasks.ts';
+import { findTiles, tileAddressesAnswer, tileAddressesBody } from './api/tile-addresses.ts';
 import * as truncation from './api/truncate.ts';
 import { route } from './api-route.ts';
 import { NO_QUERY } from './wire/read-body.ts';
@@ -46,6 +47,8 @@ export const API_ROUTES = [
   route('POST /api/v1/tasks/{id}/pause', 'operator', 'Pause a task', { answer: taskAnswer }, tasks.pauseTask),
   route('POST /api/v1/tasks/{id}/resume', 'operator', 'Resume a task', { answer: taskAnswer }, tasks.resumeTask),
   route('POST /api/v1/tasks/{id}/retry', 'operator', 'Retry what failed in a task, as a new task', { answer: taskAnswer, status: 201 }, tasks.retryTask),
+  route('POST /api/v1/tile-addresses', 'operator', 'Find the pages that tile addresses of an access log are in',
+    { body: tileAddressesBody, answer: tileAddressesAnswer, asksOnly: true }, findTiles),
   route('GET /api/v1/events', 'viewer', 'Stream changes of tasks', { answerType: 'text/event-stream' }, tasks.streamEvents),
 
   route('GET /api/v1/schedules', 'viewer', 'List schedules', { answer: wire.scheduleListAnswer }, schedules.listSchedules),
@@ -60,6 +63,8 @@ export const API_ROUTES = [
   route('GET /api/v1/changes', 'viewer', 'List the feeds of data changes', { query: NO_QUERY, answer: changes.changeFeedsAnswer }, changes.listFeeds),
   route('GET /api/v1/changes/{name}/recent', 'viewer', 'List the changes that a feed reported in the last hour, newest first, at most 500',
     { query: NO_QUERY, answer: changes.recentChangesAnswer }, changes.listRecent),
+  route('POST /api/v1/changes/{name}/replay', 'operator', 'Apply the changes that a feed reported in the last hour again',
+    { query: NO_QUERY, answer: changes.replayAnswer }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedAnswer, status: 202 }, changes.acceptChange),
   route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first', { query: NO_QUERY, answer: deliveries.deliveryListAnswer }, deliveries.listDeliveries),

@@ -77,6 +77,13 @@ export class Exchange {
     this.#deps = deps;
   }
 
+  /** The same caller on the way to another place. */
+  towards(target: Target): Exchange {
+    const other = new Exchange(this.#request, target, this.#number, this.#deps);
+    other.caller = this.caller;
+    return other;
+  }
+
   get path(): string {
     return this.target.path;
   }

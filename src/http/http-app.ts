@@ -40,9 +40,9 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
   };
   const pipeline = countReads(deps.pipeline, clock, tally);
   const traffic = { counts, series, flush: pipeline.flush };
-  const { surrogateKeys = null } = options;
+  const { surrogateKeys = null, prefixes } = options;
   const routes = createRoutes(
-    { ...deps, pipeline, traffic, surrogateKeys },
+    { ...deps, pipeline, traffic, surrogateKeys, prefixes },
     { ...DEFAULT_LIMITS, ...options.limits },
   );
   const keys = accounts.readerKeys;

@@ -39,7 +39,7 @@ export interface RouteDeps extends Surroundings {
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
-  readonly changes: Pick<ChangesService, 'list' | 'recent' | 'webhook'>;
+  readonly changes: Pick<ChangesService, 'list' | 'recent' | 'replay' | 'webhook'>;
   readonly massTruncation: MassTruncation;
   readonly invalidation: Invalidation;
   readonly blankAreas: BlankAreas;
@@ -51,7 +51,12 @@ export interface RouteDeps extends Surroundings {
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   /** Milliseconds since 1970. */
-  readonly about: { readonly version: string; readonly startedAt: number };
+  readonly about: {
+    readonly version: string;
+    readonly startedAt: number;
+    /** For requests to other servers, without passwords. */
+    readonly proxies: { readonly http: string | null; readonly https: string | null };
+  };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
@@ -71,6 +76,8 @@ export interface RouteDeps extends Surroundings {
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `TileRoad`. */
   readonly surrogateKeys?: KeyHeader | null;
+  /** Of all paths; none when left out. */
+  readonly prefixes?: readonly string[];
   /** As in `TileRoad`. */
   readonly refresh?: TileRefresh;
 }

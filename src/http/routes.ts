@@ -10,6 +10,7 @@ import { assetRoutes } from './pages/web-assets.ts';
 import { REST_ROUTES } from './rest-routes.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
+import { createTileFinder } from './services/find-tile.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { openServices } from './services/open-services.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
@@ -18,12 +19,17 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
-  const eventPlaces = new CallerPlaces(limits.eventStreams, limits.eventStreamsOfOne);
+  const parts = {
+    ...deps,
+    eventPlaces: new CallerPlaces(limits.eventStreams, limits.eventStreamsOfOne),
+    tileAt: createTileFinder(deps),
+    routes: () => routes,
+  };
   const routes: readonly Route[] = [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
     ...serviceRoutes(deps),
-    ...bindRoutes([...REST_ROUTES, ...API_ROUTES], { ...deps, eventPlaces, routes: () => routes }),
+    ...bindRoutes([...REST_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),
     ...metricsRoutes({ ...deps, ...deps.metrics, tileCounts: { series: () => seriesNow(deps.traffic) } }),
     ...assetRoutes(deps.assets),

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { hintFor } from '../lib/closest-name.ts';
-import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
+import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
 import { type Imported, ImportReport, withoutTwins } from './import-report.ts';
@@ -55,7 +55,7 @@ export async function importCapabilities(bytes: Buffer, options: CapabilitiesImp
 
 async function readRoot(bytes: Buffer): Promise<XmlElement> {
   try {
-    return await readLongXml(decodeXml(bytes), { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
+    return await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;

@@ -19,6 +19,15 @@ export function hideSecrets(text: string, mask = '***'): string {
     .replace(NAMED, `$1${mask}`);
 }
 
+/** Below it a value is no secret, and would blank out words. */
+const MIN_SECRET_LENGTH = 4;
+
+/** A text that may repeat what was sent, without these values. */
+export function hideValues(text: string, values: readonly string[], mask = '***'): string {
+  const secrets = values.filter(({ length }) => length >= MIN_SECRET_LENGTH);
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, mask), text);
+}
+
 /** What a map server answered, as everybody may see it: it may repeat the request. */
 export function hideCredentials(text: string): string {
   return String(hideKeys(hideSecrets(text)));

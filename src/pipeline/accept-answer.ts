@@ -25,6 +25,7 @@ export function sourceRequestOf(
     parameters: tiles.selection.values,
     priority,
     validator,
+    authorization: tiles.authorization ?? null,
     signal,
     sent,
   };

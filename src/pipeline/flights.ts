@@ -1,4 +1,10 @@
-import { isSourceFailure, isTilewardenError, reasonOf, TilewardenError } from '../domain/errors.ts';
+import {
+  isSourceFailure,
+  isTilewardenError,
+  reasonOf,
+  refusesCaller,
+  TilewardenError,
+} from '../domain/errors.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
@@ -80,12 +86,12 @@ export class Flights {
     throw failure.error;
   }
 
-  /** `isThere` is asked before the source is: true ends the flight immediately. */
+  /** `isThere` is asked before the source is: true ends the flight immediately. One for a single caller cannot be joined. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
     flight.onAbandoned = () => this.#abandon(flight);
-    this.#add(flight);
+    if (!isOfOneCaller(flight)) this.#add(flight);
     this.#options.counters.count('flights_started_total', { layer: plan.tiles.set.layer });
     this.#flying.set(flight, this.#fly(flight, isThere));
     return flight;
@@ -152,6 +158,8 @@ export class Flights {
 
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
+    // Nothing is wrong with a source that refuses a caller.
+    if (isOfOneCaller(flight) && refusesCaller(error)) return void flight.end({ error });
     this.#options.counters.count('flights_failed_total', { layer: tiles.set.layer, reason: reasonOf(error) });
     this.#options.onFailure(tiles.set.layer, error);
     if (isTilewardenError(error, 'source-bad-answer')) {
@@ -165,7 +173,8 @@ export class Flights {
       const { layer } = tiles.set;
       this.#options.blanks.sourceFailed(layer);
       this.#options.warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
-      if (!flight.outdated) this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
+      if (!flight.outdated && !isOfOneCaller(flight))
+        this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
     }
     flight.end({ error });
   }
@@ -199,6 +208,10 @@ export class Flights {
     this.#outdate(flight);
     flight.abort(new DOMException('All callers have gone.', 'AbortError'));
   }
+}
+
+function isOfOneCaller({ plan }: Flight): boolean {
+  return plan.tiles.bound.layer.passCredentials;
 }
 
 function concerns(news: TileNews, { plan: { tiles, metatile } }: Flight): boolean {

@@ -8,7 +8,7 @@ type Kept = Pick<ResolvedTileSet, 'bound' | 'subset' | 'bypass'>;
 
 /** Whether what is stored or in memory is looked at, and what is made goes there. */
 export function isKept({ bound, subset, bypass }: Kept, z: number): boolean {
-  if (bypass || z < subset.cachedStart || z > subset.cachedStop) return false;
+  if (bypass || bound.layer.passCredentials || z < subset.cachedStart || z > subset.cachedStop) return false;
   return cacheSecondsAt(bound.layer, z) !== NOT_KEPT;
 }
 

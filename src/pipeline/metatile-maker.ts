@@ -188,7 +188,7 @@ export class MetatileMaker {
 
   /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
   async #judge(flight: Flight, { look }: CutMetatile): Promise<void> {
-    if (!look) return;
+    if (!look || flight.plan.tiles.bound.layer.passCredentials) return;
     const verdict = await this.#options.blanks.judge(flight.plan, look);
     if (verdict === 'refused') throw refuseImage('blank');
     if (verdict === 'suspect') this.#suspect(flight);

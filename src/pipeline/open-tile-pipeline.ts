@@ -3,14 +3,13 @@ import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
-import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileEvents, TilesAbove } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Counters } from '../lib/counters.ts';
 import type { Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile, Ticket, TileNews, TilePlace } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
@@ -26,6 +25,7 @@ import {
 } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
+import { PassedReads } from './passed-reads.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRenewer } from './renewer.ts';
 import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
@@ -34,12 +34,13 @@ import { createTileStretcher } from './stretch-tile.ts';
 import type {
   CacheOutcome,
   CopyGuard,
+  OwnCredentials,
   PipelineStatus,
   ResolvedTileSet,
   TileAnswer,
   TilePipeline,
 } from './tile-pipeline.ts';
-import { WaitingReads } from './waiting-reads.ts';
+import { busy, WaitingReads } from './waiting-reads.ts';
 
 interface TilePipelineOptions extends Surroundings {
   /** Closing it is the caller's business. */
@@ -66,7 +67,6 @@ interface Wanted {
 
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
 const MAX_LOOKS = 4;
-const BUSY_RETRY_SECONDS = 5;
 const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
 
@@ -86,8 +86,7 @@ class Pipeline implements TilePipeline {
   readonly #flights: Flights;
   readonly renew: TilePipeline['renew'];
   readonly #adopted: AdoptedTiles;
-  /** Those who look at what is there are served between two who have to wait anyway. */
-  readonly #turnstile = new Turnstile();
+  readonly #passed: PassedReads;
   readonly #unsubscribe: () => void;
   readonly #parameterSets: TilePipelineOptions['parameterSets'];
   #copies: CopyGuard | null = null;
@@ -105,7 +104,7 @@ class Pipeline implements TilePipeline {
     this.#counters = counters;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
     const { memoryTierBytes, maxWaitingReads, negativeTtlMs, warnIntervalMs } = this.#settings;
-    this.#waiting = new WaitingReads(maxWaitingReads);
+    this.#waiting = new WaitingReads(maxWaitingReads, counters);
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
     const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
@@ -122,6 +121,7 @@ class Pipeline implements TilePipeline {
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     const reports = { counters, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...reports, claims: options.claims });
+    this.#passed = new PassedReads(this.#flights);
     this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
     this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
@@ -131,6 +131,8 @@ class Pipeline implements TilePipeline {
   }
 
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
+    if (tiles.bound.layer.passCredentials)
+      return this.#waiting.during(tiles, () => this.#passed.read(tiles, tile, signal));
     if (this.#copies && !this.#copies.isCurrent()) {
       return this.#readUnsure(this.#copies, { tiles, tile, signal });
     }
@@ -160,13 +162,13 @@ class Pipeline implements TilePipeline {
     this.#flights.outdateLayer(layer);
   }
 
-  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void {
+  forgetPlaces(layer: string, places?: readonly TilePlace[], above: TilesAbove = 'truncate'): void {
     if (!places) this.forgetLayer(layer);
     for (const place of places ?? []) {
       this.#tier.dropPlace(layer, place);
       this.#flights.outdatePlace(layer, place);
     }
-    this.#events.emit({ type: 'outdated', layer, places: places ?? null, at: this.#clock.now() });
+    this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
   changedElsewhere(news: TileNews): void {
@@ -179,6 +181,10 @@ class Pipeline implements TilePipeline {
 
   guardCopies(guard: CopyGuard): void {
     this.#copies = guard;
+  }
+
+  guardCredentials(isOwn: OwnCredentials): void {
+    this.#passed.guard(isOwn);
   }
 
   status(): PipelineStatus {
@@ -292,13 +298,7 @@ class Pipeline implements TilePipeline {
 
   async #fly(wanted: Wanted): Promise<TileAnswer | null> {
     const { tiles, tile, signal } = wanted;
-    const leave = this.#waiting.enter(tiles.bound.source());
-    if (!leave) {
-      this.#counters.count('reads_refused_total', { layer: tiles.set.layer });
-      throw busy(`Too many requests are waiting for tiles of layer ${tiles.set.layer}.`);
-    }
-    try {
-      await this.#turnstile.pass();
+    return this.#waiting.during(tiles, async () => {
       const flight = await this.#joinOrStart(wanted);
       // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
@@ -306,9 +306,7 @@ class Pipeline implements TilePipeline {
       // The picture may be from before a change: neither a client nor a CDN is to keep it.
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
-    } finally {
-      leave();
-    }
+    });
   }
 
   async #joinOrStart(
@@ -391,8 +389,4 @@ function answerWith(
   outcome: CacheOutcome,
 ): TileAnswer {
   return { bytes, createdAt, checksum, freshUntil, outcome };
-}
-
-function busy(message: string): TilewardenError {
-  return new TilewardenError('source-busy', message, { retryAfterSeconds: BUSY_RETRY_SECONDS });
 }

@@ -7,6 +7,7 @@ import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
 import { freshSince, isKept } from './freshness.ts';
+import { onlyForCallers } from './passed-reads.ts';
 import type { RenewRequest, RenewResult, TilePipeline } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -28,6 +29,7 @@ export function createRenewer(
     const { tiles, metatile, within, mode, signal } = request;
     signal.throwIfAborted();
     const { layer, gridSet } = tiles.set;
+    if (tiles.bound.layer.passCredentials) throw onlyForCallers(layer);
     const place = { gridSet, z: metatile.z, rect: metatile.rect };
     const { number: ticket, generation } = await tiles.bound.store.ticket(layer, place);
     const present = mode === 'all' ? new Set<string>() : await presentIn(request);

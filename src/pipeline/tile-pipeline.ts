@@ -3,6 +3,7 @@ import type { Format } from '../domain/format.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
+import type { TilesAbove } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
@@ -16,6 +17,8 @@ export interface ResolvedTileSet {
   readonly set: TileSetKey;
   /** The source is asked, whatever is there, and nothing is kept. */
   readonly bypass?: true;
+  /** The caller's header, as it came, for layers that pass it on; absent: no caller is asking. */
+  readonly authorization?: string | null;
 }
 
 export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
@@ -80,6 +83,9 @@ export interface CopyGuard {
   isAway(): boolean;
 }
 
+/** Whether an `Authorization` header is for this server itself, and so for no other. */
+export type OwnCredentials = (authorization: string) => Promise<boolean>;
+
 /** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
@@ -99,12 +105,17 @@ export interface TilePipeline {
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
-  /** The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer. */
-  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
+  /**
+   * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
+   * Tiles that are drawn from these are truncated unless `above` says otherwise.
+   */
+  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
   /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
   changedElsewhere(news: TileNews): void;
   /** From now on tiles in memory are shown only if this says so. */
   guardCopies(guard: CopyGuard): void;
+  /** From now on headers are passed on that this does not call our own; before, none are. */
+  guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
   /** Gives up what is still being fetched and waits for tiles that are being stored behind answers already given. */
   close(): Promise<void>;

@@ -1,27 +1,46 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { Counters } from '../lib/counters.ts';
+import { Turnstile } from '../lib/turnstile.ts';
 import type { TileSource } from '../sources/tile-source.ts';
+import type { ResolvedTileSet } from './tile-pipeline.ts';
+
+const BUSY_RETRY_SECONDS = 5;
 
 /**
- * Counts reads that wait for a source. A source may have as many as there are free places left: one slow source takes half
+ * Reads that wait for a source. A source may have as many as there are free places left: one slow source takes half
  * of them, several take equal shares, and a source without waiting reads always finds some free.
  */
 export class WaitingReads {
   readonly #most: number;
+  readonly #counters: Pick<Counters, 'count'>;
   readonly #bySource = new WeakMap<TileSource, number>();
+  /** Those who look at what is there are served between two who have to wait anyway. */
+  readonly #turnstile = new Turnstile();
   #count = 0;
 
-  constructor(most: number) {
+  constructor(most: number, counters: Pick<Counters, 'count'>) {
     this.#most = most;
+    this.#counters = counters;
   }
 
   get count(): number {
     return this.#count;
   }
 
-  /** What is to be called when the wait is over; null when the source may have no more. */
-  enter(source: TileSource): (() => void) | null {
-    if (this.#of(source) >= this.#most - this.#count) return null;
+  /** Throws `source-busy` when the source may have no more. */
+  async during<Result>({ bound, set }: ResolvedTileSet, work: () => Promise<Result>): Promise<Result> {
+    const source = bound.source();
+    if (this.#of(source) >= this.#most - this.#count) {
+      this.#counters.count('reads_refused_total', { layer: set.layer });
+      throw busy(`Too many requests are waiting for tiles of layer ${set.layer}.`);
+    }
     this.#add(source, 1);
-    return () => this.#add(source, -1);
+    try {
+      await this.#turnstile.pass();
+      return await work();
+    } finally {
+      this.#add(source, -1);
+    }
   }
 
   #of(source: TileSource): number {
@@ -32,4 +51,8 @@ export class WaitingReads {
     this.#count += change;
     this.#bySource.set(source, this.#of(source) + change);
   }
+}
+
+export function busy(message: string): TilewardenError {
+  return new TilewardenError('source-busy', message, { retryAfterSeconds: BUSY_RETRY_SECONDS });
 }

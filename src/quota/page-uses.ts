@@ -95,11 +95,11 @@ export class PageUses {
   }
 
   /** The pages of a zoom, some at a time. */
-  *pagesOf(level: UsedLevel): Generator<readonly (PageName & Pick<PageUse, 'lastUsedAt'>)[]> {
+  *pagesOf(level: UsedLevel): Generator<readonly (PageName & Omit<PageUse, 'hits'>)[]> {
     const { uses } = this.#levelFor(level.set, level.z);
     let pages = [];
-    for (const [place, { lastUsedAt }] of uses) {
-      pages.push({ ...pageAt(level, place), lastUsedAt });
+    for (const [place, { lastUsedAt, frequency }] of uses) {
+      pages.push({ ...pageAt(level, place), lastUsedAt, frequency });
       if (pages.length < SLICE) continue;
       yield pages;
       pages = [];

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
+import { type TileSetKey, tileSetId, tileSetNames } from '../domain/tile-key.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { PageStatistics, StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
@@ -149,6 +150,18 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     frequencyOf(page: PageName): number {
       const use = uses.get(page);
       return use ? faded(use, clock.now()) : 0;
+    },
+    /** The used pages of a tile set, in whatever incarnation, with their frequency as of now; in turns. */
+    async *usedPages(set: TileSetKey): AsyncGenerator<PageName & { readonly uses: number }> {
+      const names = tileSetId(tileSetNames(set));
+      const now = clock.now();
+      for (const level of uses.levels()) {
+        if (tileSetId(tileSetNames(level.set)) !== names) continue;
+        for (const pages of uses.pagesOf(level)) {
+          for (const page of pages) yield { ...page, uses: faded(page, now) };
+          await nextTurn();
+        }
+      }
     },
     /** Since the data folder was made. */
     get evicted() {

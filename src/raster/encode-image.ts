@@ -1,9 +1,9 @@
 import type { Sharp } from 'sharp';
+import { Pixels } from '../../packages/pixels/pixels.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
 import { imageLibrary } from './decode-image.ts';
 import { isOpaque } from './picture-look.ts';
-import { Pixels } from './pixels.ts';
 import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
 
 const OPAQUE_GROUND = '#ffffff';

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { JpegCutter } from '../../packages/pixels/jpeg-cutter.ts';
+import { readOrdinaryPng } from '../../packages/pixels/ordinary-png.ts';
+import { Pixels } from '../../packages/pixels/pixels.ts';
 import { encodingOf, isMixed } from '../domain/format.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
 import { type ImageMediaType, refuseImage } from './check-structure.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
 import { encodeImage, encodePng, isPng, JPEG_QUALITY, writePart } from './encode-image.ts';
-import { JpegCutter } from './jpeg-cutter.ts';
-import { readOrdinaryPng } from './ordinary-png.ts';
-import { isOpaque, lookAt, singleColour, transparentColour, visible } from './picture-look.ts';
-import { Pixels } from './pixels.ts';
+import { isOpaque, lookAlong, lookAt, singleColour, transparentColour, visible } from './picture-look.ts';
 import {
+  type CutGrid,
   copyPart,
   filledImage,
   type ImagePart,
@@ -18,7 +19,7 @@ import {
   type Samples,
   samplesOf,
 } from './raster-image.ts';
-import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
+import type { CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
 const PIXEL_BYTES = 4;
 /** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
@@ -98,12 +99,14 @@ export class MetatileCutter implements TileCutter {
     const cut = this.#jpegs.cut(bytes, grid);
     if (!cut) return null;
     this.counts.cutJpegs++;
+    const [first] = cut.tiles;
+    const colour = typeof first === 'number' && cut.tiles.every((tile) => tile === first) ? first : null;
     const tiles = cut.tiles.map((tile) => {
       if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
       this.counts.encodes++;
       return tileOf(tile, null);
     });
-    return { tiles: await Promise.all(tiles), look: cut.look };
+    return { tiles: await Promise.all(tiles), look: lookAlong(colour, cut.edges) };
   }
 
   /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */

@@ -27,8 +27,20 @@ export function lookAt(picture: Samples, gutter: number): PictureLook {
   };
 }
 
+/** `edges`: the colour of each pixel along them. */
+export function lookAlong(
+  colour: number | null,
+  { top, right, bottom, left }: Readonly<Record<Side, Uint32Array>>,
+): PictureLook {
+  const along = (line: Uint32Array) => coloursAlong(line.length, (i) => line[i] ?? 0);
+  return {
+    colour,
+    edges: { top: along(top), bottom: along(bottom), left: along(left), right: along(right) },
+  };
+}
+
 /** Roughly, each once. */
-export function coloursAlong(count: number, at: (i: number) => number): Uint16Array {
+function coloursAlong(count: number, at: (i: number) => number): Uint16Array {
   const colours = new Set<number>();
   let last = -1;
   for (let i = 0; i < count; i++) {

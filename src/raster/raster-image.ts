@@ -1,42 +1,9 @@
-/** Decoded pixels: RGBA, row by row, not premultiplied. */
-export interface RasterImage {
-  readonly width: number;
-  readonly height: number;
-  readonly pixels: Buffer;
-}
-
-/** The same with or without alpha. */
-export interface Samples {
-  readonly width: number;
-  readonly height: number;
-  readonly channels: 3 | 4;
-  readonly data: Buffer;
-}
-
-/** A block of pixels within an image. */
-export interface ImagePart {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-}
-
-export function samplesOf({ width, height, pixels }: RasterImage): Samples {
-  return { width, height, channels: 4, data: pixels };
-}
-
-/** `colour`: 0xAABBGGRR. */
-export function filledImage(width: number, height: number, colour: number): RasterImage {
-  const words = new Uint32Array(width * height).fill(colour);
-  return { width, height, pixels: Buffer.from(words.buffer) };
-}
-
-export function copyPart({ data, width: stride, channels }: Samples, part: ImagePart): Samples {
-  const { left, top, width, height } = part;
-  const copy = Buffer.allocUnsafe(width * height * channels);
-  for (let row = 0; row < height; row++) {
-    const start = ((top + row) * stride + left) * channels;
-    data.copy(copy, row * width * channels, start, start + width * channels);
-  }
-  return { width, height, channels, data: copy };
-}
+export {
+  type CutGrid,
+  copyPart,
+  filledImage,
+  type ImagePart,
+  type RasterImage,
+  type Samples,
+  samplesOf,
+} from '../../packages/pixels/image.ts';

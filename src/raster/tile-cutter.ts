@@ -1,4 +1,5 @@
 import type { PictureLook } from './picture-look.ts';
+import type { CutGrid } from './raster-image.ts';
 
 export type Picture =
   | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }
@@ -6,15 +7,6 @@ export type Picture =
   | { readonly kind: 'pixels'; readonly pixels: Buffer; readonly width: number; readonly height: number }
   /** There is nothing to see. */
   | { readonly kind: 'nothing' };
-
-/** Tiles side by side within a frame that belongs to the neighbours. */
-export interface CutGrid {
-  readonly columns: number;
-  readonly rows: number;
-  readonly tileWidth: number;
-  readonly tileHeight: number;
-  readonly gutter: number;
-}
 
 export interface CutJob {
   readonly picture: Picture;

@@ -1,4 +1,5 @@
 import type { HttpOptions } from './http-options.ts';
+import type { SourceRequest } from './tile-source.ts';
 
 /** The address with these values in its query; of names that are the same in any case the last counts. */
 export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
@@ -16,6 +17,14 @@ export function withQuery(base: string, values: Iterable<readonly [name: string,
 export function requestManners(options: HttpOptions) {
   const { timeoutSeconds } = options;
   return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
+}
+
+/** The same on behalf of a caller, where the layer passes on credentials. */
+export function onBehalfOf(
+  { authorization = null }: Pick<SourceRequest, 'authorization'>,
+  manners: ReturnType<typeof requestManners>,
+): typeof manners {
+  return authorization === null ? manners : { ...manners, headers: { ...manners.headers, authorization } };
 }
 
 function headersOf({ username, password, headers }: HttpOptions): Readonly<Record<string, string>> {

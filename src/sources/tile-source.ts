@@ -20,6 +20,8 @@ export interface SourceRequest {
   readonly priority: 'interactive' | 'task';
   /** What the server knows the tiles by that are there already; null or absent: none are, or it gave nothing. */
   readonly validator?: string | null;
+  /** Of the caller, to be passed on to the declared server; null or absent: none. */
+  readonly authorization?: string | null;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for a server. */
   readonly sent?: (() => void) | undefined;

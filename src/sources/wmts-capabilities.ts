@@ -3,7 +3,7 @@ import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
-import { decodeXml, type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
+import { type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
   childrenOf,
@@ -76,7 +76,7 @@ const MAX_OTHER_LAYERS = 100;
  * Throws `XmlError`, or an `Error` that says what is missing.
  */
 export async function readWmtsLayer(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
-  return wmtsCapabilitiesOf(await readLongXml(decodeXml(bytes), CAPABILITIES_LIMITS, onlyLayer(layer)));
+  return wmtsCapabilitiesOf(await readLongXml(bytes, CAPABILITIES_LIMITS, onlyLayer(layer)));
 }
 
 function onlyLayer(wanted: string): KeepElement {

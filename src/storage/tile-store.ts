@@ -160,6 +160,8 @@ export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
   readonly formats?: readonly string[];
   /** Null: the default combination; left out: all. */
   readonly parametersId?: string | null;
+  /** A task removes the tiles. The mark ends with it. */
+  readonly byTask?: true;
 }
 
 /** A raised generation that readers obey because the tiles concerned may still be stored. */
@@ -312,8 +314,8 @@ export interface TileStore {
   openMarks(): Promise<readonly OpenMark[]>;
   /** No tile is left that an open mark concerns. */
   settleMark(layer: string, number: number): Promise<void>;
-  /** Of many whole layers, all or none, where a driver does that quicker than one after the other. */
-  raiseGenerations?(layers: readonly string[]): Promise<void>;
+  /** Of many whole layers, all or none, where a driver does that quicker than one after the other; the first of their numbers. */
+  raiseGenerations?(layers: readonly string[]): Promise<number>;
 
   /** Layers that have tiles, whether or not anybody still declares them. */
   layers(): AsyncIterable<string>;

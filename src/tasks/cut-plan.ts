@@ -1,7 +1,7 @@
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
-import { blockAt, intersectRects } from '../domain/tile-rect.ts';
+import { blockAt, countTiles, intersectRects, rectAround } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
 import { type PlanLevel, pieceCount, spanCount, type TaskPlan } from './task-plan.ts';
 
@@ -9,6 +9,11 @@ export interface PagePlace {
   readonly z: number;
   readonly pageX: number;
   readonly pageY: number;
+}
+
+export interface UsedPage extends PagePlace {
+  /** Requests, or a number in proportion to them. */
+  readonly uses: number;
 }
 
 /** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
@@ -76,16 +81,52 @@ export function cutExportPlan(
   return { levels, stepColumns, stepRows, geometry };
 }
 
-/** Of a plan only these pages, in their order. Each is rounded to whole steps and becomes a piece of its own. */
-export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[]): TaskPlan {
-  const blocks = new Map<string, PlanLevel>();
+/**
+ * Of a plan only these pages, in their order, and each followed by the pages below it at the next zoom if `withChildren`.
+ * Each is rounded to whole steps and becomes a piece of its own.
+ */
+export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[], withChildren = false): TaskPlan {
+  const seen = new Set<string>();
+  const levels: PlanLevel[] = [];
+  for (const page of pages) {
+    levels.push(...newBlocks(plan, [page], seen));
+    if (withChildren) levels.push(...joined(newBlocks(plan, childrenOf(page), seen)));
+  }
+  return { ...plan, levels };
+}
+
+function newBlocks(plan: TaskPlan, pages: readonly PagePlace[], seen: Set<string>): readonly PlanLevel[] {
+  const blocks: PlanLevel[] = [];
   for (const page of pages) {
     for (const level of plan.levels) {
       const block = level.z === page.z ? blockOf(plan, level, page) : null;
-      if (block) blocks.set(`${block.z}/${block.rect.minX}/${block.rect.minY}`, block);
+      const key = block && `${block.z}/${block.rect.minX}/${block.rect.minY}`;
+      if (!block || key === null || seen.has(key)) continue;
+      seen.add(key);
+      blocks.push(block);
     }
   }
-  return { ...plan, levels: [...blocks.values()] };
+  return blocks;
+}
+
+function childrenOf({ z, pageX, pageY }: PagePlace): readonly PagePlace[] {
+  const [left, top] = [2 * pageX, 2 * pageY];
+  return [0, 1].flatMap((row) =>
+    [0, 1].map((column) => ({ z: z + 1, pageX: left + column, pageY: top + row })),
+  );
+}
+
+/** One level in place of blocks that fill a rectangle: a plan is stored, and read often. */
+function joined(blocks: readonly PlanLevel[]): readonly PlanLevel[] {
+  const [first] = blocks;
+  if (!first) return [];
+  const corners = blocks.flatMap(({ rect: { minX, minY, maxX, maxY } }) => [
+    { x: minX, y: minY },
+    { x: maxX, y: maxY },
+  ]);
+  const rect = rectAround(corners);
+  const tiles = blocks.reduce((sum, block) => sum + countTiles(block.rect), 0n);
+  return rect && tiles === countTiles(rect) ? [{ ...first, rect }] : blocks;
 }
 
 function blockOf(plan: TaskPlan, { z, rect }: PlanLevel, { pageX, pageY }: PagePlace): PlanLevel | null {

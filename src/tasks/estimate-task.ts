@@ -13,14 +13,15 @@ const SAMPLED_PAGES = 256;
 
 /** What a planned task would cost, from the tiles that are stored and how fast earlier tasks of its kind went. */
 export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
-  const { request, tiles, tilesTotal } = planned;
+  const { request, tiles, tilesTotal, coveredUse } = planned;
   const truncates = request.type === 'truncate';
   const cached = await countCached(
     planned,
     truncates ? await setsToEmpty(tiles.bound.store, tiles, request.format) : [tiles.set],
   );
   const disk = (await tiles.bound.store.room?.()) ?? null;
-  const figures = { disk, cachedTiles: BigInt(cached.tiles), cachedBytes: BigInt(cached.bytes) };
+  const known = { cachedTiles: BigInt(cached.tiles), cachedBytes: BigInt(cached.bytes) };
+  const figures = { disk, coveredUse, ...known };
   if (!makesTiles(request.type)) {
     const seconds = secondsFor(figures.cachedTiles, earlier, ({ counters }) => counters.removed);
     return {

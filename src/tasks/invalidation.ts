@@ -6,7 +6,7 @@ import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { type OpenMark, type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, settle } from './marks.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
+import { raiseGenerations } from './raise-generations.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -125,13 +126,10 @@ export function createInvalidation(options: InvalidationOptions) {
     if (renew) await tasks.refuseUnlessRoomFor(renewals.length, renew);
     const places = await placesToMark(layer, [selection]);
     const effect = effectOf(selection, 'outdate', clock.now());
-    const raised: [TileStore, OpenMark][] = [];
-    for (const each of storesOf(bound).values()) {
-      const number = await each.raiseGeneration(layer.name, places, effect);
-      raised.push([each, { layer: layer.name, number, effect, places }]);
-    }
-    pipeline.forgetPlaces(layer.name, places ?? undefined);
-    for (const [each, mark] of raised) await settle(each, mark);
+    const stores = [...storesOf(bound).values()].map((each) => [each, each] as const);
+    const raised = await raiseGenerations(stores, layer.name, places, effect);
+    pipeline.forgetPlaces(layer.name, places ?? undefined, 'invalidate');
+    for (const [each, number] of raised) await settle(each, { layer: layer.name, number, effect, places });
     const started = renew ? await tasks.createAll(renewals, renew) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }

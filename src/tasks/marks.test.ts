@@ -1,13 +1,17 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
+import { createGate } from '../../test/fixtures/tile-road.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { type Marks, openMarks } from './marks.ts';
+import { createTaskStore } from './store/task-store.ts';
 
 let house: TaskHouse;
 let marks: Marks;
+/** Milliseconds that its clock is ahead. */
+let later = 0;
 
 afterEach(async () => {
   await marks.close();
@@ -27,7 +31,8 @@ function open(leads: boolean): Marks {
   const catalog = { layer: () => bound, stores: () => new Map([['', house.road.store]]) };
   const { pipeline } = house.road;
   const forgottenByAll = async () => {};
-  const tools = { clock: systemClock, log: silentLogger };
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
+  const tools = { tasks: house.service, clock, log: silentLogger };
   return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
 }
 
@@ -104,3 +109,32 @@ it('marks that a process has left behind are cleaned up by the next one that lea
   expect(await store.get(tiles.set, { z: 2, x: 0, y: 0 })).toMatchObject({ freshUntil: expect.any(Number) });
   expect(await outcome(2, 3, 3)).toBe('HIT');
 });
+
+it('what an unfinished truncation removes is left to it, and cleaned up when it has failed', async () => {
+  await seeded(true);
+  const { store, tiles } = house.road;
+  const gate = createGate();
+  const removal = vi.spyOn(store, 'deleteRange').mockImplementation(async () => {
+    await gate.opened;
+    throw new Error('broken');
+  });
+  const truncation = await house.service.create({ layer: 'roads', type: 'truncate' }, author('tester'));
+  await cleanedUp();
+  later = 120_000;
+  await cleanedUp();
+  expect(await store.openMarks()).toHaveLength(1);
+  await createTaskStore(house.database).fail(truncation.id, 'the disk is broken', 0);
+  gate.open();
+  removal.mockRestore();
+  await cleanedUp();
+  expect(await store.openMarks()).toHaveLength(0);
+  expect((await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
+});
+
+/** A later mark has been settled, so the cleaner has seen all that are earlier. */
+async function cleanedUp(): Promise<void> {
+  const latest = async () => Math.max(0, ...(await house.road.store.openMarks()).map(({ number }) => number));
+  const before = await latest();
+  await marks.mark('roads', [{ zoomStart: 3, zoomStop: 3 }], 'outdate');
+  await eventually('the mark is settled', latest, (number) => number <= before);
+}

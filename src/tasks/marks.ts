@@ -2,13 +2,16 @@
  * Marks: truncations and invalidations that take effect before any tile is touched.
  *
  *   state     readers                                  who ends it
- *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored
+ *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored; or the
+ *                                                      task that removes it, when it is done or is stopped
  *   settled   nothing is left that it concerns         –
  *
- * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up.
+ * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up. It leaves alone what an
+ * unfinished task is removing.
  */
 import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -16,6 +19,8 @@ import { concerns } from '../storage/open-marks.ts';
 import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { DEEPEST_ZOOM, type TruncationSelection, WHOLE_LEVEL } from './mass-truncation-selection.ts';
+import { raiseGenerations } from './raise-generations.ts';
+import type { TaskService } from './task-service.ts';
 
 interface MarksOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
@@ -24,40 +29,75 @@ interface MarksOptions extends Surroundings {
   readonly forgottenByAll: () => Promise<void>;
   /** Only one node cleans up. */
   readonly leads: () => boolean;
+  readonly tasks: Pick<TaskService, 'isTruncating'>;
+}
+
+/** Of all tiles that one of the selections means, which differ in places alone. */
+interface NewMark {
+  readonly layer: string;
+  readonly selections: readonly TruncationSelection[];
+  readonly type: MarkEffect['type'];
 }
 
 /** Milliseconds between looks for marks of other nodes, or of a process that died. */
 const CLEAN_INTERVAL = 10_000;
+/** Milliseconds in which a task is recorded after its mark, and settles it when it has ended. */
+const LEFT_TO_TASKS = 60_000;
 
 export type Marks = ReturnType<typeof openMarks>;
 
-export function openMarks({ catalog, pipeline, forgottenByAll, leads, clock, log }: MarksOptions) {
-  const cleaner = openRepeater((signal) => leads() && cleanAll(catalog.stores().values(), signal), {
+export function openMarks(options: MarksOptions) {
+  const { catalog, pipeline, forgottenByAll, leads, tasks, clock, log } = options;
+  const seen = new FirstSeen();
+
+  /** Whether a task removes what it concerns, or is about to say that it has. */
+  async function isLeftToTask(store: string, { layer, number, effect }: OpenMark): Promise<boolean> {
+    if (!effect.byTask) return false;
+    const since = seen.at(`${store} ${number}`, clock.monotonic());
+    return clock.monotonic() - since < LEFT_TO_TASKS || (await tasks.isTruncating(layer, store, number));
+  }
+
+  async function cleanAll(signal: AbortSignal): Promise<void> {
+    for (const [name, store] of catalog.stores()) {
+      for (const mark of await store.openMarks()) {
+        if (!(await isLeftToTask(name, mark))) await settle(store, mark, signal);
+      }
+    }
+    seen.forgetOthers();
+  }
+
+  const cleaner = openRepeater(async (signal) => leads() && cleanAll(signal), {
     clock,
     log,
     pause: CLEAN_INTERVAL,
     failure: 'marked tiles could not be cleaned up; trying again',
   });
+  /** Whether there was anything to raise. */
+  async function raise({ layer: name, selections, type }: NewMark): Promise<boolean> {
+    const bound = boundLayer(catalog, name);
+    const { layer } = bound;
+    const places = await placesToMark(layer, selections);
+    if (places?.length === 0) return false;
+    const effect = effectOf(selections[0] ?? {}, type, clock.now());
+    await raiseGenerations(storesOf(bound), layer.name, places, effect);
+    // Who marks for a change in the data marks the layers above too.
+    pipeline.forgetPlaces(layer.name, places ?? undefined, null);
+    return true;
+  }
+
+  async function markAll(marks: readonly NewMark[]): Promise<void> {
+    const raised = [];
+    for (const one of marks) raised.push(await raise(one));
+    if (!raised.includes(true)) return;
+    await forgottenByAll();
+    cleaner.wake();
+  }
+
   return {
-    /**
-     * Of all tiles that one of the selections means, which differ in places alone. In force for every reader, and
-     * durable, when it resolves; nothing has been listed or touched by then.
-     */
-    async mark(
-      name: string,
-      selections: readonly TruncationSelection[],
-      type: MarkEffect['type'],
-    ): Promise<void> {
-      const bound = boundLayer(catalog, name);
-      const { layer } = bound;
-      const places = await placesToMark(layer, selections);
-      if (places?.length === 0) return;
-      const effect = effectOf(selections[0] ?? {}, type, clock.now());
-      for (const store of storesOf(bound).values()) await store.raiseGeneration(layer.name, places, effect);
-      pipeline.forgetPlaces(layer.name, places ?? undefined);
-      await forgottenByAll();
-      cleaner.wake();
-    },
+    /** In force for every reader, and durable, when it resolves; nothing has been listed or touched by then. */
+    markAll,
+    mark: (layer: string, selections: NewMark['selections'], type: NewMark['type']): Promise<void> =>
+      markAll([{ layer, selections, type }]),
     close: () => cleaner.close(),
   };
 }
@@ -76,7 +116,7 @@ export function effectOf(
   };
 }
 
-const EVERY_LEVEL: readonly Omit<TilePlace, 'gridSet'>[] = Array.from(
+export const EVERY_LEVEL: readonly Omit<TilePlace, 'gridSet'>[] = Array.from(
   { length: DEEPEST_ZOOM + 1 },
   (_, z) => ({
     z,
@@ -89,9 +129,19 @@ const isIn =
   (place: TilePlace) =>
     place.gridSet === gridSet;
 
-async function cleanAll(stores: Iterable<TileStore>, signal: AbortSignal): Promise<void> {
-  for (const store of stores) {
-    for (const mark of await store.openMarks()) await settle(store, mark, signal);
+/** When names that come again in every round were first seen. */
+class FirstSeen {
+  #former: ReadonlyMap<string, number> = new Map();
+  #round = new Map<string, number>();
+
+  at(name: string, now: number): number {
+    return getOrMake(this.#round, name, () => this.#former.get(name) ?? now);
+  }
+
+  /** Ends a round. */
+  forgetOthers(): void {
+    this.#former = this.#round;
+    this.#round = new Map();
   }
 }
 

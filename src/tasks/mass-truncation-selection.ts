@@ -6,13 +6,7 @@ import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts'
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
-import {
-  NO_CHANGE,
-  type StoreChange,
-  sumOfChanges,
-  type TilePlace,
-  type TileStore,
-} from '../storage/tile-store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   type AreaCover,
   coveredRects,
@@ -139,20 +133,6 @@ function zoomsOf(
 ): readonly ZoomGeometry[] {
   const count = Math.min(stop, gridSet.levels.length - 1) - start + 1;
   return Array.from({ length: Math.max(0, count) }, (_, i) => zoomGeometryOf(gridSet, start + i, buffer));
-}
-
-/** What a truncation of the selection raises the generation for; undefined: the whole layer. */
-export function placesToRaise(
-  layer: Layer,
-  selection: TruncationSelection,
-): readonly TilePlace[] | undefined {
-  if (!selection.bounds && !selection.area) return undefined;
-  const { gridSets } = selection;
-  const names = everySubset(layer).map(({ gridSet }) => gridSet.name);
-  const meant = names.filter((name) => gridSets?.some((given) => isMeantBy(given, name)) ?? true);
-  return meant.flatMap((gridSet) =>
-    [...placesOf(layer, gridSet, selection)].map(({ z, rect }) => ({ gridSet, z, rect })),
-  );
 }
 
 /** Visits only what exists, block by block. */

@@ -2,12 +2,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
-import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fixtures/truncation-house.ts';
+import {
+  fill,
+  noted,
+  openTruncationHouse,
+  STYLES,
+  setsOf,
+  TILE,
+} from '../../test/fixtures/truncation-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createInvalidation } from './invalidation.ts';
+import type { MassTruncation } from './mass-truncation.ts';
 
 const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
@@ -120,6 +128,35 @@ it('clears every layer, also undeclared ones', async () => {
   expect([...(await setsOf(store, 'roads')), ...(await setsOf(store, 'forgotten'))]).toEqual([]);
 });
 
+it.each([
+  ['a layer', (of) => of.truncateLayer('roads')],
+  ['all layers', (of) => of.truncateAll()],
+  ['a combination of parameters', (of) => of.truncateParameters('roads', new Map())],
+  ['orphans', (of) => of.truncateOrphans('roads')],
+  ['a format', (of) => of.truncateSelection('roads', { formats: ['image/gif'] }, false)],
+] satisfies [string, (of: MassTruncation) => Promise<unknown>][])(
+  'what is stored after its generation rose stays when %s is truncated, however long the process stood still',
+  async (_, truncate) => {
+    const { house, store, truncation } = await openTruncationHouse();
+    const set = { ...house.road.tiles.set, format: 'image/gif' };
+    await fill(store, set);
+    const { raiseGeneration, raiseGenerations } = store;
+    const seed = async (number: number | undefined) => {
+      const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
+      const ticket = await store.ticket('roads', { gridSet: set.gridSet, z: 1, rect });
+      await store.putMany(set, 1, [{ ...TILE, bytes: Buffer.from('new') }], ticket.number);
+      return number;
+    };
+    Object.assign(store, {
+      raiseGeneration: async (...call: Parameters<typeof raiseGeneration>) =>
+        seed(await raiseGeneration(...call)),
+      raiseGenerations: async (layers: readonly string[]) => seed(await raiseGenerations?.(layers)),
+    });
+    await truncate(truncation);
+    expect((await store.get(set, { z: 1, x: 0, y: 0 }))?.bytes.toString()).toBe('new');
+  },
+);
+
 it('clears many layers side by side, and a limited number at a time', async () => {
   const { store, truncation } = await openTruncationHouse();
   const { dropLayer } = store;
@@ -150,6 +187,7 @@ it('marks all layers in one step, and one by one only where the disk has no room
     async raiseGenerations(layers: readonly string[]) {
       steps.push(layers.toSorted().join(' and '));
       if (full) throw new TilewardenError('store-full', 'The disk of the tile store is full.');
+      return 1;
     },
     async raiseGeneration(layer: string) {
       steps.push(layer);

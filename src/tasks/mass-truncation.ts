@@ -11,13 +11,21 @@ import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
-import { NO_CHANGE, negated, sumOfChanges, type TilePlace, type TileStore } from '../storage/tile-store.ts';
+import {
+  type MarkEffect,
+  NO_CHANGE,
+  negated,
+  sumOfChanges,
+  type TilePlace,
+  type TileStore,
+} from '../storage/tile-store.ts';
+import { placesToMark } from './mark-places.ts';
+import { EVERY_LEVEL, effectOf, settle } from './marks.ts';
 import {
   countSelected,
   type Partitions,
   partitionsOf,
   placesOf,
-  placesToRaise,
   rectsOf,
   refuseUnknownNames,
   type SelectedTiles,
@@ -55,11 +63,12 @@ export function createMassTruncation(options: MassTruncationOptions) {
   const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
-  const raise = (layer: string, places?: readonly TilePlace[]) =>
+  const raise = (layer: string, places: readonly TilePlace[] | null, effect?: MarkEffect) =>
     raiseGenerations(
       stores().map((store) => [store, store] as const),
       layer,
       places,
+      effect,
     );
 
   function boundLayer(name: string): BoundLayer {
@@ -69,61 +78,67 @@ export function createMassTruncation(options: MassTruncationOptions) {
   }
 
   /**
-   * The generation rises before anything is removed, so that nothing fetched earlier follows it into the store;
-   * memory lets go after the removal, so that nothing is loaded again from what is being removed.
+   * Whole tile sets go first, and only then does the generation rise: nothing is dropped that was asked for after it,
+   * however long this process is stopped in between. What was stored meanwhile has an earlier ticket, and is removed by
+   * it; what is being fetched does not follow. Memory lets go last, so that nothing is loaded again.
    */
   async function empty(
     layer: string,
-    remove: (store: TileStore, generation: number) => Promise<void>,
+    drop: (store: TileStore) => Promise<void>,
+    remove: (store: TileStore, before: number) => Promise<void>,
   ): Promise<void> {
-    const raised = await raise(layer);
-    await removeFrom(layer, (store) => remove(store, raised.get(store) ?? 0));
+    await Promise.all(stores().map(drop));
+    const raised = await raise(layer, null);
+    await Promise.all([...raised].map(([store, before]) => remove(store, before)));
+    emitDropped(layer);
   }
 
-  async function removeFrom(layer: string, remove: (store: TileStore) => Promise<void>): Promise<void> {
-    await Promise.all(stores().map(remove));
-    events.emit({ type: 'layer-dropped', layer, at: clock.now() });
-  }
+  const emitDropped = (layer: string) => events.emit({ type: 'layer-dropped', layer, at: clock.now() });
 
-  const emptyWhole = (layer: string) => empty(layer, (store) => store.dropLayer(layer));
+  const removeLayer = (layer: string) => (store: TileStore, before: number) =>
+    removeOlder(store, layer, () => true, before);
 
-  /** False where a driver cannot do that, or a disk has no room for so many marks. */
-  async function raisedAtOnce(layers: readonly string[]): Promise<boolean> {
+  const emptyWhole = (layer: string) => empty(layer, (store) => store.dropLayer(layer), removeLayer(layer));
+
+  /** Null where a driver cannot do that, or a disk has no room for so many marks. */
+  async function raisedTogether(layers: readonly string[]): Promise<ReadonlyMap<TileStore, number> | null> {
+    const raised = new Map<TileStore, number>();
     try {
       for (const store of stores()) {
-        if (!store.raiseGenerations) return false;
-        await store.raiseGenerations(layers);
+        if (!store.raiseGenerations) return null;
+        raised.set(store, await store.raiseGenerations(layers));
       }
-      return true;
+      return raised;
     } catch (error) {
-      if (isTilewardenError(error, 'store-full')) return false;
+      if (isTilewardenError(error, 'store-full')) return null;
       throw error;
     }
   }
 
-  async function dropSets(layer: string, doomed: (set: TileSetKey) => boolean): Promise<void> {
-    await empty(layer, async (store) => {
-      for (const set of await collect(store.tileSets(layer))) if (doomed(set)) await store.dropTileSet(set);
+  async function emptyAll(layers: readonly string[]): Promise<void> {
+    await inLanes(layers, LAYERS_AT_ONCE, (layer) =>
+      Promise.all(stores().map((store) => store.dropLayer(layer))),
+    );
+    const raised = await raisedTogether(layers);
+    await inLanes(layers, LAYERS_AT_ONCE, async (layer) => {
+      const remove = removeLayer(layer);
+      for (const [store, before] of raised ?? (await raise(layer, null))) await remove(store, before);
+      emitDropped(layer);
     });
+  }
+
+  async function dropSets(layer: string, doomed: (set: TileSetKey) => boolean): Promise<void> {
+    await empty(
+      layer,
+      (store) => dropDoomed(store, layer, doomed),
+      (store, before) => removeOlder(store, layer, doomed, before),
+    );
   }
 
   async function allLayers(): Promise<Set<string>> {
     const names = new Set(catalog.layerNames());
     for (const store of stores()) for await (const layer of store.layers()) names.add(layer);
     return names;
-  }
-
-  async function removeOrphans(
-    store: TileStore,
-    layer: Layer,
-    partitions: Partitions,
-    before: number,
-  ): Promise<void> {
-    for (const set of await collect(store.tileSets(layer.name))) {
-      const possible = couldBeMade(layer, set, partitions);
-      if (!possible) await store.dropTileSet(set);
-      if (possible) await removeOutside(store, layer, set, before);
-    }
   }
 
   async function storedSets(layer: string): Promise<readonly TileSetKey[]> {
@@ -154,7 +169,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
   async function dropWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
     const counted = await countWhole(store, set);
     await store.dropTileSet(set);
-    events.emit({ type: 'layer-dropped', layer: set.layer, at: clock.now() });
+    emitDropped(set.layer);
     return counted;
   }
 
@@ -181,8 +196,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     /** The layers that were emptied; also those no longer declared. */
     async truncateAll(): Promise<readonly string[]> {
       const layers = [...(await allLayers())];
-      const drop = (layer: string) => removeFrom(layer, (store) => store.dropLayer(layer));
-      await inLanes(layers, LAYERS_AT_ONCE, (await raisedAtOnce(layers)) ? drop : emptyWhole);
+      await emptyAll(layers);
       return layers;
     },
 
@@ -202,7 +216,17 @@ export function createMassTruncation(options: MassTruncationOptions) {
     async truncateOrphans(name: string): Promise<void> {
       const { layer } = boundLayer(name);
       const partitions = partitionsOf(layer, await book.values());
-      await empty(layer.name, (store, before) => removeOrphans(store, layer, partitions, before));
+      const doomed = (set: TileSetKey) => !couldBeMade(layer, set, partitions);
+      await empty(
+        layer.name,
+        (store) => dropDoomed(store, layer.name, doomed),
+        async (store, before) => {
+          await removeOlder(store, layer.name, doomed, before);
+          for (const set of await collect(store.tileSets(layer.name))) {
+            if (!doomed(set)) await removeOutside(store, layer, set, before);
+          }
+        },
+      );
     },
 
     /** An area, over all formats and every cached combination of parameter values, as one task. */
@@ -227,18 +251,46 @@ export function createMassTruncation(options: MassTruncationOptions) {
           isWhole ? countWhole(store, set) : countSelected(store, layer, set, selection),
         );
       }
-      const places = placesToRaise(layer, selection);
-      const raised = await raise(layer.name, places);
-      const removed = await goThrough(layer, selection, (store, set) =>
-        isWhole
-          ? dropWhole(store, set)
-          : removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
-      );
+      const dropped = isWhole ? await goThrough(layer, selection, dropWhole) : [];
+      const places = await placesToMark(layer, [selection]);
+      const effect = effectOf(selection, 'hide', clock.now());
+      const raised = await raise(layer.name, places, effect);
+      const removed = isWhole
+        ? dropped
+        : await goThrough(layer, selection, (store, set) =>
+            removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
+          );
       // By place: memory may hold what no store has taken.
-      pipeline.forgetPlaces(layer.name, places);
+      pipeline.forgetPlaces(layer.name, places ?? undefined);
+      for (const [store, number] of raised) {
+        // Exactly what is selected is gone; of whole tile sets there may be some that were stored since.
+        if (isWhole) await settle(store, { layer: layer.name, number, effect, places });
+        else await store.settleMark(layer.name, number);
+      }
       return removed;
     },
   };
+}
+
+async function dropDoomed(
+  store: TileStore,
+  layer: string,
+  doomed: (set: TileSetKey) => boolean,
+): Promise<void> {
+  for (const set of await collect(store.tileSets(layer))) if (doomed(set)) await store.dropTileSet(set);
+}
+
+/** What has an earlier ticket. */
+async function removeOlder(
+  store: TileStore,
+  layer: string,
+  doomed: (set: TileSetKey) => boolean,
+  before: number,
+): Promise<void> {
+  for (const set of await collect(store.tileSets(layer))) {
+    if (!doomed(set)) continue;
+    for (const { z, rect } of EVERY_LEVEL) await store.deleteRange(set, z, rect, undefined, { before });
+  }
 }
 
 async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { invalid } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import { createPace } from '../lib/in-turns.ts';
@@ -9,12 +11,13 @@ import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
+import type { UsedPages } from './pages-by-use.ts';
 import { gridSetsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
 import { raiseGenerations } from './raise-generations.ts';
@@ -22,7 +25,7 @@ import { createExportTasks } from './store/export-tasks.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
+import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { exportIdOf } from './task-export.ts';
@@ -30,6 +33,7 @@ import type { TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
+import { createTruncationMarks } from './truncation-marks.ts';
 import { openWorkerPool } from './workers/pool.ts';
 
 interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions, 'exporter'>> {
@@ -47,6 +51,8 @@ interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions,
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
+  /** None when left out. */
+  readonly usedPages?: UsedPages;
   readonly random: Random;
 }
 
@@ -80,6 +86,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
   await store.renumber();
+  const marks = createTruncationMarks({
+    catalog,
+    pipeline: options.pipeline,
+    store,
+    forgottenByAll: options.forgottenByAll ?? (async () => {}),
+    clock,
+    log,
+  });
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper(leases, { clock, log });
   const forgetOld = () =>
@@ -93,6 +107,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   // The word that other nodes have handed in a task may be lost.
   await watch.subscribe(null, ({ task }) => {
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
+    marks.changed(task);
   });
   if ((await store.active(null)).length > 0) workforce.wake();
   // However many areas are being counted, one of them goes on in a turn of the event loop.
@@ -102,24 +117,56 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       layer: (name) => catalog.layer(name),
       maxThreadCount: settings.maxThreadCount,
       pace: createPace(VISITS_PER_TURN, () => counting.pass()),
+      ...(options.usedPages && { usedPages: options.usedPages }),
     });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
   const record = (tasks: readonly NewTask[]) => store.createAll(tasks, clock.now(), settings.maxUnfinished);
+  const room = (author: TaskAuthor, count: number) =>
+    store.refuseUnlessRoom(author, count, settings.maxUnfinished);
 
-  async function newTask(draft: TaskDraft, author: TaskAuthor): Promise<NewTask> {
+  /** Nothing has changed when it resolves but for `raise`, which is to be called before the task is recorded. */
+  async function newTask(draft: TaskDraft, author: TaskAuthor) {
     const planned = await plan(draft);
     const { request, plan: cut, tilesTotal, tiles } = planned;
+    if (request.order === 'use' && tilesTotal === 0n) throw invalid('order use: no use is recorded there.');
     if (makesTiles(request.type)) await options.parameterSets?.require(tiles.set, tiles.bound.store);
     const archive = draft.archive && { archive: await archiveOf(draft.archive, planned) };
-    const raised = await raisedFor(request, cut, tiles);
-    return {
+    const task: NewTask = {
       request: { ...request, ...archive },
-      plan: { ...cut, ...raised },
+      plan: cut,
       tilesTotal,
       author,
       key: draft.key ?? null,
     };
+    const isTruncation = request.type === 'truncate';
+    const raised = isTruncation ? () => marks.raise({ ...planned, ...draft }) : () => raisedFor(planned);
+    return { task, isTruncation, raised };
+  }
+
+  async function createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]> {
+    const planned = await Promise.all(drafts.map((draft) => newTask(draft, author)));
+    if (planned.some(({ isTruncation }) => isTruncation)) await room(author, planned.length);
+    const made: NewTask[] = [];
+    try {
+      for (const { task, raised } of planned) {
+        made.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
+      }
+      const tasks = await record(made);
+      for (const [index, { id }] of tasks.entries()) await settleUnlessKept(made[index], id);
+      return tasks;
+    } catch (error) {
+      for (const { request, plan: unused } of made) await marks.settle(request.layer, unused);
+      throw error;
+    }
+  }
+
+  /** Where a task that was made before with the same key stands in its place. */
+  async function settleUnlessKept(made: NewTask | undefined, id: number): Promise<void> {
+    if (!made?.key || made.request.type !== 'truncate') return;
+    const kept = await store.plan(id);
+    if (isDeepStrictEqual(kept?.raised, made.plan.raised)) return;
+    await marks.settle(made.request.layer, made.plan);
   }
 
   async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
@@ -129,16 +176,13 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   }
 
   return {
-    async create(draft, author) {
-      return onlyOne(await record([await newTask(draft, author)]));
-    },
-    createAll: async (drafts, author) =>
-      record(await Promise.all(drafts.map((draft) => newTask(draft, author)))),
+    create: async (draft, author) => onlyOne(await createAll([draft], author)),
+    createAll,
     async removeExport(id, by) {
       await exports.remove(id, `deleted by ${by}`, clock.now());
       workforce.cancel(id);
     },
-    refuseUnlessRoomFor: (count, author) => store.refuseUnlessRoom(author, count, settings.maxUnfinished),
+    refuseUnlessRoomFor: (count, author) => room(author, count),
     async estimate(draft) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
@@ -171,6 +215,10 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return paused;
     },
     resume: (id) => store.resume(id),
+    async isTruncating(layer, of, number) {
+      const plans = await store.unfinishedTruncations(layer);
+      return plans.some(({ raised }) => raised?.[of] === number);
+    },
     async retryFailed(id, author) {
       const retry = await planRetry(store, id);
       return retry && onlyOne(await record([{ ...retry, author, key: null }]));
@@ -195,10 +243,10 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
   const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
     const at = clock.now();
     const isEvery = set.format === EVERY_FORMAT;
-    if (isEvery) pipeline.forgetLayer(set.layer);
-    if (isEvery) events.emit({ type: 'layer-dropped', layer: set.layer, at });
-    if (!isEvery) pipeline.forget(set, z, rect);
-    if (!isEvery && removed) events.emit({ type: 'deleted', set, z, rect, at });
+    // The layers above obeyed when the truncation was accepted.
+    if (removed) pipeline.forgetPlaces(set.layer, [{ gridSet: set.gridSet, z, rect }], null);
+    else pipeline.forget(set, z, rect);
+    if (removed && !isEvery) events.emit({ type: 'deleted', set, z, rect, at });
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -235,17 +283,9 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
   });
 }
 
-/**
- * What is being fetched now is not stored behind a truncation. What an adopted cache has in the place of a reseed does
- * not come back when the new tiles are evicted.
- */
-async function raisedFor(
-  request: TaskRequest,
-  plan: TaskPlan,
-  tiles: ResolvedTileSet,
-): Promise<Pick<TaskPlan, 'raised'>> {
-  const replaces = request.type === 'reseed' && tiles.bound.oldCache !== undefined;
-  if (request.type !== 'truncate' && !replaces) return {};
+/** What an adopted cache has in the place of a reseed does not come back when the new tiles are evicted. */
+async function raisedFor({ request, plan, tiles }: PlannedTask): Promise<Pick<TaskPlan, 'raised'>> {
+  if (request.type !== 'reseed' || tiles.bound.oldCache === undefined) return {};
   const places = gridSetsToEmpty(tiles).flatMap((gridSet) =>
     plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
   );

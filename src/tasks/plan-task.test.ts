@@ -276,3 +276,48 @@ it('any numbers lead to a plan or a plain refusal, quickly', async () => {
     { numRuns: 300 },
   );
 });
+
+describe('order use', () => {
+  const used = [
+    { z: 10, pageX: 3, pageY: 4, uses: 80 },
+    { z: 12, pageX: 12, pageY: 16, uses: 15 },
+    { z: 11, pageX: 6, pageY: 8, uses: 4 },
+    { z: 9, pageX: 0, pageY: 0, uses: 1 },
+  ];
+  const placesIn = ({ plan: { levels } }: Awaited<ReturnType<typeof plan>>) =>
+    levels.map(({ z, rect }) => `${z}/${rect.minX}-${rect.maxX}/${rect.minY}-${rect.maxY}`);
+
+  it('a seed by use has the most used pages in order, each before its children, until the share is covered', async () => {
+    const planned = await plan({ order: 'use', share: 0.9, uses: used });
+    expect(placesIn(planned)).toEqual([
+      '10/48-63/64-79',
+      '11/96-127/128-159',
+      '12/192-207/256-271',
+      '13/384-415/512-543',
+    ]);
+    expect(planned.coveredUse).toBe(0.95);
+    expect(planned.tilesTotal).toBe(2n * 256n + 2n * 1024n);
+    expect(planned.request).toMatchObject({ order: 'use', share: 0.9 });
+  });
+
+  it('a page that is among the children of a more used one is made once', async () => {
+    const planned = await plan({ order: 'use', share: 1, uses: used, zoomStop: 11 });
+    expect(planned.tilesTotal).toBe(256n + 1024n + 256n + 1024n);
+    expect(planned.coveredUse).toBe(1);
+  });
+
+  it('the share is that of the use within the zooms and bounds of the request', async () => {
+    const planned = await plan({ order: 'use', share: 0.5, uses: used, zoomStart: 12, zoomStop: 12 });
+    expect([placesIn(planned), planned.coveredUse]).toEqual([['12/192-207/256-271'], 1]);
+  });
+
+  it.each([
+    [{ share: 0.5 }, 'share requires order use'],
+    [{ uses: used }, 'uses requires order use'],
+    [{ order: 'use', share: 0 }, 'share must be above 0'],
+    [{ order: 'use', share: Number.NaN }, 'share must be above 0'],
+    [{ order: 'use', type: 'truncate' }, 'only seed and reseed'],
+  ] as const)('%j is refused: %s', async (draft, message) => {
+    await expect(plan(draft)).rejects.toThrow(message);
+  });
+});

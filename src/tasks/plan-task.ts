@@ -7,10 +7,12 @@ import type { Layer } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { Pace } from '../lib/in-turns.ts';
+import { onlyForCallers } from '../pipeline/passed-reads.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
-import { cutExportPlan, cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
+import { cutExportPlan, cutSeedPlan, cutTruncatePlan, onlyPages, type PagePlace } from './cut-plan.ts';
+import { selectUsed, type UsedPages, useOrderOf } from './pages-by-use.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, isFinal, type TaskRequest, type TaskType, WORK_TYPES } from './task.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
@@ -24,6 +26,8 @@ interface PlanOptions {
   readonly maxThreadCount: number;
   /** Counting an area goes on by it; a unit is an edge looked at. */
   readonly pace: Pace;
+  /** None when left out. */
+  readonly usedPages?: UsedPages;
 }
 
 /** What the database can count. */
@@ -47,6 +51,8 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const { format: _, ...formatless } = draft;
   const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
+  const { passCredentials } = bound.layer;
+  if (passCredentials && type !== 'truncate') throw onlyForCallers(draft.layer);
   const zooms = zoomsOf(draft, makesTiles(type) ? keptZooms(subset) : subset);
   const area = areaIn(subset.gridSet, draft.area);
   const bounds = boundsOf(draft, subset, zooms, area);
@@ -69,12 +75,21 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     threadCount,
     ...failureRulesOf(draft.archive ? { ...draft, tileFailureRetryCount: 0 } : draft),
     priority: priorityOf(draft.priority),
+    ...useOrderOf(draft, makesTiles(type)),
   };
   const whole = cutPlan(request, levels, () => metatileSizeOf(tiles), geometry);
-  const plan = draft.pages ? onlyPages(whole, draft.pages) : whole;
+  const used = draft.uses ?? options.usedPages?.(tiles.set) ?? [];
+  const byUse = request.share === undefined ? null : await selectUsed(whole, used, request.share);
+  const plan = pagesOnly(whole, draft, byUse?.pages ?? null);
   const covered = await countLevels(plan.levels, cover, options.pace);
-  const tilesTotal = totalOf(covered);
-  return { request, plan, levels, tiles, cover, covered, tilesTotal: type === 'export' ? 0n : tilesTotal };
+  const total = totalOf(covered, byUse !== null);
+  const tilesTotal = type === 'export' ? 0n : total;
+  return { request, plan, levels, tiles, cover, covered, tilesTotal, coveredUse: byUse?.covered ?? null };
+}
+
+function pagesOnly(whole: TaskPlan, { pages }: TaskDraft, used: readonly PagePlace[] | null): TaskPlan {
+  if (used) return onlyPages(whole, used, true);
+  return pages ? onlyPages(whole, pages) : whole;
 }
 
 function cutPlan(
@@ -212,9 +227,9 @@ async function countLevels(levels: TaskPlan['levels'], cover: AreaCover | null, 
   return counts;
 }
 
-function totalOf(counts: readonly bigint[]): bigint {
+function totalOf(counts: readonly bigint[], mayBeEmpty: boolean): bigint {
   const total = counts.reduce((sum, count) => sum + count, 0n);
-  if (total === 0n) throw invalid('the request holds no tile of the layer.');
+  if (total === 0n && !mayBeEmpty) throw invalid('the request holds no tile of the layer.');
   if (total > MAX_TILES) throw invalid(`the request holds ${total} tiles, more than can be counted.`);
   return total;
 }

@@ -1,6 +1,6 @@
 import type { Polygon } from '../domain/bounds.ts';
 import type { PixelBuffer } from './area-cover.ts';
-import type { PagePlace } from './cut-plan.ts';
+import type { PagePlace, UsedPage } from './cut-plan.ts';
 import type { ArchiveOrder } from './task.ts';
 import type { TaskKey } from './task-author.ts';
 
@@ -29,6 +29,11 @@ export interface TaskDraft {
   readonly onlyStale?: boolean;
   /** Only these pages, in this order. */
   readonly pages?: readonly PagePlace[];
+  /** `use`: the most used pages first, each followed by its children, until they have `share` of the use. */
+  readonly order?: 'zoom' | 'use';
+  readonly share?: number;
+  /** What was used, in place of what is recorded. */
+  readonly uses?: readonly UsedPage[];
   readonly priority?: number;
   /** Makes it an export. */
   readonly archive?: ArchiveOrder;

@@ -42,6 +42,8 @@ export interface TaskEstimate {
   /** Of all tiles, cached ones included; null when nothing is known yet to estimate from. */
   readonly bytes: bigint | null;
   readonly seconds: number | null;
+  /** Share of the use that the pages have, of an order by use; null of others. */
+  readonly coveredUse: number | null;
   /** Of the disk that the tiles go to; null where there is none. */
   readonly disk: StoreRoom | null;
 }
@@ -87,6 +89,8 @@ export interface TaskService {
   cancel(filter: TaskFilter, by: string): Promise<readonly Task[]>;
   pause(id: number): Promise<Task | null>;
   resume(id: number): Promise<Task | null>;
+  /** Whether a task that has not ended removes what the mark `number` of a store hides. */
+  isTruncating(layer: string, store: string, number: number): Promise<boolean>;
   /** A new task over what failed in a finished one. */
   retryFailed(id: number, author: TaskAuthor): Promise<Task | null>;
   figures(): Promise<TaskFigures>;

@@ -58,6 +58,10 @@ export interface TaskRequest {
   readonly waitsForHosts: boolean;
   /** Higher goes first; 0 unless said otherwise. */
   readonly priority: number;
+  /** Absent: by zoom. The pages themselves, in their order, are in the plan. */
+  readonly order?: 'use';
+  /** Of the use that was recorded when the task was accepted. */
+  readonly share?: number;
   /** Of an export, and only of one. */
   readonly archive?: Archive;
 }

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
+import { eventually } from '../../test/fixtures/eventually.ts';
 import {
   countStored,
   openTaskHouse,
@@ -14,7 +15,11 @@ const WHOLE_ZOOM_3 = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
 
 let house: TaskHouse | null = null;
 
+/** Holds removals up. */
+let gate = createGate();
+
 afterEach(async () => {
+  gate.open();
   await house?.close();
   house = null;
 });
@@ -105,5 +110,95 @@ describe('a truncate', () => {
     expect((await ended(seed.id)).state).toBe('done');
     const tile = await road.store.get(road.tiles.set, { z: 0, x: 0, y: 0 });
     expect(tile && (await road.shows(tile.bytes, { z: 0, x: 0, y: 0 }, 2))).toBe(true);
+  });
+});
+
+describe('tiles of a truncate that has not removed them yet', () => {
+  /** Tiles up to zoom 2, and a truncation of them that is held up in its first removal. */
+  async function heldUp(options: TaskHouseOptions = {}) {
+    const opened = await open(options);
+    const { service, road, ended } = opened;
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
+    gate = createGate();
+    const remove = road.store.deleteRange.bind(road.store);
+    const removal = vi.spyOn(road.store, 'deleteRange').mockImplementation(async (...call) => {
+      await gate.opened;
+      call[3]?.throwIfAborted();
+      return remove(...call);
+    });
+    const outcome = async (z: number, x: number, y: number) => (await road.read(z, x, y)).outcome;
+    const marksEnd = () =>
+      eventually(
+        'no mark is open',
+        () => road.store.openMarks(),
+        (marks) => marks.length === 0,
+      );
+    const truncate = (more: object = {}) =>
+      service.create({ layer: 'roads', type: 'truncate', ...more }, author('me'));
+    return { ...opened, removal, outcome, marksEnd, truncate };
+  }
+
+  it('are hidden as soon as it is accepted, and what is made of them since stays', async () => {
+    const { truncate, outcome, ended, marksEnd } = await heldUp();
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+    const truncation = await truncate({ zoomStart: 1 });
+    expect(await outcome(2, 1, 1)).toBe('MISS');
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+    expect(await outcome(0, 0, 0)).toBe('HIT');
+    gate.open();
+    expect(await ended(truncation.id)).toMatchObject({ state: 'done' });
+    await marksEnd();
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+    expect(await outcome(1, 0, 0)).toBe('MISS');
+  });
+
+  it('are hidden in its area alone', async () => {
+    const { truncate, outcome, road } = await heldUp({ layer: { metatile: { columns: 1, rows: 1 } } });
+    const { minX, minY, maxX, maxY } = road.tiles.subset.gridSet.extent;
+    const ring = [
+      [minX, maxY],
+      [maxX, maxY],
+      [minX, minY],
+      [minX, maxY],
+    ] as const;
+    await truncate({ area: { polygons: [[ring]], crs: 'grid-set' } });
+    expect(await outcome(2, 3, 3)).toBe('HIT');
+    expect(await outcome(2, 0, 0)).toBe('MISS');
+  });
+
+  it('are shown again when it is stopped', async () => {
+    const { service, truncate, outcome, removal, marksEnd } = await heldUp();
+    const truncation = await truncate();
+    await until(() => removal.mock.calls.length > 0);
+    await service.cancel({ ids: [truncation.id] }, 'me');
+    gate.open();
+    await marksEnd();
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+  });
+
+  it('stay as they are when it is refused', async () => {
+    const { truncate, outcome, road } = await heldUp({ tasks: { maxUnfinished: 1 } });
+    await truncate({ zoomStop: 0 });
+    await expect(truncate()).rejects.toMatchObject({ code: 'too-many-tasks' });
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+    expect(await road.store.openMarks()).toHaveLength(1);
+  });
+
+  it('stay as they are when it repeats an earlier one by its key', async () => {
+    const { truncate, outcome, ended, marksEnd, road } = await heldUp();
+    const key = { text: 'again', digest: 'the same' };
+    gate.open();
+    const first = await truncate({ key });
+    await ended(first.id);
+    await marksEnd();
+    expect(await outcome(2, 1, 1)).toBe('MISS');
+    await eventually(
+      'it is stored',
+      () => road.store.get(road.tiles.set, { z: 2, x: 1, y: 1 }),
+      (tile) => tile !== null,
+    );
+    expect((await truncate({ key })).id).toBe(first.id);
+    await marksEnd();
+    expect(await outcome(2, 1, 1)).toBe('HIT');
   });
 });

@@ -20,12 +20,17 @@ import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 const SECRET = 'for tests only';
 /** In web mercator; Zurich lies in 6/33/22, Hamburg in 6/33/20. */
 const ZURICH = [8.5, 47.3, 8.6, 47.4];
+/** The same in the CRS of web mercator. */
+const MERCATOR = [946_000, 5_988_000, 957_000, 6_005_000];
 
 let folder: string;
 let wms: MockWms;
 let rss: Server;
 let feedText = '';
+let feedStatus = 200;
 let feedRequests: string[] = [];
+/** Their keys. */
+const purges: string[][] = [];
 let gis: pg.Client;
 let app: App;
 
@@ -34,8 +39,9 @@ beforeAll(async () => {
   await mkdir(join(folder, 'expired'));
   wms = await openMockWms();
   rss = createServer((request, response) => {
-    feedRequests.push(request.url ?? '');
-    response.setHeader('Content-Type', 'application/xml').end(feedText);
+    if (request.method === 'PURGE') purges.push(String(request.headers['xkey-purge']).split(' '));
+    else feedRequests.push(request.url ?? '');
+    response.writeHead(feedStatus, { 'content-type': 'application/xml' }).end(feedText);
   });
   await new Promise<void>((resolve) => rss.listen(0, '127.0.0.1', resolve));
   const gisDatabase = await createPostgresDatabase();
@@ -46,14 +52,21 @@ beforeAll(async () => {
   const source = `source: { type: wms, url: '${wms.url}', layers: roads }, metatile: [1, 1], gutter: 0`;
   await writeFile(
     join(folder, 'tilewarden.yaml'),
-    `layers:
+    `server: { surrogateKeys: xkey }
+purge: [{ name: cdn, url: 'http://127.0.0.1:${(rss.address() as AddressInfo).port}/' }]
+layers:
   - { name: roads, gridSets: [EPSG:900913, EPSG:4326], formats: [image/png, image/jpeg], ${source} }
   - { name: above, gridSets: [EPSG:900913], source: { type: layer, layer: roads }, metatile: [1, 1] }
   - { name: lists, gridSets: [EPSG:900913], ${source} }
   - { name: entries, gridSets: [EPSG:900913], ${source} }
   - { name: rows, gridSets: [EPSG:900913], ${source} }
+  - { name: acts, gridSets: [EPSG:900913], ${source} }
 changes:
   - { name: hook, type: webhook, secret: { env: HOOK_SECRET }, layers: [roads, lists] }
+  - { name: many, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts, entries, rows] }
+  - { name: again, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts] }
+  - { name: remover, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: truncate }
+  - { name: renewer, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts], action: renew }
   - { name: osm, type: tile-list, folder: ./expired, layers: [lists], buffer: 0 }
   - { name: feed, type: georss, url: 'http://127.0.0.1:${(rss.address() as AddressInfo).port}/c?since={since}', intervalSeconds: 1, layers: [entries] }
   - { name: edits, type: postgres, url: { env: GIS }, table: public.tile_changes, layers: [rows] }
@@ -155,6 +168,39 @@ describe('a webhook', () => {
     expect(wms.requests.length).toBe(before);
     expect(await cache('roads', ...near)).toEqual(Array(near.length).fill('MISS'));
     expect(await cache('above', '6/33/22.png')).toEqual(['MISS']);
+  });
+
+  it.each<[string, string, object | string, boolean]>([
+    [
+      'a truncated area',
+      'api/v1/layers/roads/truncate',
+      { bounds: MERCATOR, gridSets: ['EPSG:900913'] },
+      true,
+    ],
+    [
+      'an invalidated area',
+      'api/v1/layers/roads/invalidate',
+      { bounds: MERCATOR, gridSets: ['EPSG:900913'] },
+      true,
+    ],
+    [
+      'a truncated layer',
+      'masstruncate',
+      '<truncateLayer><layerName>roads</layerName></truncateLayer>',
+      false,
+    ],
+  ])('%s is made again in layers that are drawn from it too', async (_case, path, body, isArea) => {
+    await cached('roads', '6/33/22.png', '6/33/20.png', '3/4/2.png');
+    await cached('above', '6/33/22.png', '6/33/20.png', '3/4/2.png');
+    const isXml = typeof body === 'string';
+    const answer = await fetch(new URL(path, app.url), {
+      method: 'POST',
+      body: isXml ? body : JSON.stringify(body),
+      headers: { 'content-type': isXml ? 'text/xml' : 'application/json' },
+    });
+    expect(answer.status).toBe(200);
+    const far = isArea ? 'HIT' : 'MISS';
+    expect(await cache('above', '6/33/20.png', '6/33/22.png', '3/4/2.png')).toEqual([far, 'MISS', 'MISS']);
   });
 
   it('a webhook narrows to the layers that the body names', async () => {
@@ -285,6 +331,83 @@ describe('a webhook', () => {
   });
 });
 
+describe('what a change does', () => {
+  const HAMBURG = [9.9, 53.5, 10, 53.6];
+  const read = async <Document>(path: string, body?: object): Promise<Document> => {
+    const init = body && { method: 'POST', body: JSON.stringify(body) };
+    const headers = { 'content-type': 'application/json' };
+    return (await (await fetch(new URL(path, app.url), { ...init, headers })).json()) as Document;
+  };
+  const storedTiles = async () =>
+    (await read<{ tiles: number }>('api/v1/layers/acts/truncate', { dryRun: true })).tiles;
+
+  it('changes of the last hour are applied again at a replay, with a line in the audit log', async () => {
+    await post({ bounds: ZURICH }, {}, 'again');
+    await post({ type: 'Point', coordinates: [10, 53.5] }, {}, 'again');
+    await cached('acts', '6/33/22.png', '6/33/20.png', '6/40/22.png');
+    const before = await feedNamed('again');
+    expect(await read('api/v1/changes/again/replay', {})).toEqual({ changes: 2 });
+    expect(await cache('acts', '6/33/22.png', '6/33/20.png', '6/40/22.png')).toEqual(['MISS', 'MISS', 'HIT']);
+    expect(await feedNamed('again')).toEqual(before);
+    const { entries } = await read<{ entries: object[] }>('api/v1/audit?limit=1');
+    expect(entries).toMatchObject([
+      { target: 'feed:again', summary: 'replayed 2 changes of the last hour of again', outcome: 'done' },
+    ]);
+    const unknown = await fetch(new URL('api/v1/changes/nothing/replay', app.url), { method: 'POST' });
+    expect(unknown.status).toBe(404);
+  });
+
+  it('a change of three layers is one purge, by keys of its places alone', async () => {
+    type Deliveries = { deliveries: { state: string }[] };
+    const delivered = async () => (await read<Deliveries>('api/v1/deliveries')).deliveries;
+    const areOver = (all: Deliveries['deliveries']) => all.every(({ state }) => state === 'delivered');
+    const { length } = await eventually('earlier purges are delivered', delivered, areOver);
+    const before = purges.length;
+    const keysOf = async (layer: string, tile: string) => {
+      const { headers } = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
+      return String(headers.get('xkey')).split(' ');
+    };
+    expect((await post({ bounds: ZURICH }, {}, 'many')).status).toBe(202);
+    const after = await eventually(
+      'the purge is delivered',
+      delivered,
+      (all) => all.length > length && areOver(all),
+    );
+    expect(after.length).toBe(length + 1);
+    const keys = new Set(purges.slice(before).flat());
+    for (const layer of ['acts', 'entries', 'rows']) {
+      expect((await keysOf(layer, '6/33/22.png')).some((key) => keys.has(key))).toBe(true);
+      expect((await keysOf(layer, '18/100/100.png')).some((key) => keys.has(key))).toBe(false);
+    }
+  });
+
+  it('tiles of a change with action truncate are removed, and no others', async () => {
+    await cached('acts', '6/33/22.png', '6/33/20.png');
+    const before = await storedTiles();
+    expect((await post({ bounds: ZURICH }, {}, 'remover')).status).toBe(202);
+    await eventually('one tile less is stored', storedTiles, (tiles) => tiles === before - 1);
+    expect(await cache('acts', '6/33/20.png', '6/33/22.png')).toEqual(['HIT', 'MISS']);
+  });
+
+  it('tiles of a change with action renew are made by a task before a client requests them', async () => {
+    await cached('acts', '6/33/20.png', '5/16/10.png');
+    const before = await storedTiles();
+    expect((await post({ bounds: HAMBURG }, {}, 'renewer')).status).toBe(202);
+    type Tasks = { tasks: { state: string; createdBy: string; onlyStale: boolean }[] };
+    await eventually(
+      'the tasks of the feed are done',
+      () => read<Tasks>('api/v1/tasks?layer=acts'),
+      ({ tasks }) => tasks.length > 0 && tasks.every(({ state }) => state === 'done'),
+    );
+    expect((await read<Tasks>('api/v1/tasks?layer=acts')).tasks[0]).toMatchObject({
+      createdBy: 'feed:renewer',
+      onlyStale: true,
+    });
+    expect(await storedTiles()).toBe(before);
+    expect(await cache('acts', '6/33/20.png', '5/16/10.png')).toEqual(['HIT', 'HIT']);
+  });
+});
+
 describe('a tile list', () => {
   it('a tile list is applied when it is quiet, moved to applied/, and its bad lines are reported', async () => {
     await cached('lists', '6/33/22.png', '8/134/89.png', '6/34/22.png', '6/33/20.png');
@@ -370,6 +493,14 @@ describe('a GeoRSS feed', () => {
       () => feedNamed('feed'),
       (one) => /neither/.test(String(one.lastError)),
     );
+    feedStatus = 404;
+    const refused = await eventually(
+      'a third reason',
+      () => feedNamed('feed'),
+      (one) => /404/.test(String(one.lastError)),
+    );
+    expect(refused.lastError).toMatch(/^The server of the feed answered with an error. \(.* answered 404/);
+    feedStatus = 200;
     feedText = atom();
     await eventually(
       'the feed works',

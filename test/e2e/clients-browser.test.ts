@@ -15,6 +15,7 @@ import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
 import { needs } from '../fixtures/needs.ts';
+import { createReaderKey } from '../fixtures/reader-key.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
 
 const SIDE = 512;
@@ -53,6 +54,10 @@ layers:
     gridSets: [{ name: EPSG:900913, zoomStop: 5 }, EPSG:4326, LAMB93, { name: WorldCRS84Quad, zoomStop: 5 }]
     metatile: [4, 4]
     retina: true
+  - name: closed
+    access: authenticated
+    source: { type: wms, url: '${url}', layers: land }
+    gridSets: [{ name: EPSG:900913, zoomStop: 5 }]
 `;
 
 const PAGE = (
@@ -177,6 +182,37 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
 map.jumpTo({ center: [0, 0], zoom: 1 });
 map.once('idle', () => { globalThis.shown = true; });`;
     expectSame(await show('maplibre', code), await drawnUpstream(MERCATOR));
+  });
+
+  it('OpenLayers and MapLibre show a closed layer on a page of another site with a key in the address', async () => {
+    const { password = '' } = app.initialPassword ?? {};
+    const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+    const origins = [new URL(modules.url).origin];
+    const key = await createReaderKey(app.url, authorization, ['closed'], { origins });
+    const openLayers = `import Map from 'ol/Map.js';
+import View from 'ol/View.js';
+import WMTSCapabilities from 'ol/format/WMTSCapabilities.js';
+import TileLayer from 'ol/layer/Tile.js';
+import WMTS, { optionsFromCapabilities } from 'ol/source/WMTS.js';
+const answer = await fetch('${app.url}service/wmts?REQUEST=GetCapabilities&key=${key}');
+const capabilities = new WMTSCapabilities().read(await answer.text());
+const source = new WMTS(optionsFromCapabilities(capabilities, { layer: 'closed', matrixSet: 'EPSG:900913' }));
+const view = new View({ center: [0, 0], resolution: ${HALF / SIDE} });
+const map = new Map({ target: 'map', layers: [new TileLayer({ source })], view });
+map.once('rendercomplete', () => { globalThis.shown = true; });`;
+    const mapLibre = `import * as maplibregl from 'maplibre-gl';
+const map = new maplibregl.Map({
+  container: 'map', center: [0, 0], zoom: 1,
+  style: {
+    version: 8,
+    sources: { closed: { type: 'raster', tileSize: 256, url: '${app.url}tiles/closed.json?key=${key}' } },
+    layers: [{ id: 'closed', type: 'raster', source: 'closed' }],
+  },
+});
+map.once('idle', () => { globalThis.shown = true; });`;
+    const drawn = await drawnUpstream(MERCATOR);
+    expectSame(await show('openlayers', await bundled(openLayers)), drawn);
+    expectSame(await show('maplibre', mapLibre), drawn);
   });
 
   it(

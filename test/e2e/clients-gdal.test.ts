@@ -5,6 +5,7 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
 import { needs } from '../fixtures/needs.ts';
+import { createReaderKey } from '../fixtures/reader-key.ts';
 
 const TILE = 256;
 const BLOCK = 2;
@@ -67,6 +68,11 @@ layers:
     source: { type: wms, url: '${url}', layers: land }
     formats: [image/png]
     gridSets: [{ name: EPSG:900913, zoomStop: 5 }, EPSG:4326, LAMB93, PL1992]
+    metatile: [2, 2]
+  - name: closed
+    access: authenticated
+    source: { type: wms, url: '${url}', layers: land }
+    gridSets: [{ name: EPSG:900913, zoomStop: 5 }]
     metatile: [2, 2]
 `;
 
@@ -185,6 +191,23 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
     },
   );
+
+  it('GDAL reads a closed layer by TMS and WMTS with a key in the address', async () => {
+    const key = await createReaderKey(house.app.url, house.authorization, ['closed']);
+    const [grid] = GRID_CASES;
+    if (!grid) throw new Error('There is no grid set.');
+    const service = `${house.app.url}service`;
+    const tileMatrixSet = `layer=closed,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+    for (const dataset of [
+      `${service}/tms/1.0.0/closed@${grid.gridSet}@png?key=${key}`,
+      `WMTS:${service}/wmts?REQUEST=GetCapabilities&key=${key},${tileMatrixSet}`,
+    ]) {
+      expect(differentShare(await readByGdal(dataset, grid), await tilesDirectly(grid))).toBe(0);
+    }
+    const listed = await run('gdalinfo', [`${service}/tms?key=${key}`]);
+    expect(listed).toContain('closed@EPSG%3A900913@png');
+    expect(listed).not.toContain('land');
+  });
 });
 
 function differentShare(a: RasterImage, b: RasterImage): number {

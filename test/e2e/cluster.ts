@@ -14,7 +14,7 @@ export interface ClusterOptions {
   readonly store?: object;
 }
 
-export interface NodeOptions extends Pick<ServerOptions, 'data' | 'expectedLog'> {
+export interface NodeOptions extends Pick<ServerOptions, 'data' | 'env' | 'expectedLog'> {
   readonly name?: string;
   /** The way to the database, when it is not the straight one. */
   readonly database?: string;
@@ -53,6 +53,7 @@ export async function openCluster(options: ClusterOptions = {}): Promise<Cluster
     ].join('\n'),
     args: ['--node', name, '--database', node.database ?? database],
     ...(node.data !== undefined && { data: node.data }),
+    ...(node.env && { env: node.env }),
     expectedLog: new RegExp([BUSY, expectedLog].flatMap((log) => log?.source ?? []).join('|')),
   });
   return {

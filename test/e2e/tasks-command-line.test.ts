@@ -310,3 +310,53 @@ describe('what goes wrong is said in words', () => {
     });
   });
 });
+
+describe('seeding by use', () => {
+  const line = (path: string) =>
+    `::1 - - [17/Nov/2026:03:00:00 +0000] "GET ${path} HTTP/1.1" 200 9 "-" "-"\n`;
+  const wmts = (z: number, x: number, y: number) =>
+    `/geowebcache/service/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${LAYER}&STYLE=&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:${z}&TILEROW=${y}&TILECOL=${x}`;
+
+  it('a seed from an access log makes the most requested pages, and a dry run nothing', async () => {
+    const { wms, server } = shared;
+    const log = join(temporaryFolder(), 'access.log');
+    const hot = line(`/tiles/${LAYER}/5/20/10.png`).repeat(60) + line(wmts(5, 20, 11)).repeat(35);
+    const json = { method: 'GET', path: `/tiles/${LAYER}/5/1/1.png`, status: 200 };
+    const cold = `${JSON.stringify(json)}\n${line('/tiles/unknown/5/1/1.png')}${line('/api/v1/me')}damaged\n`;
+    writeFileSync(log, hot + cold);
+    const args = ['seed', LAYER, '--from-log', log, '--zoom-stop', '5'];
+    const dry = await command(server, ...args, '--dry-run');
+    expect(dry.stderr).toBe(`96 of 98 requests are for tiles of ${LAYER}.\n`);
+    expect(dry.stdout).toContain('Estimate: 256 tiles in 16 metatiles');
+    expect(dry.stdout).toContain('98.9 % covered');
+    expect(wms.requests.length).toBe(0);
+    expect(await command(server, ...args)).toMatchObject({ code: 0 });
+    await server.expectTiles([{ z: 5, x: 31, y: 0 }], { cache: 'HIT' });
+    await server.expectTiles([{ z: 5, x: 1, y: 1 }], { cache: 'MISS' });
+  });
+
+  it('a seed by use makes what was requested from the server, and without recorded use it is refused', async () => {
+    const { wms, server } = shared;
+    const args = ['seed', LAYER, '--grid-set', 'EPSG:4326', '--order', 'use'];
+    expect(await command(server, ...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no use is recorded there'),
+    });
+    await server.tile({ z: 1, x: 3, y: 1 }, 'EPSG:4326');
+    await server.tile({ z: 1, x: 3, y: 1 }, 'EPSG:4326');
+    const asked = wms.requests.length;
+    const seed = await command(server, ...args, '--share', '1');
+    expect(seed.stdout).toContain('40 of 40 tiles');
+    expect(wms.requests.length - asked).toBe(2);
+  });
+
+  it.each([
+    [['--share', '0.5'], '--share requires'],
+    [['--order', 'size'], '--order must be zoom or use'],
+    [['--order', 'use', '--share', '2'], '--share must be above 0'],
+    [['--from-log', '/nonexistent/access.log'], 'cannot be read'],
+  ])('a seed with %j is refused', async (flags, message) => {
+    const refused = await command(shared.server, 'seed', LAYER, ...flags);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});

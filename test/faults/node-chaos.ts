@@ -1,5 +1,7 @@
 /** Nodes on one PostgreSQL and S3 under mixed load, while things break. */
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openDatabase } from '../../src/db/open-database.ts';
@@ -25,6 +27,8 @@ import { whenOver } from '../fixtures/when-over.ts';
 interface Member {
   readonly name: string;
   readonly data: string;
+  /** A file: the milliseconds that its wall clock is ahead of the others. */
+  readonly clock: string;
   readonly proxy: TcpProxy & { readonly address: string };
   server: TaskServer;
   /** Rises with everything that happens to the node; even: it should answer, odd: it may not. */
@@ -64,12 +68,20 @@ export async function openChaos(count: number) {
 async function joinCluster(cluster: Cluster, name: string): Promise<Member> {
   const proxy = await openDatabaseProxy(cluster.database);
   whenOver(() => proxy.close());
-  const data = temporaryFolder();
-  return { name, data, proxy, server: await startOn(cluster, name, data, proxy), fault: 0, cutOff: false };
+  const clock = join(temporaryFolder(), 'ahead');
+  await writeFile(clock, '0');
+  const member = { name, data: temporaryFolder(), clock, proxy };
+  return { ...member, server: await startOn(cluster, member), fault: 0, cutOff: false };
 }
 
-function startOn(cluster: Cluster, name: string, data: string, { address }: { readonly address: string }) {
-  return cluster.serve({ name, data, database: address, workers: 1, expectedLog: ANY_LOG });
+const JUMPING_CLOCK = new URL('../fixtures/jumping-clock.mjs', import.meta.url).href;
+
+function startOn(
+  cluster: Cluster,
+  { name, data, clock, proxy }: Omit<Member, 'server' | 'fault' | 'cutOff'>,
+) {
+  const env = { NODE_OPTIONS: `--import ${JUMPING_CLOCK}`, JUMPING_CLOCK: clock };
+  return cluster.serve({ name, data, env, database: proxy.address, workers: 1, expectedLog: ANY_LOG });
 }
 
 interface ChaosParts {
@@ -153,6 +165,11 @@ export class Chaos {
     member.fault++;
   }
 
+  /** Its wall clock is ahead of the others by so many milliseconds from now on; behind them if negative. */
+  async clockJumps(which: number, ms: number): Promise<void> {
+    await writeFile(this.#member(which).clock, String(ms));
+  }
+
   async killed(which: number): Promise<void> {
     const member = this.#member(which);
     member.fault++;
@@ -168,7 +185,7 @@ export class Chaos {
   }
 
   async #restart(member: Member): Promise<void> {
-    member.server = await startOn(this.#parts.cluster, member.name, member.data, member.proxy);
+    member.server = await startOn(this.#parts.cluster, member);
     member.fault++;
   }
 

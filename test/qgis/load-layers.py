@@ -1,4 +1,4 @@
-"""Loads the addresses of a server as a user of QGIS would paste them, and draws each: load-layers.py URL"""
+"""Loads the addresses of a server as a user of QGIS would paste them, and draws each: load-layers.py URL KEY"""
 import sys
 
 from qgis.core import (
@@ -12,7 +12,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QSize
 from qgis.PyQt.QtGui import QColor
 
-BASE = sys.argv[1]
+BASE, KEY = sys.argv[1:3]
 ITALY = (6, 36, 19, 47)
 JAPAN = (129, 31, 146, 46)
 MERCATOR = (-2e7, -1e7, 2e7, 1e7)
@@ -38,6 +38,9 @@ CASES = [
     ("WMTS, a layer created over REST", wmts(f"{BASE}/service/wmts", "made:over rest", "EPSG:4326"), "EPSG:4326", ITALY),
     ("WMS", wms(f"{BASE}/service/wms", "world", "EPSG:4326"), "EPSG:4326", ITALY),
     ("WMS, closing slash", wms(f"{BASE}/service/wms/", "world", "EPSG:3857"), "EPSG:3857", MERCATOR),
+    ("WMTS, a closed layer with a key", wmts(f"{BASE}/service/wmts?key={KEY}", "closed", "EPSG:4326"), "EPSG:4326", ITALY),
+    ("WMS, a closed layer with a key", wms(f"{BASE}/service/wms?key%3D{KEY}", "closed", "EPSG:4326"), "EPSG:4326", ITALY),
+    ("XYZ, a closed layer with a key", f"type=xyz&zmax=8&url={BASE}/tiles/closed/{{z}}/{{x}}/{{y}}.png?key%3D{KEY}", "EPSG:3857", MERCATOR),
 ]
 
 

@@ -137,6 +137,7 @@ const EXAMPLES: { readonly [Request in Tried]: Example<ApiBody<Request>> } = {
     selectsNothing: true,
   },
   'POST /api/v1/tasks': { body: TASK, undo: stopped },
+  'POST /api/v1/tile-addresses': { body: { addresses: ['/tiles/a/EPSG:4326/3/7/1.png'] } },
   'POST /api/v1/tasks/stop': { body: { layer: 'a', type: 'seed', state: ['paused'] } },
   'POST /api/v1/schedules': { body: SCHEDULE, undo: emptied('/api/v1/schedules', 'schedules', 'id') },
   'PUT /api/v1/schedules/{id}': { body: KEPT_SCHEDULE },

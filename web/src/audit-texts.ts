@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS: Readonly<
   'DELETE /api/v1/schedules/{id}': 'deleted a schedule',
   'POST /api/v1/schedules/{id}/run': 'ran a schedule',
   'PUT /api/v1/quota': 'changed the quota',
+  'POST /api/v1/changes/{name}/replay': ({ merged }) => `replayed ${merged ?? 0} data changes`,
   change: ({ merged }) => `applied ${merged ?? 1} data ${merged === 1 ? 'change' : 'changes'}`,
   login: 'signed in',
   'DELETE /api/v1/session': 'signed out',

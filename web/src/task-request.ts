@@ -11,7 +11,7 @@ export type Work = (typeof AREA_WORK)[number];
 type Asked = Body<'POST /api/v1/schedules'>;
 type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
 export type TaskRequest = Required<Pick<Asked, Always>> &
-  Pick<Asked, 'bounds' | 'area' | 'areaCrs'> & { readonly type: Work };
+  Pick<Asked, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
 
 /** What there is already of a task or a schedule: null is what the server chooses. */
 type Given = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
@@ -20,6 +20,7 @@ type Given = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null }
 export function queryOf(given: Given): Record<string, string> {
   const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
     given;
+  const { order, share } = given;
   const texts = {
     type,
     gridSet,
@@ -27,6 +28,7 @@ export function queryOf(given: Given): Record<string, string> {
     zoomStart,
     zoomStop,
     threadCount,
+    ...(order === 'use' && { order, share }),
     ...(area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
     ...parameterWishes(parameters ?? {}),
   };
@@ -36,9 +38,15 @@ export function queryOf(given: Given): Record<string, string> {
 
 /** The request that made a task. Its area stands there in the grid set's CRS, its bounds are then those of the area. */
 export function requestOfTask(
-  task: Omit<TaskRequest, 'area' | 'areaCrs'> & { readonly area: Shape | null },
+  task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> & {
+    readonly area: Shape | null;
+    readonly order: 'zoom' | 'use';
+    readonly share: number | null;
+  },
 ): TaskRequest {
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area } = task;
-  const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount };
+  const { order, share } = task;
+  const byUse = share === null ? {} : { order, share };
+  const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, ...byUse };
   return area ? { ...what, area, areaCrs: 'grid-set' } : { ...what, ...(bounds && { bounds }) };
 }

@@ -4,7 +4,7 @@ import type { Database, Lead } from '../../db/database.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { Counters } from '../../lib/counters.ts';
-import { hideCredentials } from '../../lib/hide-secrets.ts';
+import { hideCredentials, hideValues } from '../../lib/hide-secrets.ts';
 import { openRepeater, repeat } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import {
@@ -33,7 +33,6 @@ interface DeliveriesOptions extends Surroundings {
 const LOOK_INTERVAL = 1000;
 const FORGET_INTERVAL = 60_000;
 const MAX_ERROR_CHARACTERS = 300;
-const MASK = '***';
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
@@ -169,8 +168,5 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
 function errorText(error: unknown, secrets: readonly string[]): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const text = cause instanceof Error ? cause.message : String(cause);
-  const plain = secrets
-    .filter((secret) => secret !== '')
-    .reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
-  return hideCredentials(plain).slice(0, MAX_ERROR_CHARACTERS);
+  return hideCredentials(hideValues(text, secrets)).slice(0, MAX_ERROR_CHARACTERS);
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Layer } from '../../domain/layer.ts';
+import { everySubset, type Layer } from '../../domain/layer.ts';
 import { type ParameterFilter, selectParameters } from '../../domain/parameter-filter.ts';
-import { layerKey, pageKey } from '../../domain/surrogate-keys.ts';
+import { cellKey, cellsIn, cellZoomsOf, layerKey, pageKey } from '../../domain/surrogate-keys.ts';
 import type { TileEvent } from '../../domain/tile-events.ts';
 import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
@@ -10,6 +10,8 @@ import type { TileRect } from '../../domain/tile-rect.ts';
 export const MAX_PAGE_KEYS = 1000;
 /** Keys of pages of all layers; above it every one of them is purged as a whole. */
 const MAX_KEYS = 20_000;
+/** Keys of one zoom of a place; above it those of larger cells. */
+const FEW_KEYS = 64;
 
 /** As it is stored: keys of pages by layer; null: the whole layer. */
 export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
@@ -31,13 +33,16 @@ export class PurgeKeys {
   hear(event: TileEvent, catalog: NamedCatalog): void {
     if (event.type === 'layer-dropped') this.add(event.layer, null);
     if (event.type === 'deleted' && !event.evicted) {
-      this.add(event.set.layer, pageKeys([event.set], event.z, event.rect));
+      const { set, z, rect } = event;
+      const layer = catalog.layer(set.layer)?.layer ?? null;
+      this.add(set.layer, placeKeys(layer, set, [set], z, rect));
     }
     if (event.type !== 'outdated') return;
     if (!event.places) this.add(event.layer, null);
+    const layer = catalog.layer(event.layer)?.layer ?? null;
     for (const { gridSet, z, rect } of event.places ?? []) {
-      const sets = tileSetsAt(catalog, event.layer, gridSet);
-      this.add(event.layer, sets && pageKeys(sets, z, rect));
+      const names = { layer: event.layer, gridSet };
+      this.add(event.layer, placeKeys(layer, names, layer && tileSetsAt(layer, gridSet), z, rect));
     }
   }
 
@@ -77,28 +82,55 @@ export function keysIn(payload: PurgePayload): readonly string[] {
   return Object.entries(payload).flatMap(([layer, keys]) => keys ?? [layerKey(layer)]);
 }
 
-/** Null: more than may be listed. */
-function pageKeys(
-  sets: readonly TileSetNames[],
+/**
+ * Keys of the pages of a place; where these are many, of the smallest cells that are few. Null: more than may be listed.
+ * `sets`: every tile set that clients may have got there; null: they cannot be listed.
+ */
+function placeKeys(
+  layer: Layer | null,
+  names: Pick<TileSetKey, 'layer' | 'gridSet'>,
+  sets: readonly TileSetNames[] | null,
   z: number,
-  { minX, minY, maxX, maxY }: TileRect,
+  rect: TileRect,
 ): readonly string[] | null {
-  const [left, right, top, bottom] = [pageOf(minX), pageOf(maxX), pageOf(minY), pageOf(maxY)];
-  if (sets.length * (right - left + 1) * (bottom - top + 1) > MAX_PAGE_KEYS) return null;
-  const keys: string[] = [];
-  for (let y = top; y <= bottom; y++) {
-    for (let x = left; x <= right; x++) keys.push(...sets.map((set) => pageKey(set, z, x, y)));
+  const subset = layer && everySubset(layer).find(({ gridSet }) => gridSet.name === names.gridSet);
+  if (subset && (z < subset.zoomStart || z > subset.zoomStop)) return [];
+  const cellZooms = subset ? cellZoomsOf(subset.gridSet, z) : [];
+  const most = cellZooms.length === 0 ? MAX_PAGE_KEYS : FEW_KEYS;
+  const pages = sets && pageKeys(sets, z, rect, most);
+  if (pages || !subset) return pages;
+  for (const zoom of cellZooms) {
+    const cells = cellsIn(subset.gridSet, zoom, z, rect);
+    const keys = cells && keysWithin(cells, FEW_KEYS, (x, y) => [cellKey(names, zoom, x, y)]);
+    if (keys) return keys;
   }
+  return sets && pageKeys(sets, z, rect, MAX_PAGE_KEYS);
+}
+
+function pageKeys(sets: readonly TileSetNames[], z: number, rect: TileRect, most: number) {
+  const { minX, minY, maxX, maxY } = rect;
+  const pages = { minX: pageOf(minX), minY: pageOf(minY), maxX: pageOf(maxX), maxY: pageOf(maxY) };
+  return keysWithin(pages, most / sets.length, (x, y) => sets.map((set) => pageKey(set, z, x, y)));
+}
+
+/** Null: it has more places than `most`. */
+function keysWithin(
+  { minX, minY, maxX, maxY }: TileRect,
+  most: number,
+  keysAt: (x: number, y: number) => readonly string[],
+): readonly string[] | null {
+  if ((maxX - minX + 1) * (maxY - minY + 1) > most) return null;
+  const keys: string[] = [];
+  for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) keys.push(...keysAt(x, y));
   return keys;
 }
 
-/** Every tile set that clients may have got there, stored or not; null: they cannot be listed. */
-function tileSetsAt(catalog: NamedCatalog, name: string, gridSet: string): readonly TileSetNames[] | null {
-  const layer = catalog.layer(name)?.layer;
-  const ids = layer && parametersIds(layer);
-  if (!layer || !ids) return null;
+/** Stored or not; null: they cannot be listed. */
+function tileSetsAt(layer: Layer, gridSet: string): readonly TileSetNames[] | null {
+  const ids = parametersIds(layer);
+  if (!ids) return null;
   return layer.formats.flatMap(({ mediaType: format }) =>
-    ids.map((parametersId) => ({ layer: name, gridSet, format, parametersId })),
+    ids.map((parametersId) => ({ layer: layer.name, gridSet, format, parametersId })),
   );
 }
 

@@ -52,7 +52,7 @@ export function createGeoRssFeed(
       const since = encodeURIComponent(timeOf(applied));
       const url = new URL(feed.url.replaceAll('{since}', since).replaceAll('$' + '{lastUpdate}', since));
       const document = await fetchDocument(url, signal);
-      const entries = await readGeoRss(document.toString('utf8'), srsOf(feed.srs));
+      const entries = await readGeoRss(document, srsOf(feed.srs));
       const fresh = await unseen(entries);
       let fault: string | null = null;
       for (let at = 0; at < fresh.length && !signal.aborted; at += MAX_ENTRIES) {

@@ -22,7 +22,7 @@ const ROOTS = ['feed', 'rss', 'RDF'];
 const MAX_ID = 500;
 
 /** Throws `XmlError`, or an error for what is neither Atom nor RSS. `srs`: the CRS of all geometries. */
-export async function readGeoRss(text: string, srs: number): Promise<readonly GeoRssEntry[]> {
+export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly GeoRssEntry[]> {
   const entries: GeoRssEntry[] = [];
   // Entries are taken out as they are read, so that the tree stays small.
   const keep: KeepElement = (element) => {
@@ -30,7 +30,7 @@ export async function readGeoRss(text: string, srs: number): Promise<readonly Ge
     entries.push(entryOf(element, srs));
     return null;
   };
-  const root = await readLongXml(text, LIMITS, keep);
+  const root = await readLongXml(bytes, LIMITS, keep);
   if (ROOTS.includes(root.name)) return entries;
   throw new Error(`the document is neither Atom nor RSS: its root is <${root.name.slice(0, 50)}>`);
 }

@@ -48,7 +48,9 @@ export function createWebhookFeed(
 
   async function applyAll(batch: readonly Waiting[]): Promise<void> {
     try {
-      const recorded = batch.map(({ change, eventId }) => ({ ...summaryOf(feed.layers, [change]), eventId }));
+      const recorded = await Promise.all(
+        batch.map(async ({ change, eventId }) => ({ ...(await summaryOf(feed.layers, [change])), eventId })),
+      );
       const [first] = batch;
       const source = batch.every((one) => one.source === first?.source) ? (first?.source ?? null) : null;
       const ids = await desk.accept({

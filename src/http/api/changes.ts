@@ -4,6 +4,7 @@ import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { ApiDeps, Call } from '../api-route.ts';
+import { refuseForeignLayer } from '../door/gate.ts';
 import { mayLookAt } from '../door/layer-visibility.ts';
 import { FORM } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
@@ -43,6 +44,8 @@ export const recentChangesAnswer = z.object({
   ),
 });
 
+export const replayAnswer = z.object({ changes: count.describe('Changes that were applied again') });
+
 export const changeAcceptedAnswer = z.object({
   id: z.number().int(),
   repeated: z.boolean().describe('The event was accepted before; nothing was done'),
@@ -55,12 +58,12 @@ export async function listFeeds({ caller }: Call, deps: ApiDeps) {
   return { changes: (await deps.changes.list()).flatMap((feed) => feedDocument(caller, feed, deps)) };
 }
 
-/** Feeds of which the caller sees no layer are as if they were absent. */
-export async function listRecent({ caller, params }: Call<{ params: 'name' }>, deps: ApiDeps) {
-  const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
-  if (!feed || seenBy(caller, feed.layers, deps).length === 0)
-    throw new HttpProblem('path-unknown', 'There is no feed of that name.');
-  const recent = await deps.changes.recent(feed.name);
+type OneFeed = Call<{ params: 'name' }>;
+
+export async function listRecent(call: OneFeed, deps: ApiDeps) {
+  const { caller } = call;
+  const { name } = await feedIn(call, deps);
+  const recent = await deps.changes.recent(name);
   // The boxes are those of all its layers together.
   const shown = recent.filter(({ layers }) => seenBy(caller, layers, deps).length === layers.length);
   return {
@@ -72,6 +75,23 @@ export async function listRecent({ caller, params }: Call<{ params: 'name' }>, d
       boxes,
     })),
   };
+}
+
+/** Its changes concern all its layers. */
+export async function replayChanges(call: OneFeed, deps: ApiDeps) {
+  const { name, layers } = await feedIn(call, deps);
+  for (const layer of layers) refuseForeignLayer(call.caller, layer);
+  const count = (await deps.changes.replay(name)) ?? 0;
+  const summary = `replayed ${count} ${count === 1 ? 'change' : 'changes'} of the last hour of ${name}`;
+  call.note({ target: `feed:${name}`, summary, after: { merged: count, layers } });
+  return { changes: count };
+}
+
+/** Feeds of which the caller sees no layer are as if they were absent. */
+async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedStatus> {
+  const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
+  if (feed && seenBy(caller, feed.layers, deps).length > 0) return feed;
+  throw new HttpProblem('path-unknown', 'There is no feed of that name.');
 }
 
 function feedDocument(caller: Caller, feed: FeedStatus, deps: ApiDeps): readonly object[] {

@@ -14,6 +14,12 @@ export const estimateAnswer = z.object({
   upstreamRequests: count,
   bytes: count.nullable().describe('All tiles of the request, cached ones included; null: unknown'),
   seconds: z.number().nullable(),
+  coveredUse: z
+    .number()
+    .nullable()
+    .describe(
+      'With order use: the share of the use that the request covers, at most 3,000 pages; otherwise null',
+    ),
   quota: z
     .object({ scope: z.enum(['global', 'layer']), limitBytes: count, usedBytes: count, fits })
     .nullable()

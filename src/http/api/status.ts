@@ -11,7 +11,14 @@ import { layerFailure } from './layers.ts';
 
 const LAYERS_PER_TURN = 100;
 
-export const aboutAnswer = z.object({ version: z.string(), node: z.string(), startedAt: time });
+export const aboutAnswer = z.object({
+  version: z.string(),
+  node: z.string(),
+  startedAt: time,
+  proxies: z
+    .object({ http: z.string().nullable(), https: z.string().nullable() })
+    .describe('Outbound proxies for http and https addresses, without user and password; null: none'),
+});
 
 export const nodeListAnswer = z.object({
   nodes: z.array(
@@ -70,7 +77,8 @@ export const upstreamsAnswer = z.object({
 });
 
 export function showAbout(_: Call, { about }: ApiDeps) {
-  return { version: about.version, node: process.versions.node, startedAt: isoTime(about.startedAt) };
+  const { version, startedAt, proxies } = about;
+  return { version, node: process.versions.node, startedAt: isoTime(startedAt), proxies };
 }
 
 export async function listNodes(_: Call, { nodes }: ApiDeps) {

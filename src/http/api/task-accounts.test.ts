@@ -41,8 +41,14 @@ it('one account cannot take all places for administrative requests', async () =>
   expect((await get('rosa', '/api/v1/gridsets')).status).toBe(200);
 });
 
-it('what a map server answered is not shown to an account that may not see the layer', async () => {
-  const catalog = catalogOf([layerNamed('secret', { access: 'admin' })]);
+it('what a map server answered, and which one it is, is not shown to an account that may not see the layer', async () => {
+  const catalog = catalogOf([layerNamed('secret', { access: 'admin' }), layerNamed('above')]);
+  const declared = { source: { type: 'layer', layer: 'secret' }, store: '', adopt: [] };
+  const bound = catalog.layer;
+  catalog.layer = (name) => {
+    const found = bound(name);
+    return found && name === 'above' ? Object.defineProperty(found, 'declared', { value: declared }) : found;
+  };
   const tasks = createPlannedTasks((name) => catalog.layer(name));
   const access: Access = {
     ...BY_NAME,
@@ -56,10 +62,15 @@ it('what a map server answered is not shown to an account that may not see the l
   const app = createTestApp({ deps: { catalog, tasks }, access });
   await tasks.create({ layer: 'secret' }, author('rosa'));
   const upstream = { status: 500, text: 'No map', address: 'http://inner.test/wms' };
-  tasks.set(1, { errors: [{ at: 0, z: 0, x: 0, y: 0, message: 'It failed.', upstream }] });
+  const errors = [{ at: 0, z: 0, x: 0, y: 0, message: 'It failed.', upstream }];
+  const until = Date.UTC(2100, 0);
+  const wait = { host: 'inner.test:80', reason: 'failing', until, notedAt: 0 } as const;
+  const reason = 'host inner.test:80 is failing';
+  await tasks.create({ layer: 'above' }, author('rosa'));
+  for (const id of [1, 2]) tasks.set(id, { errors, waitingFor: wait, reason });
   const seenBy = async (authorization: string, path: string) =>
     (await app.request('GET', path, { headers: { authorization } })).text;
-  for (const path of ['/api/v1/tasks', '/api/v1/tasks/1']) {
+  for (const path of ['/api/v1/tasks', '/api/v1/tasks/1', '/api/v1/tasks/2']) {
     expect(await seenBy('admin', path)).toContain('inner.test');
     expect(await seenBy('operator', path)).toContain('It failed.');
     expect(await seenBy('operator', path)).not.toContain('inner.test');

@@ -135,7 +135,15 @@ describe('creating a task', () => {
   it('a dry run says whether the tiles fit the quota and the disk', async () => {
     const app = createTaskApp();
     const room = { folder: '/', freeBytes: 1000, freePercent: 20, minFreePercent: 10, storing: true };
-    const known = { tiles: 10n, cachedTiles: 5n, cachedBytes: 500n, bytes: 1200n, seconds: 4, disk: room };
+    const known = {
+      tiles: 10n,
+      cachedTiles: 5n,
+      cachedBytes: 500n,
+      bytes: 1200n,
+      seconds: 4,
+      disk: room,
+      coveredUse: null,
+    };
     app.tasks.estimate = async () => ({ ...known, metatiles: 1n, upstreamRequests: 1n });
     const limit = { scope: 'layer', limitBytes: 2000, usedBytes: 1500 } as const;
     Object.assign(app.quota, { roomFor: async () => limit });

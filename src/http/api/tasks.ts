@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../access/caller.ts';
+import { layerBelow } from '../../catalog/incarnations.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
@@ -9,7 +10,13 @@ import { refuseForeignLayer } from '../door/gate.ts';
 import { isPublic, mayLookAt } from '../door/layer-visibility.ts';
 import { authorIn, type ChangeNote, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { refuseUnknownNames, type taskBody, taskDocument, taskDraftOf } from '../wire/task-document.ts';
+import {
+  refuseUnknownNames,
+  type taskBody,
+  taskDocument,
+  taskDraftOf,
+  withoutUpstream,
+} from '../wire/task-document.ts';
 import { taskFilterOf, type taskListQuery } from '../wire/task-filter.ts';
 import { estimateOf } from './estimate.ts';
 
@@ -107,10 +114,22 @@ function created({ exchange, caller, note }: Call, task: Task, deps: ApiDeps) {
 
 /** A caller that may not see the layer does not learn what its map server answered, and from where. */
 function shownTask(caller: Caller, task: Task, { catalog, clock }: ApiDeps) {
-  const bound = catalog.layer(task.request.layer);
-  const isSeen = !bound || isPublic(bound.layer) || mayLookAt(caller, bound.layer);
-  const errors = isSeen ? task.errors : task.errors.map((error) => ({ ...error, upstream: null }));
-  return taskDocument({ ...task, errors }, clock.now());
+  const isSeen = isSeenBy(caller, task.request.layer, catalog);
+  return taskDocument(isSeen ? task : withoutUpstream(task), clock.now());
+}
+
+/** With the layers that it is drawn from; a circle ends. */
+function isSeenBy(
+  caller: Caller,
+  name: string,
+  catalog: ApiDeps['catalog'],
+  passed: ReadonlySet<string> = new Set(),
+): boolean {
+  const bound = passed.has(name) ? null : catalog.layer(name);
+  if (!bound) return true;
+  if (!isPublic(bound.layer) && !mayLookAt(caller, bound.layer)) return false;
+  const below = layerBelow(bound.declared?.source);
+  return below === null || isSeenBy(caller, below.layer, catalog, new Set([...passed, name]));
 }
 
 /** For the audit log. */

@@ -212,6 +212,10 @@ export function withKeyInAddresses(
     .join('');
 }
 
+export function hasKeyInAddress({ key }: { readonly key: PresentedKey | null }): boolean {
+  return key?.pairFor([]) != null;
+}
+
 /** The document with the key that the request has in its address, if it has one there. */
 export function carryKey(
   { key, baseUrl }: { readonly key: PresentedKey | null; readonly baseUrl: string },

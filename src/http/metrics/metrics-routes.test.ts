@@ -68,6 +68,7 @@ function open(read = hit) {
         list: async () => [FEED, { ...FEED, name: 'edits', state: 'failing' }],
         webhook: () => null,
         recent: async () => [],
+        replay: async () => null,
       },
     },
   });

@@ -278,11 +278,11 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
     tile: TileIndex,
     signal: AbortSignal | undefined,
   ): Promise<TileAnswer> {
-    const { set, selection, bypass = false } = tiles;
+    const { set, selection, bypass = false, authorization = null } = tiles;
     const load = tier.beginLoad(set, tile);
     let found: Parameters<MemoryTier['endLoad']>[1] = null;
     try {
-      const answer = await ask({ set, parameters: selection.values, tile, bypass }, signal);
+      const answer = await ask({ set, parameters: selection.values, tile, bypass, authorization }, signal);
       // A copy: the bytes are part of the whole message.
       if (answer.outcome === 'HIT') found = { ...answer, bytes: Buffer.from(answer.bytes), madeBy: null };
       return answer;
@@ -293,6 +293,7 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
 
   return {
     read(tiles, tile, signal) {
+      if (tiles.bound.layer.passCredentials) return fetch(tiles, tile, signal);
       const now = clock.now();
       const kept = tier.get(tiles.set, tile);
       const answer = kept && isFresh(tiles, tile.z, kept, now) ? kept : load(tiles, tile, now);

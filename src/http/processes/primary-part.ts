@@ -29,10 +29,10 @@ export function primaryPart({
   count,
 }: PrimaryPartDeps): PrimaryPart {
   return {
-    async readTile({ set, parameters, tile, bypass }, signal) {
+    async readTile({ set, parameters, tile, bypass, authorization }, signal) {
       const names = { gridSet: set.gridSet, format: set.format, parameters };
       const tiles = resolveTileSet(boundLayer(catalog, set.layer), names);
-      return pipeline.read(bypass ? { ...tiles, bypass } : tiles, tile, signal);
+      return pipeline.read({ ...tiles, ...(bypass && { bypass }), authorization }, tile, signal);
     },
     authenticate: (credentials) => access.authenticate(credentials),
     catalogNews: (version, limit) => entries.after(version, limit),
@@ -67,12 +67,13 @@ export function forgetEverywhere(
       pipeline.forgetLayer(layer);
       processes.forget({ layer });
     },
-    forgetPlaces(layer, places) {
-      pipeline.forgetPlaces(layer, places);
+    forgetPlaces(layer, places, above) {
+      pipeline.forgetPlaces(layer, places, above);
       processes.forget(places ? { layer, places } : { layer });
     },
     changedElsewhere: (news) => pipeline.changedElsewhere(news),
     guardCopies: (guard) => pipeline.guardCopies(guard),
+    guardCredentials: (isOwn) => pipeline.guardCredentials(isOwn),
     status: () => pipeline.status(),
     async close() {
       unsubscribe();

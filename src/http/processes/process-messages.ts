@@ -16,6 +16,7 @@ export interface TileAsked {
   readonly tile: TileIndex;
   /** As in `ResolvedTileSet`. */
   readonly bypass: boolean;
+  readonly authorization: string | null;
 }
 
 export interface PageServed {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { refusesCaller } from '../../domain/errors.ts';
 import { isBeyondCircle, subsetContains } from '../../domain/grid-subset.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -12,6 +13,7 @@ import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/t
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
 import { blankHeaders, createTileReplies, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
@@ -43,10 +45,24 @@ export function createTileAnswerer(
     if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
       return answerFiltered(exchange, tiles, index, circularFilter);
     }
+    if (tiles.bound.layer.passCredentials) return answerPassed(exchange, tiles, index);
     const read = pipeline.read(tiles, index, exchange.signal);
     if (!(read instanceof Promise)) return answerWith(exchange, tiles, index, read);
     return read.then((answer) => answerWith(exchange, tiles, index, answer));
   };
+
+  /** For this caller alone; one that the source refuses is refused in the same way. */
+  async function answerPassed(exchange: Exchange, tiles: ResolvedTileSet, index: TileIndex): Promise<Answer> {
+    const authorization = exchange.headers.authorization ?? null;
+    try {
+      const read = await pipeline.read({ ...tiles, authorization }, index, exchange.signal);
+      return answerWith(exchange, tiles, index, read);
+    } catch (error) {
+      if (!refusesCaller(error)) throw error;
+      if (error.upstream?.status === 401) throw exchange.credentialsNeeded();
+      throw new HttpProblem('forbidden', 'The map source does not show this to the caller.');
+    }
+  }
 
   /** As GeoWebCache's request filters: who asks is told by which one. */
   async function answerFiltered(

@@ -2,8 +2,8 @@ import { validateHeaderValue } from 'node:http';
 import { contentTypeOf } from '../../domain/format.ts';
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
 import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
-import { joinKeys, type KeyHeader, layerKey, pageKey } from '../../domain/surrogate-keys.ts';
-import { pageOf, type TileIndex } from '../../domain/tile-key.ts';
+import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-keys.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { SHARED_HEADERS } from '../answer/send.ts';
@@ -173,14 +173,13 @@ function linesOf(headers: Headers): string {
   return lines;
 }
 
-/** By which a CDN purges the tile: those of its layer and of its page. */
+/** By which a CDN purges the tile. */
 export function keyHeaders(
   header: KeyHeader | null,
-  { set }: ResolvedTileSet,
-  { z, x, y }: TileIndex,
+  { set, subset }: ResolvedTileSet,
+  tile: TileIndex,
 ): Headers {
-  if (header === null) return [];
-  return [header, joinKeys([layerKey(set.layer), pageKey(set, z, pageOf(x), pageOf(y))], header)];
+  return header === null ? [] : [header, joinKeys(keysOfTile(set, subset.gridSet, tile), header)];
 }
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
@@ -198,6 +197,8 @@ export interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
+  /** For one caller alone. */
+  readonly isPassed?: boolean;
   /** As in `TileAnswer`. */
   readonly standIn?: boolean;
 }
@@ -206,7 +207,9 @@ export interface Lifetime {
 const STAND_IN_SECONDS = 10;
 
 function lifetimeOf({ bound: { layer } }: ResolvedTileSet, z: number, outcome: CacheOutcome): Lifetime {
-  return { seconds: clientSecondsAt(layer, z), outcome, isPublic: layer.access === 'public' };
+  const isPassed = layer.passCredentials;
+  const seconds = isPassed ? 0 : clientSecondsAt(layer, z);
+  return { seconds, outcome, isPublic: layer.access === 'public', isPassed };
 }
 
 export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
@@ -221,6 +224,7 @@ function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
 }
 
 function cacheControl(lifetime: Lifetime): Headers {
+  if (lifetime.isPassed) return ['Cache-Control', 'private, no-store'];
   const seconds = lasting(lifetime);
   const words = seconds === null ? [] : [`max-age=${seconds}`, 'must-revalidate'];
   if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');

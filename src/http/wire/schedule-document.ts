@@ -16,7 +16,7 @@ import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
 
 /** `POST /api/v1/schedules`: the fields of a task with those that say when. */
-export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true }).extend({
+export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true, uses: true }).extend({
   name: z
     .string()
     .max(200)
@@ -74,6 +74,8 @@ export const scheduleAnswer = z.object({
   areaCrs: z.enum(AREA_CRS).nullable(),
   threadCount: z.number().int().nullable(),
   priority: z.number().int().nullable(),
+  order: z.enum(['zoom', 'use']).nullable(),
+  share: z.number().nullable(),
   tileFailureRetryCount: z.number().int().nullable(),
   tileFailureRetryWaitTime: z.number().int().nullable(),
   totalFailuresBeforeAborting: z.number().int().nullable(),
@@ -110,6 +112,8 @@ const NOT_SAID = {
   zoomStop: null,
   threadCount: null,
   priority: null,
+  order: null,
+  share: null,
   tileFailureRetryCount: null,
   tileFailureRetryWaitTime: null,
   totalFailuresBeforeAborting: null,

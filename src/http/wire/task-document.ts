@@ -3,6 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { MAX_USED_PAGES } from '../../tasks/pages-by-use.ts';
 import {
   TASK_OUTCOMES,
   TASK_STATES,
@@ -27,6 +28,7 @@ import {
   upstreamWords,
 } from './values.ts';
 
+const HIDDEN_HOST = '***';
 const usual = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
@@ -43,6 +45,26 @@ export const taskBody = z.strictObject({
   parameters: parameters.exactOptional().describe('Those left out have their defaults; all when absent'),
   threadCount: z.int().exactOptional().describe('Of truncate always 1'),
   priority: z.int().min(-10).max(10).exactOptional().describe('Higher goes first; 0 when absent'),
+  order: z
+    .enum(['zoom', 'use'])
+    .exactOptional()
+    .describe(
+      'use: the most used pages of 16×16 tiles first, each followed by those below it at the next zoom; low zooms first when absent',
+    ),
+  share: z
+    .number()
+    .gt(0)
+    .max(1)
+    .exactOptional()
+    .describe('With order use: pages until they have this share of the use; 0.95 when absent'),
+  uses: z
+    .array(z.tuple([zoom, zoom, zoom, z.number().gt(0)]))
+    .min(1)
+    .max(MAX_USED_PAGES)
+    .exactOptional()
+    .describe(
+      'With order use: what was used, as zoom, column and row of a page, and requests; what is recorded when absent',
+    ),
   tileFailureRetryCount: z.int().min(-1).exactOptional().describe(usual),
   tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${usual}`),
   totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
@@ -87,6 +109,8 @@ export const taskAnswer = z.object({
   onlyStale: z.boolean().describe('Renews what is there and no longer fresh, and makes nothing else'),
   threadCount: z.number().int(),
   priority: z.number().int(),
+  order: z.enum(['zoom', 'use']),
+  share: z.number().nullable().describe('Of the use, with order use'),
   tileFailureRetryCount: z.number().int(),
   tileFailureRetryWaitTime: z.number().int(),
   totalFailuresBeforeAborting: z.number().int(),
@@ -135,13 +159,14 @@ export function taskDraftOf(
     readonly bounds?: readonly number[];
   },
 ): Omit<TaskDraft, 'type' | 'layer'> {
-  const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, ...plain } = body;
+  const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, uses, ...plain } = body;
   const area = areaOf(body);
   return {
     ...plain,
     ...(gridSet !== undefined && { gridSetId: gridSet }),
     ...(coords && { coords }),
     ...(area && { area }),
+    ...(uses && { uses: uses.map(([z, pageX, pageY, count]) => ({ z, pageX, pageY, uses: count })) }),
     ...(values && { parameters: new Map(Object.entries(values)) }),
   };
 }
@@ -164,6 +189,8 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     layer,
     type,
     ...task,
+    order: 'zoom',
+    share: null,
     ...asked,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
@@ -178,6 +205,18 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     startedAt: isoTime(task.startedAt),
     endedAt: isoTime(task.endedAt),
     durationMs: task.startedAt === null ? null : Math.max(0, (task.endedAt ?? now) - task.startedAt),
+  };
+}
+
+/** For a caller that may not see the layer: neither what its map server answered nor which one it is. */
+export function withoutUpstream(task: Task): Task {
+  const { waitingFor: wait } = task;
+  const hidden = wait && 'host' in wait ? { ...wait, host: HIDDEN_HOST } : wait;
+  return {
+    ...task,
+    errors: task.errors.map((error) => ({ ...error, upstream: null })),
+    reason: wait && 'host' in wait ? (task.reason?.replaceAll(wait.host, HIDDEN_HOST) ?? null) : task.reason,
+    waitingFor: hidden,
   };
 }
 

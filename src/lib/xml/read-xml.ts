@@ -12,6 +12,7 @@ interface XmlLimits {
   readonly doctype?: 'passed-over';
 }
 
+const START = { line: 1, column: 1 };
 const XML_LIMITS: XmlLimits = { bytes: 64 * 1024, depth: 20, elements: 1000, attributes: 32 };
 
 interface OpenElement {
@@ -27,13 +28,13 @@ interface OpenElement {
  * so none can be expanded or fetched. Throws `XmlError`.
  */
 export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement {
-  checkLength(text, limits);
+  checkLength(Buffer.byteLength(text), limits);
   const reader = new TreeReader(limits);
   reader.read(text);
   return reader.end();
 }
 
-/** Characters that are read in one turn of the event loop, in a few milliseconds. */
+/** Bytes that are decoded and read in one turn of the event loop, in a few milliseconds. */
 const PIECE = 32 * 1024;
 
 /** What becomes part of the tree in the place of an element that has been read; null: nothing. */
@@ -41,24 +42,25 @@ export type KeepElement = (element: XmlElement, parent: XmlElement) => XmlElemen
 
 const keepAll: KeepElement = (element) => element;
 
-/** As `readXml`, for documents of megabytes: others have their turn in between. */
+/** As `decodeXml` and `readXml`, for documents of megabytes: others have their turn in between. */
 export async function readLongXml(
-  text: string,
+  bytes: Buffer,
   limits: XmlLimits,
   keep: KeepElement = keepAll,
 ): Promise<XmlElement> {
-  checkLength(text, limits);
+  checkLength(bytes.length, limits);
   const reader = new TreeReader(limits, keep);
-  for (let at = 0; at < text.length; at += PIECE) {
-    reader.read(text.slice(at, at + PIECE));
+  const decode = decoderOf(bytes);
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    reader.read(decode(bytes.subarray(at, at + PIECE), at + PIECE < bytes.length));
     await nextTurn();
   }
   return reader.end();
 }
 
-function checkLength(text: string, { bytes }: XmlLimits): void {
-  if (Buffer.byteLength(text) <= bytes) return;
-  throw new XmlError(`the document is larger than ${bytes} bytes`, { line: 1, column: 1 });
+function checkLength(length: number, { bytes }: XmlLimits): void {
+  if (length <= bytes) return;
+  throw new XmlError(`the document is larger than ${bytes} bytes`, START);
 }
 
 class TreeReader {
@@ -141,19 +143,26 @@ class TreeReader {
 /** The encodings that clients of this kind send. UTF-7 and the like are how filters are got round. */
 const ENCODINGS: ReadonlySet<string> = new Set(['utf-8', 'us-ascii', 'iso-8859-1', 'windows-1252', 'utf-16']);
 const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]{1,40})["']/;
-const START = { line: 1, column: 1 };
 
 /** XML 1.0, 4.3.3: a byte-order mark, then the declaration, then UTF-8. Throws `XmlError`. */
 export function decodeXml(bytes: Buffer): string {
+  return decoderOf(bytes)(bytes, false);
+}
+
+/** Decodes a document piece by piece; `more`: the piece is not the last one, and may end within a character. */
+function decoderOf(bytes: Buffer): (piece: Buffer, more: boolean) => string {
   const encoding = markedEncoding(bytes) ?? declaredEncoding(bytes) ?? 'utf-8';
   if (!ENCODINGS.has(encoding) && !encoding.startsWith('utf-16')) {
     throw new XmlError(`the encoding ${encoding} is not known here; use UTF-8`, START);
   }
-  try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
-  } catch {
-    throw new XmlError(`the document is not valid ${encoding}`, START);
-  }
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  return (piece, more) => {
+    try {
+      return decoder.decode(piece, { stream: more });
+    } catch {
+      throw new XmlError(`the document is not valid ${encoding}`, START);
+    }
+  };
 }
 
 function markedEncoding(bytes: Buffer): string | null {

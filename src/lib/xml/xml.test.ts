@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeXml, readXml } from './read-xml.ts';
+import { decodeXml, readLongXml, readXml } from './read-xml.ts';
 import { element, writeXml } from './write-xml.ts';
 import { XmlError } from './xml-element.ts';
 
@@ -120,5 +120,31 @@ describe('decoding XML', () => {
     ['broken UTF-8', Buffer.from([0x3c, 0x61, 0xff, 0x3e])],
   ])('refuses %s', (_case, bytes) => {
     expect(() => decodeXml(bytes)).toThrow(XmlError);
+  });
+});
+
+describe('reading long XML', () => {
+  const limits = { bytes: 2 ** 20, depth: 5, elements: 100_000, attributes: 5 };
+
+  it('reads a document with characters of several bytes as it reads a short one', async () => {
+    const text = `<a>${'<b>ä€😀</b>'.repeat(20_000)}</a>`;
+    for (const encoding of ['utf8', 'utf16le'] as const) {
+      const bytes = Buffer.from(`\ufeff${text}`, encoding);
+      const root = await readLongXml(bytes, limits);
+      expect(new Set(root.children.map((child) => child.text))).toEqual(new Set(['ä€😀']));
+      expect(root.children).toHaveLength(20_000);
+    }
+  });
+
+  it('decodes a document of megabytes in pieces, never in one turn', async () => {
+    const broken = Buffer.concat([Buffer.from(`<a>${'<b/>'.repeat(50_000)}`), Buffer.from([0xff])]);
+    let read = 0;
+    const reading = readLongXml(broken, limits, () => {
+      read++;
+      return null;
+    });
+    await expect(reading).rejects.toThrow('not valid utf-8');
+    // The last piece has the broken byte.
+    expect(read).toBeGreaterThan(40_000);
   });
 });

@@ -1,4 +1,5 @@
 import { type LookupAddress, lookup as resolveName } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { invalid } from '../../domain/errors.ts';
 import { hostAndPort } from './upstream-options-for.ts';
@@ -18,20 +19,26 @@ const PRIVATE = [
   ...['198.18.0.0/15', '::/96', 'fc00::/7', 'fec0::/10', '64:ff9b::/96', '2002::/16'],
 ];
 
+const KINDS = {
+  never: 'a link-local, metadata or reserved address',
+  private: 'a loopback or private address',
+  unknown: 'an address that this server cannot resolve, to check it before the proxy is asked',
+};
+
 export class AddressRefused extends Error {
   /** For callers, who are not told where a source is. */
   readonly advice: string;
   /** No setting allows it. */
   readonly isNever: boolean;
 
-  constructor(hostname: string, isNever: boolean) {
-    const kind = isNever ? 'a link-local, metadata or reserved address' : 'a loopback or private address';
-    super(`${hostname} is at ${kind}`);
+  constructor(hostname: string, kind: keyof typeof KINDS) {
+    const what = KINDS[kind];
+    super(`${hostname} is at ${what}`);
     this.name = 'AddressRefused';
-    this.isNever = isNever;
-    this.advice = isNever
-      ? `The map source is at ${kind}, to which no request is sent.`
-      : `The map source is at ${kind}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
+    this.isNever = kind === 'never';
+    this.advice = this.isNever
+      ? `The map source is at ${what}, to which no request is sent.`
+      : `The map source is at ${what}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
   }
 }
 
@@ -44,7 +51,7 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
     if (refused.length === 0) return null;
     return new AddressRefused(
       hostname,
-      refused.some((address) => isIn(never, address)),
+      refused.some((address) => isIn(never, address)) ? 'never' : 'private',
     );
   };
   return {
@@ -53,6 +60,16 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
       return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
+    },
+    /** The same of a name, where a proxy resolves it once more. One that only the proxy can resolve must be allowed. */
+    async judge(hostname: string): Promise<AddressRefused | null> {
+      if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return null;
+      const addresses = await lookup(hostname, { all: true }).catch(() => []);
+      if (addresses.length === 0 && !options.allowPrivate) return new AddressRefused(hostname, 'unknown');
+      return refusalOf(
+        hostname,
+        addresses.map(({ address }) => address),
+      );
     },
     /** For sockets: a name of which any address is not allowed does not resolve. */
     lookup(...[hostname, lookupOptions, callback]: Parameters<LookupFunction>) {

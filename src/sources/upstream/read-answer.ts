@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { hideValues } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseAnswer } from './upstream-failure.ts';
 
 /** Characters of an error answer that are read. */
@@ -13,6 +14,8 @@ interface ReadLimits {
   readonly now: number;
   /** Statuses that are answers. */
   readonly accepted: readonly number[];
+  /** Values that were sent, which an error page may repeat and nobody is to see. */
+  readonly secrets: readonly string[];
   /** Encodings of the body that are left to the caller. */
   readonly encodings: readonly string[];
 }
@@ -25,7 +28,12 @@ export async function readAnswer(response: Dispatcher.ResponseData, limits: Read
   try {
     if (!limits.accepted.includes(statusCode)) {
       const retryAfter = parseRetryAfter(textOf(headers['retry-after']), limits.now);
-      throw failureOfStatus(statusCode, limits.host, await readStart(body), retryAfter);
+      throw failureOfStatus(
+        statusCode,
+        limits.host,
+        hideValues(await readStart(body), limits.secrets),
+        retryAfter,
+      );
     }
     const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (!limits.encodings.includes(encoding)) {

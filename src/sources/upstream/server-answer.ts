@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { plainImageType } from '../../domain/format.ts';
-import { isSecretName } from '../../lib/hide-secrets.ts';
+import { hideValues, isSecretName } from '../../lib/hide-secrets.ts';
 import type { SourceAnswer, SourceRequest } from '../tile-source.ts';
 import { NOT_MODIFIED } from './read-answer.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
@@ -14,13 +14,19 @@ export function pictureRequest(
   return { priority, validator, signal, sent, packed: format.kind === 'opaque' };
 }
 
+const TEXT = /^text\/|xml$|json$/;
+
 /** `check` refuses what is not a picture of the kind that was asked for. */
 export function serverAnswer(
-  { status, bytes, mediaType, freshSeconds, validator }: UpstreamAnswer,
+  { status, bytes: sent, mediaType, secrets, freshSeconds, validator }: UpstreamAnswer,
   check: (mediaType: string | null) => void,
 ): SourceAnswer {
   if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
   check(mediaType);
+  // An exception in place of a picture is shown in excerpts.
+  const bytes = TEXT.test(mediaType ?? '')
+    ? Buffer.from(hideValues(sent.toString('latin1'), secrets), 'latin1')
+    : sent;
   return { kind: 'encoded', bytes, mediaType, freshSeconds, validator };
 }
 

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Pool } from 'undici';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { type Clock, ifLate } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
-import { createAddressGuard } from './address-guard.ts';
+import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   type AnswerFreshness,
   conditionOf,
@@ -17,13 +17,8 @@ import {
   textOf,
 } from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
-import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
-import {
-  hostAndPort,
-  type UpstreamOptions,
-  type UpstreamSettings,
-  upstreamOptionsFor,
-} from './upstream-options-for.ts';
+import { failureOfConnection, timedOut } from './upstream-failure.ts';
+import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
   /** http or https; credentials in it are not used. */
@@ -54,6 +49,8 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly bytes: Buffer;
   /** As the server said, without parameters, lower case; null when it said nothing. */
   readonly mediaType: string | null;
+  /** Values that were sent, which a text may repeat. */
+  readonly secrets: readonly string[];
   /** Names this version of what was asked for; null when the server gave none. */
   readonly etag: string | null;
 }
@@ -67,6 +64,7 @@ export interface UpstreamClientOptions extends Surroundings {
    * a layer, an imported document or what an upstream points to, may not.
    */
   readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
+  readonly proxies?: OutboundProxies;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly desk?: UpstreamDesk;
   readonly limits?: Partial<UpstreamLimits>;
@@ -85,8 +83,8 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 interface Host {
   readonly name: string;
   /** What its pool was opened with. */
-  readonly options: Pick<UpstreamOptions, 'allowPrivate' | 'concurrency' | 'ca' | 'certificate' | 'key'>;
-  readonly pool: Pool;
+  readonly options: HostOptions;
+  readonly pool: HostPool;
 }
 
 /** What sources that ask a server are opened with. */
@@ -106,7 +104,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
   /** Pools that finish their requests and take no more. */
-  const retired = new Set<Pool>();
+  const retired = new Set<HostPool>();
   const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
 
@@ -115,34 +113,28 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const name = hostAndPort(url);
     const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
-    const wanted = { allowPrivate, concurrency, ca, certificate, key };
+    const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
+    const wanted = { allowPrivate, concurrency, ca, certificate, key, proxy };
     const known = hosts.get(url.origin);
     if (known && isDeepStrictEqual(known.options, wanted)) return known;
     hosts.delete(url.origin);
     if (known) retire(known.pool);
-    const guard = createAddressGuard({ allowPrivate });
-    const refusal = guard.refuses(url.hostname);
-    if (refusal) throw unavailable(refusal);
-    const pool = new Pool(url.origin, {
-      connections: concurrency,
-      connect: { timeout: limits.connectMs, lookup: guard.lookup, ...tlsOf(wanted) },
-      headersTimeout: limits.firstByteMs,
-      bodyTimeout: limits.totalMs,
-    });
-    const host = { name, options: wanted, pool };
+    const host = { name, options: wanted, pool: openHostPool(url, wanted, limits, options.clock) };
     hosts.set(url.origin, host);
     return host;
   }
 
-  function retire(pool: Pool): void {
+  function retire(pool: HostPool): void {
     retired.add(pool);
-    void pool.close().finally(() => retired.delete(pool));
+    void pool.dispatcher.close().finally(() => retired.delete(pool));
   }
 
   async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     const { form } = request;
-    const response = await host.pool
+    await host.pool.admit();
+    const response = await host.pool.dispatcher
       .request({
+        origin: request.url.origin,
         ...(form
           ? { method: 'POST', body: form.toString() }
           : { method: request.method ?? 'GET', body: request.body ?? null }),
@@ -158,18 +150,21 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
         signal,
       })
       .catch((error: unknown) => {
-        throw failureOfConnection(error, host.name);
+        throw failureOfConnection(error, host.name, host.options.proxy !== null);
       });
     const now = options.clock.now();
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
-    const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted, encodings });
+    const secrets = Object.values(request.headers ?? {});
+    const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
+    const bytes = await readAnswer(response, limit);
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
     return {
       status: response.statusCode,
       bytes,
       mediaType,
+      secrets,
       etag: textOf(response.headers.etag) ?? null,
       ...freshnessOf(response.headers, now),
     };
@@ -221,7 +216,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     async close(): Promise<void> {
       life.end();
       const pools = [...retired, ...Array.from(hosts.values(), ({ pool }) => pool)];
-      await Promise.all(pools.map((pool) => pool.destroy()));
+      await Promise.all(pools.map(({ dispatcher }) => dispatcher.destroy()));
     },
   };
 }
@@ -229,10 +224,6 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
   return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
-}
-
-function tlsOf({ ca, certificate, key }: Host['options']) {
-  return { ...(ca && { ca }), ...(certificate && key && { cert: certificate, key }) };
 }
 
 function mediaTypeOf(header: string | undefined): string | null {

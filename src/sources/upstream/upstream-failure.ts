@@ -28,10 +28,11 @@ export function timedOut(detail: string): TilewardenError {
   });
 }
 
-export function unavailable(cause: unknown): TilewardenError {
+export function unavailable(cause: unknown, isProxied = false): TilewardenError {
   const refused = cause instanceof AddressRefused ? cause : null;
   const reason = refused ? 'address-refused' : 'connection';
-  const message = refused?.advice ?? 'The map source cannot be reached.';
+  const through = isProxied ? ' through the proxy' : '';
+  const message = refused?.advice ?? `The map source cannot be reached${through}.`;
   return new TilewardenError('source-unavailable', message, { cause, reason });
 }
 
@@ -65,12 +66,12 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 }
 
 /** undici's codes for what went wrong before or while headers came. */
-export function failureOfConnection(error: unknown, host: string): TilewardenError {
+export function failureOfConnection(error: unknown, host: string, isProxied: boolean): TilewardenError {
   const code = errorCode(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timedOut(`${host} did not accept a connection in time`);
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return timedOut(`${host} did not begin to answer in time`);
   if (code === 'UND_ERR_BODY_TIMEOUT') return timedOut(`${host} stopped in the middle of its answer`);
-  return unavailable(error);
+  return unavailable(error, isProxied);
 }
 
 export function failureOfBody(error: unknown, host: string): TilewardenError {

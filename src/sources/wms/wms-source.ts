@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { requestManners } from '../request-manners.ts';
+import { onBehalfOf, requestManners } from '../request-manners.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoAnswer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
@@ -28,7 +28,7 @@ export function openWmsSource(
   async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const answer = await upstream.get({
       ...mapRequest(base, options, request),
-      ...manners,
+      ...onBehalfOf(request, manners),
       ...pictureRequest(request, signal),
     });
     return serverAnswer(answer, (type) => checkAnswerType(type, requestFormat(options, request)));

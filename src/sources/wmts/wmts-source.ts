@@ -2,7 +2,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
-import { requestManners, withQuery } from '../request-manners.ts';
+import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
@@ -29,7 +29,9 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
     const answer = await upstream.get({
       url,
       // Credentials and headers belong to the declared host, not to one that a document names.
-      ...(url.origin === new URL(options.url).origin ? manners : { timeoutMs: manners.timeoutMs }),
+      ...(url.origin === new URL(options.url).origin
+        ? onBehalfOf(request, manners)
+        : { timeoutMs: manners.timeoutMs }),
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     });

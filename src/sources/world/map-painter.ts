@@ -1,16 +1,18 @@
 import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/canvas';
 import { getOrMake } from '../../lib/get-or-make.ts';
-import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './clip-path.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
 import { paintDegrees, paintNames } from './label-painter.ts';
 import { createTextMeasure, registerMapFont } from './map-font.ts';
 import type { MapShape } from './map-shape.ts';
 import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
 import { type MapView, projectLatitude } from './map-view.ts';
-import { ShapeTracer } from './shape-tracer.ts';
+import { traceShapes, UNITS_PER_PIXEL } from './trace-shapes.ts';
 import type { WorldAtlas } from './world-atlas.ts';
 import { WorldLibrary } from './world-library.ts';
 
+/** Steps to a pixel of the lattice that points are set on; wide strokes hide small bends but take long to draw around them. */
+const FINE_STEPS = 4;
+const COARSE_STEPS = 0.5;
 /** In degrees per pixel. */
 const NAMES_BELOW_RESOLUTION = 0.6;
 const WIDE_STROKES_BELOW_RESOLUTION = 0.2;
@@ -33,26 +35,23 @@ export class MapPainter {
     const context = canvas.getContext('2d');
     context.setTransform(view.pixelRatio, 0, 0, view.pixelRatio, 0, 0);
     const atlas = this.#library.atlasFor(view);
-    const tracer = new ShapeTracer(view);
     const graticule = graticuleOf(view);
     const wideStrokes = view.resolutionX < WIDE_STROKES_BELOW_RESOLUTION;
     context.fillStyle = style.sea;
     context.fillRect(0, 0, view.width, view.height);
-    const lines = (shapes: readonly MapShape[], coarsely: boolean, strokes: readonly Stroke[]) =>
-      strokes.length > 0 &&
-      stroke(
-        context,
-        pathOf((sink) => tracer.traceLines(shapes, sink, coarsely)),
-        strokes,
-      );
-    if (wideStrokes) lines(atlas.coasts, true, style.shallows);
+    const lines = (shapes: readonly MapShape[], steps: number, strokes: readonly Stroke[]) =>
+      strokes.length > 0 && stroke(context, new Path2D(traceShapes(view, shapes, steps)), strokes);
+    if (wideStrokes) lines(atlas.coasts, COARSE_STEPS, style.shallows);
     for (const [colour, rings] of this.#ringsByColour(view, style, atlas)) {
-      fillRings(context, colour, rings, tracer);
+      inUnits(context, () => {
+        context.fillStyle = colour;
+        context.fill(new Path2D(traceShapes(view, rings, FINE_STEPS)), 'evenodd');
+      });
     }
     paintGraticule(context, view, style, graticule);
-    if (wideStrokes && style.borderTint) lines(atlas.borders, true, [style.borderTint]);
-    lines(atlas.borders, false, [style.border]);
-    lines(atlas.coasts, false, [style.coast]);
+    if (wideStrokes && style.borderTint) lines(atlas.borders, COARSE_STEPS, [style.borderTint]);
+    lines(atlas.borders, FINE_STEPS, [style.border]);
+    lines(atlas.coasts, FINE_STEPS, [style.coast]);
     const names = view.resolutionX < NAMES_BELOW_RESOLUTION ? this.#library.labels(view) : [];
     if (view.resolutionX < DEGREES_BELOW_RESOLUTION) paintDegrees(context, view, style, graticule, names);
     paintNames(context, view, style, names);
@@ -79,21 +78,6 @@ export class MapPainter {
   }
 }
 
-function fillRings(
-  context: SKRSContext2D,
-  colour: string,
-  rings: readonly MapShape[],
-  tracer: ShapeTracer,
-): void {
-  inUnits(context, () => {
-    context.fillStyle = colour;
-    context.fill(
-      pathOf((sink) => tracer.traceRings(rings, sink)),
-      'evenodd',
-    );
-  });
-}
-
 function stroke(context: SKRSContext2D, path: Path2D, strokes: readonly Stroke[]): void {
   inUnits(context, () => {
     context.lineJoin = 'round';
@@ -103,12 +87,6 @@ function stroke(context: SKRSContext2D, path: Path2D, strokes: readonly Stroke[]
       context.stroke(path);
     }
   });
-}
-
-function pathOf(trace: (sink: PathSink) => void): Path2D {
-  const sink = new SvgPathSink();
-  trace(sink);
-  return new Path2D(sink.data);
 }
 
 function inUnits(context: SKRSContext2D, draw: () => void): void {

@@ -2,7 +2,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { requestManners } from '../request-manners.ts';
+import { onBehalfOf, requestManners } from '../request-manners.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
@@ -21,7 +21,12 @@ export function openXyzSource(
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
-    const asked = { url, ...manners, ...pictureRequest(request, signal), alsoAccept: options.absent };
+    const asked = {
+      url,
+      ...onBehalfOf(request, manners),
+      ...pictureRequest(request, signal),
+      alsoAccept: options.absent,
+    };
     const answer = await upstream.get(asked).catch((error: unknown) => {
       throw withoutWords(error, secrets);
     });

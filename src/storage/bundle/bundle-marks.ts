@@ -68,12 +68,11 @@ export class BundleMarks {
 export function writeMark(layout: BundleLayout, mark: OpenMark): void {
   mkdirSync(layout.marks, { recursive: true });
   const path = join(layout.marks, `${mark.number}${EXTENSION}`);
-  const file = openSync(`${path}.part`, 'w');
   try {
-    writeSync(file, JSON.stringify(mark));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    writeSynced(`${path}.part`, JSON.stringify(mark));
+  } catch (error) {
+    rmSync(`${path}.part`, { force: true });
+    throw error;
   }
   renameSync(`${path}.part`, path);
   const folder = openSync(layout.marks, 'r');
@@ -81,6 +80,16 @@ export function writeMark(layout: BundleLayout, mark: OpenMark): void {
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, 'w');
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

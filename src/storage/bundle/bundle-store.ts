@@ -338,9 +338,7 @@ export async function openBundleStore(
     async settleMark(_, number) {
       removeMark(layout, number);
     },
-    async raiseGenerations(layers) {
-      await writer.run('raiseAll', [layers]);
-    },
+    raiseGenerations: (layers) => writer.run('raiseAll', [layers]),
 
     async *layers() {
       for await (const name of listFolders(layout.layers)) {

@@ -169,8 +169,8 @@ export class BundleWriting {
   }
 
   /** Of many whole layers, all or none. */
-  raiseAll(layers: readonly string[]): void {
-    this.#generations.raiseAll(layers);
+  raiseAll(layers: readonly string[]): number {
+    return this.#generations.raiseAll(layers);
   }
 
   closeIdle(now: number): void {

@@ -84,7 +84,8 @@ export function openGenerations(layout: BundleLayout, patience: number) {
   };
   const raiseOne = db.transaction(raise);
   const raiseAll = db.transaction((layers: readonly string[]) => {
-    for (const layer of layers) raise(layer, null);
+    const numbers = layers.map((layer) => raise(layer, null));
+    return numbers[0] ?? 0;
   });
   if (patience > 0) keepReserve(db, layout.generations);
   const read = (layer: string, place?: TilePlace): number => {
@@ -108,8 +109,8 @@ export function openGenerations(layout: BundleLayout, patience: number) {
     /** Durable when it returns, and seen by every later `read` in any process. */
     raise: (layer: string, places?: readonly TilePlace[] | null): number =>
       withReserve(db, () => raiseOne.immediate(layer, places ?? null)),
-    /** The same for many whole layers: all of them or none. */
-    raiseAll: (layers: readonly string[]): void => withReserve(db, () => raiseAll.immediate(layers)),
+    /** The same for many whole layers: all of them or none. The first of their numbers. */
+    raiseAll: (layers: readonly string[]): number => withReserve(db, () => raiseAll.immediate(layers)),
     close(): void {
       counter?.close();
       db.close();

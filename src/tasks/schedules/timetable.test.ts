@@ -45,7 +45,8 @@ describe('a timetable', () => {
   });
 
   it.each([
-    [{ cron: '61 * * * *' }, 'cron must be five fields'],
+    [{ cron: '61 * * * *' }, 'cron must be five fields whose minute is 0-59, *, or'],
+    [{ cron: '0 3 * * MON-FRY' }, 'whose day of week is 0-7 or SUN-SAT'],
     [{ cron: '* * * * * *' }, 'cron must be five fields'],
     [{ cron: '' }, 'cron must be five fields'],
     [{ timeZone: 'Mars/Olympus' }, 'timeZone must be an IANA name'],

@@ -15,19 +15,19 @@ export function createTimetable({
 }: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>) {
   const local = reading(
     'timeZone',
-    'an IANA name such as Europe/Berlin or UTC',
+    () => 'an IANA name such as Europe/Berlin or UTC',
     timeZone,
     () => new LocalTime(timeZone),
   );
   const pattern = reading(
     'cron',
-    'five fields (minute, hour, day of month, month, day of week), e.g. "0 22 * * *"',
+    () => allowedCron(cron),
     cron,
-    () => new Cron(cron, { timezone: timeZone, mode: '5-part', paused: true }),
+    () => readCron(cron, timeZone),
   );
   const daily = reading(
     'hours',
-    'hours such as 22:00-06:00',
+    () => 'hours such as 22:00-06:00',
     hours ?? '',
     () => new DailyHours(hours === null ? [] : [hours], local),
   );
@@ -50,13 +50,43 @@ export function createTimetable({
   };
 }
 
-function reading<Part>(field: string, allowed: string, given: string, read: () => Part): Part {
+const FIELDS = [
+  ['minute', '0-59'],
+  ['hour', '0-23'],
+  ['day of month', '1-31'],
+  ['month', '1-12 or JAN-DEC'],
+  ['day of week', '0-7 or SUN-SAT'],
+] as const;
+
+function readCron(cron: string, timeZone: string): Cron {
+  return new Cron(cron, { timezone: timeZone, mode: '5-part', paused: true });
+}
+
+/** In words, for one that cannot be read: the field that is at fault. */
+function allowedCron(cron: string): string {
+  const given = cron.trim().split(/\s+/);
+  const fault = given.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(given[at] ?? '', at));
+  if (!fault) return `five fields (${FIELDS.map(([name]) => name).join(', ')}), e.g. "0 22 * * *"`;
+  const [name, range] = fault;
+  return `five fields whose ${name} is ${range}, *, or a list, a range or a step of these such as 1,2, 1-5 or */2`;
+}
+
+function isReadable(field: string, at: number): boolean {
+  try {
+    readCron(FIELDS.map((_, other) => (other === at ? field : '*')).join(' '), 'UTC');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function reading<Part>(field: string, allowed: () => string, given: string, read: () => Part): Part {
   try {
     return read();
   } catch (error) {
     throw new TilewardenError(
       'request-invalid',
-      `${field} must be ${allowed}, not ${JSON.stringify(given)}.`,
+      `${field} must be ${allowed()}, not ${JSON.stringify(given)}.`,
       {
         cause: error,
       },

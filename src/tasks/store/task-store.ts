@@ -127,6 +127,12 @@ export function createTaskStore(database: Database) {
       return row ? planOf(row) : null;
     },
 
+    async unfinishedTruncations(layer: string): Promise<readonly TaskPlan[]> {
+      const found = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
+      const truncations = found.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
+      return (await truncations.execute()).map(planOf);
+    },
+
     async givenUp(id: number, limit: number): Promise<readonly FailedStep[]> {
       const rows = await query
         .selectFrom('task_failures')

@@ -18,12 +18,13 @@ export default function About() {
       <div className="grid">
         <Card className="span-12">
           <Loaded resource={about}>
-            {({ version, node, startedAt }) => (
+            {({ version, node, startedAt, proxies }) => (
               <Facts
                 of={[
                   [WORDS.version, version],
                   [WORDS.node, node],
                   [WORDS.started, timeText(startedAt)],
+                  [WORDS.proxies, [proxies.http, proxies.https].filter(Boolean).join(', ') || '–'],
                 ]}
               />
             )}

@@ -1,8 +1,9 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { type Answer, part } from '../api/client.ts';
+import { type Answer, ask, part, type Reply } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
-import { Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -10,6 +11,7 @@ import { TEXTS } from '../texts.ts';
 
 type Feeds = Answer<'/api/v1/changes'>;
 type Deliveries = Answer<'/api/v1/deliveries'>;
+type Replayed = Reply<'POST /api/v1/changes/{name}/replay'>;
 type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
 
 /** It has a map. */
@@ -132,9 +134,26 @@ function feedLink({ name }: Feeds['changes'][number]) {
 function Recent({ name }: { name: string }) {
   const path = `api/v1/changes/${part(name)}/recent`;
   const recent = useResource<RecentChanges>(path, REFRESH_SECONDS);
+  const action = useAction();
+  const isOperator = may(useCaller(), 'operator');
+  const replay = async () => {
+    const { data } = await ask<Replayed>('POST', `api/v1/changes/${part(name)}/replay`);
+    return WORDS.replayed(countText(data.changes));
+  };
   return (
     <>
-      <PageHead title={name} under={WORDS.lastHour} />
+      <PageHead
+        title={name}
+        under={WORDS.lastHour}
+        actions={
+          isOperator && (
+            <Button disabled={action.busy} onClick={() => action.run(replay)}>
+              {WORDS.replay}
+            </Button>
+          )
+        }
+      />
+      <ActionNotices action={action} />
       <Loaded resource={recent} empty={({ changes }) => changes.length === 0 && WORDS.quietHour}>
         {({ changes }) => (
           <div className="stack">

@@ -1,6 +1,6 @@
 import { part, type Reply } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText } from '../format.ts';
+import { bytesText, countText, durationText, percentText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
 import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
@@ -12,7 +12,7 @@ type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'byt
 /** What is left to do, of what the request names. */
 type Remaining = Pick<
   EstimateAnswer,
-  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk'
+  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk' | 'coveredUse'
 > & {
   readonly all: number;
 };
@@ -29,7 +29,7 @@ export function useEstimate(request: TaskRequest | null, tasks: number): Resourc
 }
 
 function remaining(answer: EstimateAnswer, skipsCached: boolean, tasks: number): Remaining {
-  const { tiles, cachedTiles, quota, disk } = answer;
+  const { tiles, cachedTiles, quota, disk, coveredUse } = answer;
   const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
   const of = (value: number) => Math.ceil(value * share * tasks);
   return {
@@ -40,6 +40,7 @@ function remaining(answer: EstimateAnswer, skipsCached: boolean, tasks: number):
     seconds: answer.seconds === null ? null : of(answer.seconds),
     quota,
     disk,
+    coveredUse,
   };
 }
 
@@ -80,6 +81,7 @@ export function Estimate({ resource: { data, problem } }: { resource: Resource<R
           [TEXTS.layer.tiles, <Big key="tiles" text={wanted} />],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],
+          [WORDS.covered, data.coveredUse === null ? null : percentText(data.coveredUse)],
           [WORDS.bytes, about(bytes, bytesText, WORDS.bytesUnknown)],
           [WORDS.seconds, about(seconds, durationText, TEXTS.unknown)],
           [TEXTS.nav.quota, roomText(data)],

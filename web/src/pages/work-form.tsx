@@ -19,6 +19,7 @@ import {
   type Call,
   combinationsOf,
   type Faults,
+  isMaking,
   isTask,
   type Plan,
   proposedZooms,
@@ -214,6 +215,17 @@ function PlanFields(props: {
             />
           )}
         </div>
+        {isMaking(plan.type) && <Check label={WORDS.byUse} {...fields.check('byUse')} />}
+        {isMaking(plan.type) && plan.byUse && (
+          <TextField
+            type="number"
+            min={1}
+            max={100}
+            label={WORDS.percent}
+            error={faults.percent ?? null}
+            {...fields.text('percent')}
+          />
+        )}
         {!onlyOne && plan.type !== 'blank' && combinations > 1 && (
           <Check label={WORDS.every(combinations)} {...fields.check('every')} />
         )}

@@ -21,6 +21,9 @@ export interface Plan {
   readonly threadCount: string;
   /** Every format and parameter value, and not only the chosen ones. */
   readonly every: boolean;
+  /** The most used pages first, until they have so many percent of the use. */
+  readonly byUse: boolean;
+  readonly percent: string;
   readonly archive: keyof typeof WORDS.archives;
   /** The zooms are proposed: none was typed or given. */
   readonly zoomsProposed: boolean;
@@ -37,11 +40,15 @@ export type ReadPlan =
 const WORDS = TEXTS.seed;
 /** Levels that are proposed at first: few enough to be done in seconds. */
 const FIRST_LEVELS = 4;
+const DEFAULT_SHARE = 0.95;
 
 export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const { layer, gridSet, format, parameters } = set;
   const [zoomStart, zoomStop] = [wholeNumber(typed.zoomStart), wholeNumber(typed.zoomStop)];
   const threadCount = wholeNumber(typed.threadCount);
+  const byUse = typed.byUse && isMaking(type);
+  const percent = Number(typed.percent.replace(',', '.'));
+  const share = percent > 0 && percent <= 100 ? percent / 100 : null;
   const place = placeOf(area);
   const zooms = zoomStart !== null && zoomStop !== null && zoomStart <= zoomStop;
   const offered = zooms && zoomStart >= gridSet.zoomStart && zoomStop <= gridSet.zoomStop;
@@ -51,10 +58,12 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
       [startIsWrong ? 'zoomStart' : 'zoomStop']: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop),
     }),
     ...(!threadCount && { threads: WORDS.badThreads }),
+    ...(byUse && share === null && { percent: WORDS.badPercent }),
     ...(!place && { bounds: area.kind === 'text' ? WORDS.badGeoJson : WORDS.badBounds }),
   };
-  if (!offered || !threadCount || !place) return { request: null, faults };
-  const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters };
+  if (!offered || !threadCount || !place || (byUse && share === null)) return { request: null, faults };
+  const order = byUse && share !== null ? ({ order: 'use', share } as const) : {};
+  const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters, ...order };
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
@@ -74,6 +83,11 @@ export function proposedZooms(
 
 export function isTask(type: Work): boolean {
   return TASK_TYPES.some((one) => one === type);
+}
+
+/** Which may go by use. */
+export function isMaking(type: Work): boolean {
+  return type === 'seed' || type === 'reseed';
 }
 
 export function worksOnCached(type: Work): boolean {
@@ -148,6 +162,8 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
     zoomStop: query.get('zoomStop') ?? String(last),
     threadCount: query.get('threadCount') ?? '2',
     every: false,
+    byUse: query.get('order') === 'use',
+    percent: String(Math.round(Number(query.get('share') ?? DEFAULT_SHARE) * 1000) / 10),
     archive: 'mbtiles',
     zoomsProposed: !all && !query.has('zoomStart') && !query.has('zoomStop'),
   };

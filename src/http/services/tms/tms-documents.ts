@@ -18,6 +18,12 @@ const TITLE = 'Tilewarden';
 /** As a share of a pixel. */
 const SAME_EDGE = 1e-3;
 
+/**
+ * Clients append `/{x}/{y}.{ext}` to the address of a zoom, whatever that ends with. With a key in the query, the place of
+ * the tile is the last value of it: `…@png?key=…&tms-tile=/3/2/1.png`.
+ */
+export const TILE_IN_QUERY = 'tms-tile';
+
 /** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
 export function servicesDocument(folder: string): Markup {
   // GDAL knows the document by its version, if that comes first.
@@ -36,11 +42,16 @@ export function serviceWriter(place: string): DocumentWriter {
 }
 
 /** The box is that of the grid, not of the layer: GDAL takes its lower left corner for the origin, whatever that is said to be. */
-export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): Markup {
+export function tileMapDocument(
+  folder: string,
+  { bound, subset, format }: TileMap,
+  tilesInQuery: boolean,
+): Markup {
   const { layer } = bound;
   const { gridSet } = subset;
   const { minX, minY, maxX, maxY } = boundsAt(gridSet, subset.zoomStart);
-  const href = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
+  const map = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
+  const href = tilesInQuery ? `${map}?${TILE_IN_QUERY}=` : map;
   return markup`<TileMap version="${VERSION}" tilemapservice="${folder}/${VERSION}">
 <Title>${titleOf(layer)}</Title>
 <Abstract>${layer.description}</Abstract>

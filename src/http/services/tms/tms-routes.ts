@@ -7,7 +7,7 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { Html } from '../../answer/html.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
-import { carryKey } from '../../door/reader-key.ts';
+import { carryKey, hasKeyInAddress } from '../../door/reader-key.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
@@ -19,6 +19,7 @@ import {
   readTileMapName,
   servicesDocument,
   serviceWriter,
+  TILE_IN_QUERY,
   tileMapDocument,
   tileMapNamed,
 } from './tms-documents.ts';
@@ -30,14 +31,15 @@ const FILE_NAME = 'tms-getcapabilities.xml';
 /** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
 export function tmsRoutes({ documentOf, ...deps }: Services): readonly Route[] {
   const service = describeService(documentOf);
+  const [tileMap, tile] = [describeTileMap(deps.catalog), createTmsTile(deps)];
   const route = (path: string, handler: Handler) => openRoute(`${ROOT}${path}`, handler);
   return [
     route('', describeRoot),
     route('/', describeRoot),
     route('/{version}', service),
     route('/{version}/', service),
-    route('/{version}/{map}', describeTileMap(deps.catalog)),
-    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile(deps)),
+    route('/{version}/{map}', (exchange) => (namesTile(exchange) ? tile(exchange) : tileMap(exchange))),
+    route('/{version}/{map}/{z}/{x}/{tile}', tile),
   ];
 }
 
@@ -61,7 +63,9 @@ function describeTileMap(catalog: Services['catalog']): Handler {
     await refuseStrangers(exchange, layer);
     const map = tileMapNamed(name, null);
     if (hasOneOrigin(map.subset)) {
-      return xmlAnswer(exchange, tileMapDocument(folderOf(exchange), map), [layer]);
+      return xmlAnswer(exchange, tileMapDocument(folderOf(exchange), map, hasKeyInAddress(exchange)), [
+        layer,
+      ]);
     }
     throw new TilewardenError(
       'grid-set-unknown',
@@ -73,7 +77,8 @@ function describeTileMap(catalog: Services['catalog']): Handler {
 function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'documentOf'>): Handler {
   return remembering(async (exchange) => {
     checkVersion(exchange);
-    const { row, extension } = splitRow(exchange.param('tile'));
+    const place = placeAsked(exchange);
+    const { row, extension } = splitRow(place.tile);
     const name = readTileMapName(catalog, exchange.param('map'));
     const { bound } = name;
     if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
@@ -83,16 +88,40 @@ function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'doc
       format: format.mediaType,
       parameters: parametersOf(exchange.query, bound.layer.parameters),
     });
-    return answerTile(exchange, tiles, indexAsked(exchange, bound.layer, subset, row));
+    const flipped = isFlipped(exchange);
+    return answerTile(exchange, tiles, indexAsked({ ...place, row, flipped }, bound.layer, subset));
   });
 }
 
-function indexAsked(exchange: Exchange, layer: Layer, subset: GridSubset, rowText: string): TileIndex {
-  const z = indexOf('zoom', exchange.param('z'));
-  const x = indexOf('column', exchange.param('x'));
-  const row = indexOf('row', rowText);
+interface AskedPlace {
+  readonly z: string;
+  readonly x: string;
+  readonly row: string;
+  /** Rows count from the top. */
+  readonly flipped: boolean;
+}
+
+function namesTile({ query }: Exchange): boolean {
+  return query.includes(`${TILE_IN_QUERY}=`);
+}
+
+/** From the path, or from the query of a tile map's address. */
+function placeAsked(exchange: Exchange): { readonly z: string; readonly x: string; readonly tile: string } {
+  if (!namesTile(exchange)) {
+    return { z: exchange.param('z'), x: exchange.param('x'), tile: exchange.param('tile') };
+  }
+  const value = readKvp(exchange.query)(TILE_IN_QUERY.toUpperCase()) ?? '';
+  const [, z, x, tile] = /^\/([^/]*)\/([^/]*)\/([^/]*)$/.exec(value) ?? [];
+  if (z !== undefined && x !== undefined && tile !== undefined) return { z, x, tile };
+  throw invalid(`${TILE_IN_QUERY} must be the place of a tile such as /3/2/1.png, not ${shortened(value)}.`);
+}
+
+function indexAsked(asked: AskedPlace, layer: Layer, subset: GridSubset): TileIndex {
+  const { flipped } = asked;
+  const z = indexOf('zoom', asked.z);
+  const x = indexOf('column', asked.x);
+  const row = indexOf('row', asked.row);
   const last = levelOf(subset.gridSet, z).rows - 1;
-  const flipped = isFlipped(exchange);
   const y = flipped ? row : last - row;
   const told = flipped || layer.outside === 'transparent';
   if (told || subsetContains(subset, z, x, y)) return { z, x, y };

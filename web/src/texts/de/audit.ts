@@ -38,6 +38,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/schedules/{id}': 'Zeitplan gelöscht',
   'POST /api/v1/schedules/{id}/run': 'Zeitplan ausgeführt',
   'PUT /api/v1/quota': 'Quota geändert',
+  'POST /api/v1/changes/{name}/replay': ({ merged }) => `${merged ?? 0} Datenänderungen wiederholt`,
   login: 'angemeldet',
   'DELETE /api/v1/session': 'abgemeldet',
   'PUT /api/v1/me/password': 'eigenes Passwort geändert',

@@ -344,6 +344,8 @@ const GERMAN: Texts = {
     pending: 'Wartend',
     lastHour: 'Änderungen der letzten Stunde',
     quietHour: 'Keine Änderungen in der letzten Stunde.',
+    replay: 'Letzte Stunde wiederholen',
+    replayed: (count: string) => `${count} Änderungen wurden erneut angewendet.`,
     map: 'Karte der Änderungen',
     deliveries: 'Zustellungen',
     deliveriesHelp:
@@ -367,6 +369,7 @@ const GERMAN: Texts = {
     version: 'Version',
     node: 'Node.js',
     started: 'Läuft seit',
+    proxies: 'Proxys für ausgehende Anfragen',
     licence: 'Tilewarden ist freie Software unter der MIT-Lizenz.',
     map: 'Die eingebaute Karte ist aus Daten von Natural Earth gemacht.',
     parts: 'Software von Dritten',

@@ -37,6 +37,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/schedules/{id}': 'eliminó una programación',
   'POST /api/v1/schedules/{id}/run': 'ejecutó una programación',
   'PUT /api/v1/quota': 'modificó la cuota',
+  'POST /api/v1/changes/{name}/replay': ({ merged }) => `${merged ?? 0} cambios de datos repetidos`,
   login: 'inició sesión',
   'DELETE /api/v1/session': 'cerró sesión',
   'PUT /api/v1/me/password': 'cambió su contraseña',

@@ -342,6 +342,8 @@ const SPANISH: Texts = {
     pending: 'En espera',
     lastHour: 'Cambios de la última hora',
     quietHour: 'Ningún cambio en la última hora.',
+    replay: 'Repetir la última hora',
+    replayed: (count: string) => `Se han vuelto a aplicar ${count} cambios.`,
     map: 'Mapa de los cambios',
     deliveries: 'Envíos',
     deliveriesHelp:
@@ -366,6 +368,7 @@ const SPANISH: Texts = {
     version: 'Versión',
     node: 'Node.js',
     started: 'En marcha desde',
+    proxies: 'Proxies de salida',
     licence: 'Tilewarden es software libre bajo la licencia MIT.',
     map: 'El mapa incorporado está hecho con datos de Natural Earth.',
     parts: 'Software de terceros',

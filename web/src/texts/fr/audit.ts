@@ -39,6 +39,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'DELETE /api/v1/schedules/{id}': 'suppression d’une planification',
   'POST /api/v1/schedules/{id}/run': 'exécution d’une planification',
   'PUT /api/v1/quota': 'modification du quota',
+  'POST /api/v1/changes/{name}/replay': ({ merged }) => `${merged ?? 0} changements de données rejoués`,
   login: 'connexion',
   'DELETE /api/v1/session': 'déconnexion',
   'PUT /api/v1/me/password': 'changement de son mot de passe',

@@ -343,6 +343,8 @@ const FRENCH: Texts = {
     pending: 'En attente',
     lastHour: 'Modifications de la dernière heure',
     quietHour: 'Aucune modification depuis une heure.',
+    replay: 'Rejouer la dernière heure',
+    replayed: (count: string) => `${count} modifications ont été appliquées de nouveau.`,
     map: 'Carte des modifications',
     deliveries: 'Envois',
     deliveriesHelp:
@@ -367,6 +369,7 @@ const FRENCH: Texts = {
     version: 'Version',
     node: 'Node.js',
     started: 'En marche depuis',
+    proxies: 'Proxys sortants',
     licence: 'Tilewarden est un logiciel libre sous licence MIT.',
     map: 'La carte intégrée est faite à partir des données de Natural Earth.',
     parts: 'Logiciels tiers',

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import type { ImagePart, RasterImage, Samples } from './image.ts';
+import type { OrdinaryPng } from './ordinary-png.ts';
+
+const PIXEL_BYTES = 4;
+
+/** One image in the memory of the WebAssembly module, and the PNG files that are made of its parts. */
+export class Pixels {
+  readonly #work = createPixelWork();
+  #width = 0;
+  #height = 0;
+
+  /** What it holds of the machine's memory. It grows with the largest image and does not shrink. */
+  get bytes(): number {
+    return this.#work.memory.buffer.byteLength;
+  }
+
+  /** The pixels as they lie there, until another image is loaded. */
+  get samples(): Samples {
+    const [width, height] = [this.#width, this.#height];
+    const { buffer } = this.#work.memory;
+    return {
+      width,
+      height,
+      channels: 4,
+      data: Buffer.from(buffer, this.#work.IMAGE.value, width * height * 4),
+    };
+  }
+
+  load({ width, height, pixels }: RasterImage, tileWidth: number, tileHeight: number): void {
+    this.#reserve(width, height, 0, 0, tileWidth, tileHeight);
+    this.#bytesAt(this.#work.IMAGE.value, width * height * PIXEL_BYTES).set(pixels);
+  }
+
+  /** False: its rows are damaged, or name a filter or a colour that there is not. */
+  loadPng(png: OrdinaryPng, tileWidth: number, tileHeight: number): boolean {
+    const { width, height, depth, colourType, palette, packed, rowsLength } = png;
+    const length = packed.reduce((sum, part) => sum + part.length, 0);
+    this.#reserve(width, height, rowsLength, length, tileWidth, tileHeight);
+    let at = this.#work.PACKED.value;
+    for (const part of packed) {
+      this.#bytesAt(at, part.length).set(part);
+      at += part.length;
+    }
+    if (this.#work.unpackRows(length, rowsLength) === 0) return false;
+    this.#bytesAt(this.#work.PALETTE.value, palette.byteLength).set(new Uint8Array(palette.buffer));
+    return this.#work.readRows(width, height, depth, colourType, palette.length) !== 0;
+  }
+
+  /** Numbers the colours of a part for what is asked next; 0: there are more than 256. */
+  index({ left, top, width, height }: ImagePart): number {
+    return this.#work.indexColours(this.#place(left, top), this.#width, width, height);
+  }
+
+  /** 0xAABBGGRR of the part that was indexed last. */
+  colourAt(index: number): number {
+    return this.#work.colourAt(index) >>> 0;
+  }
+
+  /** Equal for parts of equal pixels. `colours`: as `index` has just answered for it. */
+  fingerprint({ left, top, width, height }: ImagePart, colours: number): string {
+    if (colours > 0) this.#work.fingerprintOfIndexed(colours, width, height);
+    else this.#work.fingerprintOfPart(this.#place(left, top), this.#width, width, height);
+    return `${this.#work.firstHalf()} ${this.#work.secondHalf()}`;
+  }
+
+  /** A PNG with a palette of the part that was indexed last. */
+  indexedPng({ width, height }: ImagePart, colours: number): Buffer {
+    return this.#file(this.#work.writeIndexed(colours, width, height));
+  }
+
+  /** A PNG without a palette; RGB when every pixel is opaque. */
+  trueColourPng({ left, top, width, height }: ImagePart): Buffer {
+    return this.#file(this.#work.writeTrueColour(this.#place(left, top), this.#width, width, height));
+  }
+
+  #reserve(
+    width: number,
+    height: number,
+    filtered: number,
+    packed: number,
+    tileWidth: number,
+    tileHeight: number,
+  ): void {
+    if (this.#work.reserve(width * height, filtered, packed, tileWidth, tileHeight) === 0) {
+      throw new RangeError(`There is no memory for ${width}×${height} pixels.`);
+    }
+    this.#width = width;
+    this.#height = height;
+  }
+
+  #place(left: number, top: number): number {
+    return this.#work.IMAGE.value + (top * this.#width + left) * PIXEL_BYTES;
+  }
+
+  #file(length: number): Buffer {
+    return Buffer.from(this.#bytesAt(this.#work.FILE.value, length));
+  }
+
+  #bytesAt(at: number, length: number): Uint8Array {
+    return new Uint8Array(this.#work.memory.buffer, at, length);
+  }
+}
+
+/** Where things lie in its memory; some of them move with what is reserved. */
+type Place = 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
+type JpegPlace = 'JPEG_INPUT' | 'JPEG_EDGES' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
+
+/** What wasm/pixels.ts exports; its comments say what each does. */
+interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {
+  readonly memory: WebAssembly.Memory;
+  reserve(
+    imagePixels: number,
+    filteredBytes: number,
+    packedBytes: number,
+    tileWidth: number,
+    tileHeight: number,
+  ): number;
+  unpackRows(packedBytes: number, filteredBytes: number): number;
+  readRows(width: number, height: number, depth: number, colourType: number, colours: number): number;
+  indexColours(pixels: number, stride: number, width: number, height: number): number;
+  colourAt(index: number): number;
+  fingerprintOfIndexed(colours: number, width: number, height: number): void;
+  fingerprintOfPart(pixels: number, stride: number, width: number, height: number): void;
+  firstHalf(): bigint;
+  secondHalf(): bigint;
+  writeIndexed(colours: number, width: number, height: number): number;
+  writeTrueColour(pixels: number, stride: number, width: number, height: number): number;
+  reserveJpeg(inputBytes: number, tiles: number, tileWidth: number, tileHeight: number): number;
+  learnToRead(table: number, at: number): number;
+  learnToWrite(table: number, at: number): void;
+  cutJpeg(end: number, columns: number, rows: number, across: number, down: number, gutter: number): number;
+  layTile(tile: number): number;
+  tileColour(tile: number): number;
+}
+
+let compiled: WebAssembly.Module | null = null;
+
+/** With a memory of its own. */
+export function createPixelWork(): PixelWork {
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('./pixels.wasm', import.meta.url)));
+  return new WebAssembly.Instance(compiled).exports as unknown as PixelWork;
+}

@@ -1,0 +1,31 @@
+// The pixel work, compiled to WebAssembly by scripts/pixels.mjs; ../pixels.ts and ../jpeg-cutter.ts call it.
+import { FILTERED, PACKED, ROWS } from './areas';
+import { PALETTE } from './colours';
+import { addToFingerprint, startFingerprint } from './fingerprint';
+import { inflate } from './inflate';
+
+export { FILE, IMAGE, PACKED, reserve } from './areas';
+export { colourAt, indexColours, PALETTE } from './colours';
+export { cutJpeg, JPEG_EDGES, JPEG_FILE, JPEG_INPUT, layTile, reserveJpeg, tileColour } from './cut-jpeg';
+export { firstHalf, secondHalf } from './fingerprint';
+export { FACTORS, STEPS } from './jpeg-block';
+export { learnToRead, learnToWrite } from './jpeg-codes';
+export { readRows } from './read-rows';
+export { writeIndexed, writeTrueColour } from './write-png';
+
+/** Unpacks a PNG's rows; false unless exactly so many bytes become exactly so many. */
+export function unpackRows(packedBytes: i32, filteredBytes: i32): bool {
+  return inflate(PACKED, packedBytes, FILTERED, filteredBytes);
+}
+
+/** Of what `indexColours` made. */
+export function fingerprintOfIndexed(colours: i32, width: i32, height: i32): void {
+  startFingerprint();
+  addToFingerprint(PALETTE, colours << 2);
+  addToFingerprint(ROWS, (width + 1) * height);
+}
+
+export function fingerprintOfPart(pixels: usize, stride: i32, width: i32, height: i32): void {
+  startFingerprint();
+  for (let y = 0; y < height; y++) addToFingerprint(pixels + ((<usize>(y * stride)) << 2), width << 2);
+}

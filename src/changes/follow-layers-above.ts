@@ -1,0 +1,83 @@
+/**
+ * What is truncated or invalidated in a layer is made again in the layers that are drawn from it as well. Tile events say what
+ * that is; before a truncation or invalidation is acknowledged, the layers above are marked in the same places.
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import { polygonOfBounds } from '../domain/blank-area.ts';
+import { boundsOfRect, levelOf } from '../domain/grid-set.ts';
+import { findGridSubset, type Layer } from '../domain/layer.ts';
+import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
+import { blockAt, intersectRects } from '../domain/tile-rect.ts';
+import type { ChangeApplier } from './apply-changes.ts';
+import type { ChangedPlace } from './change.ts';
+
+type Places = Extract<TileEvent, { type: 'outdated' }>['places'];
+
+interface Outdated {
+  readonly layer: string;
+  readonly places: Places;
+  readonly action: 'truncate' | 'invalidate';
+}
+
+interface FollowOptions {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly events: TileEvents;
+  readonly applier: Pick<ChangeApplier, 'hasAbove' | 'applyAbove'>;
+}
+
+export function openLayersAbove({ catalog, events, applier }: FollowOptions) {
+  let waiting: Outdated[] = [];
+  let running: Promise<void> | null = null;
+
+  const close = events.subscribe((event) => {
+    const outdated = outdatedBy(event);
+    if (outdated && applier.hasAbove(outdated.layer)) waiting.push(outdated);
+  });
+
+  async function applyWaiting(): Promise<void> {
+    for (let next = waiting[0]; next; next = waiting[0]) {
+      const layer = catalog.layer(next.layer)?.layer;
+      if (layer) await applier.applyAbove(layer, placesIn(layer, next.places), next.action);
+      waiting = waiting.filter((one) => one !== next);
+    }
+  }
+
+  return {
+    /** Resolves when the layers above obey every change made before; those changes are obeyed by all readers already. */
+    async settle(): Promise<void> {
+      if (waiting.length === 0 && !running) return;
+      const mine = (running ?? Promise.resolve()).catch(() => {}).then(applyWaiting);
+      running = mine;
+      await mine.finally(() => {
+        if (running === mine) running = null;
+      });
+    },
+    close: async (): Promise<void> => close(),
+  };
+}
+
+function outdatedBy(event: TileEvent): Outdated | null {
+  if (event.type === 'layer-dropped') return { layer: event.layer, places: null, action: 'truncate' };
+  if (event.type !== 'outdated' || !event.above) return null;
+  return { layer: event.layer, places: event.places, action: event.above };
+}
+
+/** The deepest zoom of each grid set shows the area most closely. Null: the whole layer. */
+function placesIn(layer: Layer, places: Places): readonly ChangedPlace[] | null {
+  if (!places) return null;
+  const changed: ChangedPlace[] = [];
+  for (const name of new Set(places.map(({ gridSet }) => gridSet))) {
+    const gridSet = findGridSubset(layer, name)?.gridSet;
+    if (!gridSet) return null;
+    const here = places.filter((place) => place.gridSet === name && place.z < gridSet.levels.length);
+    const deepest = Math.max(...here.map(({ z }) => z));
+    const { columns, rows } = levelOf(gridSet, Math.max(0, deepest));
+    const polygons = here
+      .filter(({ z }) => z === deepest)
+      .flatMap(({ rect, parts = [rect] }) => parts)
+      .flatMap((part) => intersectRects(part, blockAt(0, 0, columns, rows)) ?? [])
+      .map((part) => polygonOfBounds(boundsOfRect(gridSet, deepest, part)));
+    changed.push({ srs: gridSet.srs, polygons });
+  }
+  return changed;
+}

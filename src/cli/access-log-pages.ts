@@ -1,0 +1,122 @@
+/** Counts the pages that an access log asks for. The server knows which tile an address means. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { ApiAnswer } from '../app/server-answers.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import { misuse } from './command.ts';
+import { readAnswer, type ServerClient } from './server-client.ts';
+
+type Found = ApiAnswer<'POST /api/v1/tile-addresses'>;
+
+export interface UsedTileSet {
+  readonly set: Found['tileSets'][number];
+  /** All that were counted. */
+  readonly requests: number;
+  /** Zoom, column and row of a page, and requests for it; the most used first, and no more than a task takes. */
+  readonly uses: readonly (readonly [number, number, number, number])[];
+}
+
+interface CountedSet {
+  readonly set: UsedTileSet['set'];
+  pages: Map<string, number>;
+}
+
+/** Different addresses that are sent together; a body has at most 64 KiB. */
+const MAX_ADDRESSES = 500;
+const MAX_CHARACTERS = 40_000;
+/** Addresses and lines beyond are not tiles. */
+const MAX_ADDRESS = 2000;
+/** Pages of a tile set; rare ones make room for others. */
+const MAX_PAGES = 50_000;
+/** Of the request for a task. */
+const MAX_SENT = 3000;
+const STANDARD_INPUT = '-';
+
+/** `file`: Combined Log Format or lines of JSON, in any mixture; `-` is standard input. */
+export async function pagesInLog(client: ServerClient, file: string, layer: string) {
+  const sets = new Map<string, CountedSet>();
+  const counts = { requests: 0, tiles: 0 };
+  let waiting = new Map<string, number>();
+  let characters = 0;
+
+  async function resolve(): Promise<void> {
+    const addresses = [...waiting];
+    [waiting, characters] = [new Map(), 0];
+    if (addresses.length === 0) return;
+    const body = { addresses: addresses.map(([address]) => address) };
+    const found = readAnswer<Found>(await client.post('/api/v1/tile-addresses', body), 'pages');
+    for (const [i, [, times]] of addresses.entries()) {
+      const [number = -1, ...place] = found.pages[i] ?? [];
+      const set = found.tileSets[number];
+      if (set?.layer !== layer) continue;
+      counts.tiles += times;
+      const counted = getOrMake(sets, JSON.stringify(set), () => ({ set, pages: new Map() }));
+      const key = place.join('/');
+      counted.pages.set(key, (counted.pages.get(key) ?? 0) + times);
+      if (counted.pages.size >= 2 * MAX_PAGES) counted.pages = new Map(sorted(counted).slice(0, MAX_PAGES));
+    }
+  }
+
+  for await (const line of linesOf(file)) {
+    const address = tileRequestIn(line);
+    if (address === null) continue;
+    counts.requests++;
+    if (!waiting.has(address)) characters += address.length + 3;
+    waiting.set(address, (waiting.get(address) ?? 0) + 1);
+    if (waiting.size >= MAX_ADDRESSES || characters >= MAX_CHARACTERS) await resolve();
+  }
+  await resolve();
+  return { ...counts, sets: [...sets.values()].map(usedTileSet).sort((a, b) => b.requests - a.requests) };
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = file === STANDARD_INPUT ? process.stdin : createReadStream(file);
+  try {
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    throw misuse(
+      `--from-log ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function sorted({ pages }: CountedSet): readonly [string, number][] {
+  return [...pages].sort(([, a], [, b]) => b - a);
+}
+
+function usedTileSet(counted: CountedSet): UsedTileSet {
+  const uses = sorted(counted)
+    .slice(0, MAX_SENT)
+    .map(([key, times]) => {
+      const [z = 0, x = 0, y = 0] = key.split('/').map(Number);
+      return [z, x, y, times] as const;
+    });
+  const requests = [...counted.pages.values()].reduce((sum, times) => sum + times, 0);
+  return { set: counted.set, requests, uses };
+}
+
+/** `… "GET /tiles/… HTTP/1.1" 200 …` */
+const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
+
+/** The address of a request that was answered with a picture or with 304; null: of another, or the line is damaged. */
+export function tileRequestIn(line: string): string | null {
+  const [address = '', status = 0] = line.startsWith('{') ? jsonRequest(line) : combinedRequest(line);
+  const wasAnswered = (status >= 200 && status < 300) || status === 304;
+  return wasAnswered && address !== '' && address.length <= MAX_ADDRESS ? address : null;
+}
+
+function combinedRequest(line: string): [string?, number?] {
+  const [, address = '', status] = COMBINED.exec(line) ?? [];
+  return [address.replace(/\\x([0-9a-f]{2})/gi, '%$1'), Number(status)];
+}
+
+/** As Tilewarden writes it: `method`, `path`, `status`. */
+function jsonRequest(line: string): [string?, number?] {
+  try {
+    const { method, path, status } = JSON.parse(line) as Record<string, unknown>;
+    const reads = method === 'GET' || method === 'HEAD';
+    return reads && typeof path === 'string' ? [path, Number(status)] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,48 @@
+import { TilewardenError } from '../domain/errors.ts';
+import { metatileOf } from '../domain/metatile.ts';
+import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
+import type { Flights } from './flights.ts';
+import { checkTile, SINGLE_TILE } from './resolve-tile-set.ts';
+import type { OwnCredentials, ResolvedTileSet, TileAnswer } from './tile-pipeline.ts';
+
+/**
+ * Reads tiles of layers with `passCredentials`: each as the source shows it to this very caller. No memory, store, adopted
+ * cache, earlier failure or other caller's flight is looked at, and nothing is kept.
+ */
+export class PassedReads {
+  readonly #flights: Pick<Flights, 'start'>;
+  /** Until accounts are known, any header may be for them. */
+  #isOwn: OwnCredentials = async () => true;
+
+  constructor(flights: Pick<Flights, 'start'>) {
+    this.#flights = flights;
+  }
+
+  guard(isOwn: OwnCredentials): void {
+    this.#isOwn = isOwn;
+  }
+
+  async read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer> {
+    const { authorization } = tiles;
+    if (authorization === undefined) throw onlyForCallers(tiles.set.layer);
+    checkTile(tiles, tile);
+    const metatile = metatileOf(tiles.subset, SINGLE_TILE, tile.z, tile.x, tile.y);
+    if (!metatile) throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no such tile.`);
+    const isPassed = authorization !== null && !(await this.#isOwn(authorization));
+    const passed = { ...tiles, authorization: isPassed ? authorization : null };
+    const plan = { tiles: passed, metatile, ticket: null, madeBy: MADE_BY_REQUEST } as const;
+    const flight = this.#flights.start({ ...plan, priority: 'interactive' }, async () => false);
+    const made = await flight.tile(tile, signal);
+    if (!made) throw onlyForCallers(tiles.set.layer);
+    const { bytes, createdAt, checksum, freshUntil } = made;
+    return { bytes, createdAt, checksum, freshUntil, outcome: 'BYPASS' };
+  }
+}
+
+/** Where no caller's credentials are at hand. */
+export function onlyForCallers(layer: string): TilewardenError {
+  return new TilewardenError(
+    'request-invalid',
+    `Layer ${layer} passes on the credentials of its callers (passCredentials): its tiles are not stored, and cannot be seeded, renewed, exported or drawn from.`,
+  );
+}

@@ -1,0 +1,51 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Proxies for requests to other servers; credentials are in the clear. Null: such requests go there directly. */
+export interface OutboundProxies {
+  /** For `http:` addresses. */
+  readonly http: string | null;
+  readonly https: string | null;
+  /** As in NO_PROXY: hosts, suffixes and subnets that are asked directly; `*` for all. */
+  readonly except: string;
+}
+
+export const NO_PROXIES: OutboundProxies = { http: null, https: null, except: '' };
+
+/** Another machine's loopback is never meant. */
+const LOOPBACK = 'localhost,127.0.0.0/8,::1/128';
+
+/** The proxy for an address; null: none. */
+export function proxyFor(proxies: OutboundProxies, url: URL): string | null {
+  const proxy = url.protocol === 'https:' ? proxies.https : proxies.http;
+  if (proxy === null) return null;
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const entries = `${LOOPBACK},${proxies.except}`.split(/[\s,]+/).filter(Boolean);
+  return entries.some((entry) => isExcept(entry.toLowerCase(), host, port)) ? null : proxy;
+}
+
+/** `example.org`, `.example.org` and `*.example.org` stand for the host and those below it; a port may follow. */
+function isExcept(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true;
+  if (isInSubnet(entry, host)) return true;
+  const [, name = entry, onlyPort] = /^(.+):(\d+)$/.exec(isIP(entry) === 6 ? '' : entry) ?? [];
+  const suffix = name.replace(/^\*?\./, '').replace(/^\[(.*)\]$/, '$1');
+  return (onlyPort ?? port) === port && (host === suffix || host.endsWith(`.${suffix}`));
+}
+
+/** Only literal addresses are compared: a name would have to be resolved, which is the proxy's part. */
+function isInSubnet(entry: string, host: string): boolean {
+  const [address = '', prefix = ''] = entry.split('/');
+  const [family, version] = [isIP(address), isIP(host)];
+  if (family === 0 || family !== version || !/^\d+$/.test(prefix)) return false;
+  if (Number(prefix) > (family === 6 ? 128 : 32)) return false;
+  const type = family === 6 ? 'ipv6' : 'ipv4';
+  const subnet = new BlockList();
+  subnet.addSubnet(address, Number(prefix), type);
+  return subnet.check(host, type);
+}
+
+/** Where they are, without user and password. */
+export function shownProxies({ http, https }: OutboundProxies) {
+  return { http: http && new URL(http).origin, https: https && new URL(https).origin };
+}

@@ -1,0 +1,93 @@
+import { type Catalog, storesOf } from '../catalog/catalog.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { TilePlace } from '../storage/tile-store.ts';
+import { placesToMark } from './mark-places.ts';
+import { effectOf } from './marks.ts';
+import { gridSetsToEmpty } from './perform-step.ts';
+import { raiseGenerations } from './raise-generations.ts';
+import type { TaskStore } from './store/task-store.ts';
+import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
+import type { TaskPlan } from './task-plan.ts';
+
+interface TruncationMarksOptions extends Surroundings {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
+  readonly store: Pick<TaskStore, 'plan'>;
+  readonly forgottenByAll: () => Promise<void>;
+}
+
+type Planned = Pick<TaskDraft, 'buffer'> & {
+  readonly request: TaskRequest;
+  readonly plan: TaskPlan;
+  readonly tiles: ResolvedTileSet;
+};
+
+export type TruncationMarks = ReturnType<typeof createTruncationMarks>;
+
+/**
+ * Marks of truncations that tasks perform: their tiles are hidden from the moment in which the task is accepted, however
+ * late it runs.
+ *
+ *   the task                     its mark
+ *   pending, running, paused     in force
+ *   done                         settled: nothing is left that it concerns
+ *   stopped by a caller          settled: what has not been removed is shown again
+ *   failed, or never recorded    in force until the cleaner of `marks.ts` has removed the rest
+ */
+export function createTruncationMarks(options: TruncationMarksOptions) {
+  const { catalog, pipeline, store, forgottenByAll, clock, log } = options;
+
+  /** In force for every reader, and durable, when it resolves. */
+  async function raise(planned: Planned): Promise<Pick<TaskPlan, 'raised'>> {
+    const { bound } = planned.tiles;
+    const places = await placesOfTask(planned);
+    const raised = await raiseGenerations(storesOf(bound), bound.layer.name, places, {
+      ...effectOf(selectionOf(planned.request), 'hide', clock.now()),
+      byTask: true,
+    });
+    pipeline.forgetPlaces(bound.layer.name, places);
+    await forgottenByAll();
+    return { raised: Object.fromEntries(raised) };
+  }
+
+  async function settle(layer: string, { raised = {} }: Pick<TaskPlan, 'raised'>): Promise<void> {
+    const bound = catalog.layer(layer);
+    const stores = bound ? storesOf(bound) : new Map();
+    for (const [name, number] of Object.entries(raised)) await stores.get(name)?.settleMark(layer, number);
+  }
+
+  async function settleEnded({ id, request }: Task): Promise<void> {
+    const plan = await store.plan(id);
+    if (plan) await settle(request.layer, plan);
+  }
+
+  return {
+    raise,
+    settle,
+    /** Of every change of a task. */
+    changed(task: Task): void {
+      const hasEnded = task.outcome === 'ok' || task.outcome === 'stopped';
+      if (task.request.type !== 'truncate' || !hasEnded) return;
+      const failed = (error: unknown) =>
+        log.warn({ err: error, task: task.id }, 'the mark of a truncation could not be ended; trying later');
+      settleEnded(task).catch(failed);
+    },
+  };
+}
+
+function selectionOf({ format, parametersId }: TaskRequest) {
+  return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
+}
+
+/** A zoom of an area as readers compare it: see `mark-places.ts`. */
+async function placesOfTask({ request, plan, tiles, buffer }: Planned): Promise<readonly TilePlace[]> {
+  const gridSets = gridSetsToEmpty(tiles);
+  const { area, bounds, zoomStart, zoomStop } = request;
+  const whole = gridSets.flatMap((gridSet) => plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })));
+  if (!area) return whole;
+  const selection = { gridSets, bounds, zoomStart, zoomStop, ...(buffer && { buffer }) };
+  const polygons = { polygons: area, crs: 'grid-set' as const };
+  return (await placesToMark(tiles.bound.layer, [{ ...selection, area: polygons }])) ?? whole;
+}
