@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
@@ -7,6 +8,7 @@ import {
   CLEAN_UP_UNITS,
   cleanUpPeriod,
   EXPIRATION_POLICIES,
+  type LayerQuota,
   type Quota,
   type QuotaChange,
   type QuotaConfiguration,
@@ -19,7 +21,6 @@ import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { ApiDeps, Call } from '../api-route.ts';
 import { HttpProblem } from '../problems.ts';
-import { checkLayerQuotas } from '../rest/disk-quota.ts';
 import { keysOf } from '../wire/quota-document.ts';
 import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
 
@@ -116,23 +117,42 @@ export async function showQuota(_: Call, { quota }: ApiDeps) {
   return answerWith(await quota.settings.read());
 }
 
-export async function changeQuota(
-  { body, exchange, note }: Call<{ body: typeof quotaBody }>,
-  { catalog, quota }: ApiDeps,
-) {
-  const wanted = quotaChangeOf(body);
-  checkLayerQuotas(catalog, wanted.layerQuotas);
-  let before: QuotaConfiguration | null = null;
-  const after = await quota.settings.change(wanted, (current) => {
-    before = current;
-    if (isSameVersion(exchange.headers['if-match'], etagOf(current))) return;
+export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: ApiDeps) {
+  const after = await applyQuota(call, deps, quotaChangeOf(call.body), (current) => {
+    if (isSameVersion(call.exchange.headers['if-match'], etagOf(current))) return;
     throw new HttpProblem(
       'precondition-failed',
       'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
     );
   });
-  note({ target: 'quota', before, after });
   return answerWith(after);
+}
+
+/** `check` may throw, and then nothing is changed. */
+export async function applyQuota(
+  { note }: Call,
+  { catalog, quota }: ApiDeps,
+  change: QuotaChange,
+  check: (current: QuotaConfiguration) => void = () => {},
+): Promise<QuotaConfiguration> {
+  checkLayerQuotas(catalog, change.layerQuotas);
+  let before: QuotaConfiguration | null = null;
+  const after = await quota.settings.change(change, (current) => {
+    before = current;
+    check(current);
+  });
+  note({ target: 'quota', before, after });
+  return after;
+}
+
+/** Throws for a layer that is not declared or named twice. */
+function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuota[] = []): void {
+  const seen = new Set<string>();
+  for (const { layer } of quotas) {
+    if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
+    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is listed twice.`);
+    seen.add(layer);
+  }
 }
 
 /** What the tiles take on disk. */

@@ -49,20 +49,12 @@ export async function showTask(call: OneTask, deps: ApiDeps) {
   return withEvictions(call.caller, await taskOf(call, deps), deps);
 }
 
-export function cancelTask(call: OneTask, deps: ApiDeps) {
-  return change(call, deps, 'stopped', 'is over already', async (id) => {
-    const stopped = await deps.tasks.cancel({ ids: [id] }, call.caller.name);
-    return stopped.length === 0 ? null : deps.tasks.get(id);
-  });
-}
-
-export function pauseTask(call: OneTask, deps: ApiDeps) {
-  return change(call, deps, 'paused', 'cannot be paused', (id) => deps.tasks.pause(id));
-}
-
-export function resumeTask(call: OneTask, deps: ApiDeps) {
-  return change(call, deps, 'resumed', 'is not paused', (id) => deps.tasks.resume(id));
-}
+export const cancelTask = changing('stopped', 'is over already', async (id, { tasks }, by) => {
+  const stopped = await tasks.cancel({ ids: [id] }, by);
+  return stopped.length === 0 ? null : tasks.get(id);
+});
+export const pauseTask = changing('paused', 'cannot be paused', (id, { tasks }) => tasks.pause(id));
+export const resumeTask = changing('resumed', 'is not paused', (id, { tasks }) => tasks.resume(id));
 
 export async function retryTask(call: OneTask, deps: ApiDeps) {
   const { id } = await ownTask(call, deps);
@@ -81,18 +73,18 @@ async function withEvictions(caller: Caller, task: Task, deps: ApiDeps): Promise
   return { ...document, evictedTiles: tiles, evictedBytes: bytes };
 }
 
-async function change(
-  call: OneTask,
-  deps: ApiDeps,
+function changing(
   done: string,
   otherwise: string,
-  apply: (id: number) => Promise<Task | null>,
-): Promise<object> {
-  const { id } = await ownTask(call, deps);
-  const changed = await apply(id);
-  if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
-  call.note(changeOf(changed, `${done} task ${id}, a`));
-  return shownTask(call.caller, changed, deps);
+  apply: (id: number, deps: ApiDeps, by: string) => Promise<Task | null>,
+) {
+  return async (call: OneTask, deps: ApiDeps) => {
+    const { id } = await ownTask(call, deps);
+    const changed = await apply(id, deps, call.caller.name);
+    if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
+    call.note(changeOf(changed, `${done} task ${id}, a`));
+    return shownTask(call.caller, changed, deps);
+  };
 }
 
 async function taskOf(call: OneTask, { tasks }: ApiDeps): Promise<Task> {

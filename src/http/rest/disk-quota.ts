@@ -1,8 +1,7 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid, shortened } from '../../domain/errors.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
+import type { QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import { type Answer, textAnswer } from '../answer.ts';
+import { applyQuota } from '../api/quota.ts';
 import type { ApiDeps, Call } from '../api-route.ts';
 import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
@@ -11,16 +10,6 @@ import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from '../wire/quot
 /** Section 4.5 of the specification. */
 export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationAnswer(await quota.settings.read(), format);
-}
-
-/** Throws for a layer that is not declared or named twice. */
-export function checkLayerQuotas(catalog: Pick<Catalog, 'layer'>, quotas: readonly LayerQuota[] = []): void {
-  const seen = new Set<string>();
-  for (const { layer } of quotas) {
-    if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
-    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is listed twice.`);
-    seen.add(layer);
-  }
 }
 
 /** An answer for what a body has wrong that takes more than a line to say. */
@@ -34,17 +23,11 @@ async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
 }
 
 export function changeQuotaBy(format: DocumentFormat) {
-  return ({ exchange, note }: Call, { catalog, quota }: ApiDeps) =>
+  return (call: Call, deps: ApiDeps) =>
     explainingUnits(async () => {
-      requireMediaType(exchange.headers, BODY_TYPES[format]);
-      const change = readQuotaDocument(exchange.body, format);
-      checkLayerQuotas(catalog, change.layerQuotas);
-      let before: QuotaConfiguration | null = null;
-      const after = await quota.settings.change(change, (current) => {
-        before = current;
-      });
-      note({ target: 'quota', before, after });
-      return configurationAnswer(after, format);
+      const { headers, body } = call.exchange;
+      requireMediaType(headers, BODY_TYPES[format]);
+      return configurationAnswer(await applyQuota(call, deps, readQuotaDocument(body, format)), format);
     });
 }
 
