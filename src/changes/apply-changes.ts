@@ -19,7 +19,7 @@ interface ApplierOptions {
     declaration(name: string): { readonly source: unknown } | null;
   };
   readonly marks: Pick<Marks, 'markAll'>;
-  readonly invalidation: Pick<Invalidation, 'renew'>;
+  readonly renew: Invalidation['renew'];
 }
 
 interface AppliedFeed extends ChangeRules {
@@ -32,7 +32,7 @@ const PIXELS_BELOW = 4;
 
 export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
-export function createChangeApplier({ catalog, marks, invalidation }: ApplierOptions) {
+export function createChangeApplier({ catalog, marks, renew: renewTiles }: ApplierOptions) {
   let known: { readonly version: number; readonly above: ReadonlyMap<string, readonly string[]> } | null =
     null;
 
@@ -52,7 +52,7 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
   async function renew({ layer, selections, rules }: LayerChange): Promise<void> {
     if (rules.action !== 'renew') return;
     for (const selection of selections) {
-      await invalidation.renew(layer.name, selection, feedAuthor(rules.name)).catch((error: unknown) => {
+      await renewTiles(layer.name, selection, feedAuthor(rules.name)).catch((error: unknown) => {
         // Without room for tasks tiles are renewed when they are requested.
         if (!isTilewardenError(error, 'too-many-tasks')) throw error;
       });

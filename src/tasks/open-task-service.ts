@@ -215,10 +215,6 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return paused;
     },
     resume: (id) => store.resume(id),
-    async isTruncating(layer, of, number) {
-      const plans = await store.unfinishedTruncations(layer);
-      return plans.some(({ raised }) => raised?.[of] === number);
-    },
     async retryFailed(id, author) {
       const retry = await planRetry(store, id);
       return retry && onlyOne(await record([{ ...retry, author, key: null }]));

@@ -127,10 +127,11 @@ export function createTaskStore(database: Database) {
       return row ? planOf(row) : null;
     },
 
-    async unfinishedTruncations(layer: string): Promise<readonly TaskPlan[]> {
+    /** Whether a task that has not ended removes what the mark `number` of a store hides. */
+    async isTruncating(layer: string, store: string, number: number): Promise<boolean> {
       const found = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
       const truncations = found.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
-      return (await truncations.execute()).map(planOf);
+      return (await truncations.execute()).some((row) => planOf(row).raised?.[store] === number);
     },
 
     async givenUp(id: number, limit: number): Promise<readonly FailedStep[]> {
