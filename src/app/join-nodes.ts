@@ -1,6 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import type { ReaderKeys } from '../access/open-reader-keys.ts';
 import { readVersion } from '../config/environment.ts';
 import type { Settings } from '../config/settings.ts';
@@ -15,17 +13,9 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { createNodeNews, type NodeNews } from '../nodes/node-news.ts';
 import { type NodeRole, openNodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { driverOf, typesOf } from '../storage/drivers.ts';
+import { typesOf } from '../storage/drivers.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
-
-/** Whether other nodes may use the same database and stores. */
-export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
-  return settings.database !== null && sharesStores(settings);
-}
-
-export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
-  return Object.values(stores).every((store) => driverOf(store).place === 'shared');
-}
+import { isShared, nodeName, sharesStores } from './node-settings.ts';
 
 export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 
@@ -63,37 +53,11 @@ export async function joinNodes(
   return { instance, registry, lead, leads: () => leading, news };
 }
 
-export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string {
-  return node ?? `${hostname()}:${port}`;
-}
-
-/** Another node on this machine may have the port. */
-export function workerName({ node }: Pick<Settings, 'node'>): string {
-  return node ?? `${hostname()}:worker-${process.pid}`;
-}
-
 function inUse(settings: Settings): TilewardenError {
   const whose = sharesStores(settings) ? 'that one' : 'this one';
   return misconfigured(
     `The database is in use by another Tilewarden server, and the tile stores of ${whose} lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type ${typesOf('shared')} on all of them.`,
   );
-}
-
-const FILE = 'http.sock';
-/** unix(7): a path has at most 107 bytes. */
-const LONGEST = 100;
-
-/** Where the primary listens for its processes. Only the server's own user can connect. */
-export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
-  const path = join(data, FILE);
-  if (Buffer.byteLength(path) <= LONGEST) return path;
-  const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
-  return join(tmpdir(), `tilewarden-${name}.sock`);
-}
-
-/** Where a server with these settings answers, with a slash at the end. */
-export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
 
 interface FollowOptions {

@@ -10,7 +10,7 @@ import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
 import { serveDesk } from '../sources/upstream/desk-line.ts';
-import type { NodeRoad } from './open-node.ts';
+import type { NodeRoad } from './open-node-road.ts';
 
 interface DeclarationParts {
   readonly clock: Clock;

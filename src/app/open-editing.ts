@@ -9,7 +9,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { Membership } from './join-nodes.ts';
 import type { Declarations } from './open-declarations.ts';
-import type { NodeRoad } from './open-node.ts';
+import type { NodeRoad } from './open-node-road.ts';
 import type { Work } from './open-work.ts';
 
 interface EditingParts extends Surroundings {

@@ -1,27 +1,19 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import type { Settings } from '../config/settings.ts';
-import { createBoundedCounters } from '../db/bounded-counters.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
-import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import { createFlightClaims } from '../nodes/flight-claims.ts';
-import { createHostNewsBook } from '../nodes/host-news-book.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
-import { createShareBook } from '../nodes/share-book.ts';
-import { openCutterThread } from '../raster/open-cutter-thread.ts';
-import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
-import { driverOf } from '../storage/drivers.ts';
-import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
-import { followNodes, joinNodes, type Membership } from './join-nodes.ts';
+import { followNodes, joinNodes } from './join-nodes.ts';
+import { keepsInMemory } from './node-settings.ts';
 import { openDeclarations } from './open-declarations.ts';
 import { openEditing } from './open-editing.ts';
-import { databaseOf, openRoad, type RoadSurroundings } from './open-road.ts';
+import { openNodeRoad } from './open-node-road.ts';
+import { databaseOf, type RoadSurroundings } from './open-road.ts';
 import { openWork } from './open-work.ts';
 
 export interface NodeSurroundings extends RoadSurroundings {
@@ -33,8 +25,6 @@ export interface NodeSurroundings extends RoadSurroundings {
 
 /** Only the owner and the group may read the data folder. */
 const DATA_FOLDER_MODE = 0o750;
-/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
-const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 
 /**
  * What a node is made of, whether or not it answers HTTP: its place among the nodes, the road that tiles take, what is
@@ -96,47 +86,4 @@ async function openDataFolder(
     'data-folder-in-use',
     `The data folder ${data} is in use by another Tilewarden server. Stop that one, or choose another folder with --data.`,
   );
-}
-
-export type NodeRoad = Awaited<ReturnType<typeof openNodeRoad>>;
-
-async function openNodeRoad(
-  settings: Settings,
-  database: Database,
-  { instance, leads, news }: Membership,
-  surroundings: RoadSurroundings,
-  open: ClosingStack,
-) {
-  const desk = open.use(
-    openUpstreamDesk({
-      ...surroundings,
-      upstreams: settings.upstreams,
-      book: createBoundedCounters(database),
-      ...(news && {
-        shares: createShareBook(database, instance),
-        news: createHostNewsBook(database, instance),
-      }),
-    }),
-  );
-  const parts = {
-    ...surroundings,
-    database,
-    desk,
-    cutter: open.use(openCutterThread(surroundings.log)),
-    atTheGate: SERVER_AT_THE_GATE,
-    sweeps: leads,
-    ...(news && { outage: news, claims: createFlightClaims(database, instance, surroundings) }),
-  };
-  return openRoad(settings, parts, open);
-}
-
-/** What one process keeps in its memory another cannot fill. */
-export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
-  return Object.values(stores).some((store) => driverOf(store).place === 'memory');
-}
-
-export function taskSettings({ tasks }: Settings): TaskSettings {
-  const usual = taskSettingsFor(availableParallelism());
-  const { workers, maxThreads } = tasks;
-  return { ...tasks, workers: workers ?? usual.workers, maxThreads: maxThreads ?? usual.maxThreads };
 }

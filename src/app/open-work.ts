@@ -13,8 +13,9 @@ import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts
 import { createTaskStore } from '../tasks/store/task-store.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
+import { taskSettings } from './node-settings.ts';
 import type { Declarations } from './open-declarations.ts';
-import { type NodeRoad, taskSettings } from './open-node.ts';
+import type { NodeRoad } from './open-node-road.ts';
 import { openOutgoing } from './open-outgoing.ts';
 import type { RoadSurroundings } from './open-road.ts';
 
