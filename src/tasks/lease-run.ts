@@ -257,7 +257,9 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    const { type, format } = this.lease.request;
+    const { request, plan } = this.lease;
+    if (plan.hidden) return;
+    const { type, format } = request;
     const removed = type === 'truncate';
     const gridSets = removed ? gridSetsToEmpty(this.#tiles) : [this.#tiles.set.gridSet];
     for (const [z, rect] of changed) {
