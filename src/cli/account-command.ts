@@ -183,7 +183,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
 async function firstLine(): Promise<string> {
   const reader = createInterface({ input: process.stdin });
   for await (const line of reader) return line;
-  throw new CommandFailure('The password is read from standard input, and there is none.');
+  throw new CommandFailure('The password is read from standard input, which is empty.');
 }
 
 export const token = accountCommand({

@@ -163,7 +163,9 @@ export class TaskRunner {
     const { clock, leases, log } = this.#options;
     log.error({ err: error, task: taskId }, 'work on a task was given up');
     await clock.sleep(LOOK_INTERVAL, this.#ending.signal).catch(() => {});
-    await leases.free({ token }, true).catch((err: unknown) => log.error({ err }, 'a lease stays behind'));
+    await leases
+      .free({ token }, true)
+      .catch((err: unknown) => log.error({ err }, 'could not release a lease; it expires'));
   }
 }
 

@@ -102,7 +102,7 @@ export class DailyBudget {
     } catch (error) {
       log.warn(
         { err: error },
-        'the daily budget of a host could not be read; no requests are sent to it meanwhile',
+        'the daily budget of a host could not be read; no requests are sent to it until it is',
       );
       this.#blockedUntil = clock.monotonic() + BOOK_PAUSE;
     }

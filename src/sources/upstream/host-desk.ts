@@ -352,7 +352,7 @@ export class HostDesk {
 
   #tell(state: UpstreamStatus['breaker']): void {
     const { log, host } = this.#options;
-    log.info({ upstream: host, breaker: state, closed: this.#closedFor('task') }, 'a host has changed');
+    log.info({ upstream: host, breaker: state, closed: this.#closedFor('task') }, 'upstream state changed');
   }
 
   #closedFor(priority: UpstreamPriority): HostClosing | null {

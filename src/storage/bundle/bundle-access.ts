@@ -93,7 +93,7 @@ export class BundleAccess {
       .run('rest', [path])
       .then(() => undefined)
       .catch((error: unknown) =>
-        this.#log.debug({ err: error, file: path }, 'a bundle keeps its log for now'),
+        this.#log.debug({ err: error, file: path }, 'could not fold the log of a bundle; retrying later'),
       )
       .finally(() => this.#resting.delete(resting));
     this.#resting.add(resting);

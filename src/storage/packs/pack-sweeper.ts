@@ -249,7 +249,10 @@ export class PackSweeper {
       if (!head) continue;
       await index.restore(id, head.set, head, clock.now());
       const { layer } = head.set;
-      log.warn({ layer, set: id }, 'objects of a tile set that the database does not know go in a day');
+      log.warn(
+        { layer, set: id },
+        'found objects of a tile set that is not in the database; they are removed in a day',
+      );
     }
   }
 
