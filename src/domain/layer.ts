@@ -117,7 +117,7 @@ export interface Layer {
   /** Who asks with `cached=false` is answered by the source, and nothing is kept. */
   readonly cacheBypass: boolean;
   readonly legends: readonly Legend[];
-  /** The name of a filter that leaves tiles out that lie far from the middle; null: there is none. */
+  /** The name of a filter that omits tiles far from the middle; null: no filter. */
   readonly circularFilter: string | null;
   /** Formats of feature info that its source returns. Empty: it is never queried. */
   readonly infoFormats: readonly string[];

@@ -136,7 +136,7 @@ export class Flights {
     }
   }
 
-  /** Null: another node has made it meanwhile. Pieces of tasks are leased, so that no two nodes make the same. */
+  /** Null: another node has made it. Pieces of tasks are leased, so that no two nodes make the same. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
     const { claims } = this.#options;
     const { tiles, metatile, priority, ticket } = flight.plan;

@@ -69,7 +69,7 @@ async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, si
   const { set, z } = page;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     signal.throwIfAborted();
-    // Noted before anything is read: what is truncated meanwhile is not put.
+    // Noted before anything is read, so that tiles truncated in between are not written.
     const generation = await to.generation(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
     const tiles = await readPage(from, page);
     const stored = await to.putMany(set, z, tiles, generation).catch(falseIfOutdated);

@@ -86,7 +86,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
   }
 }
 
-/** Throws it back when it is too long: others have work to do meanwhile. Resolves to the milliseconds that passed. */
+/** Throws it again if it is too long: the thread can work for other tasks. Resolves to the milliseconds that passed. */
 async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
   const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;

@@ -163,7 +163,7 @@ export class PixelSampler {
   }
 }
 
-/** The pixels on either side; one and the same where a place is a pixel's centre but for rounding. */
+/** The pixels on either side; the same one where a place is a pixel's centre, up to rounding. */
 function firstPixel(at: number): number {
   return Math.floor(at + ROUNDING);
 }

@@ -108,7 +108,7 @@ export class BundleAccess {
   }
 }
 
-/** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
+/** Retries while another process holds what `work` needs, and yields the thread in between. */
 export async function patiently<T>(work: () => T, clock: Clock, signal?: AbortSignal): Promise<T> {
   const begun = clock.monotonic();
   while (!signal?.aborted) {

@@ -145,7 +145,7 @@ function blockName(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_SIZE)} ${Math.floor(y / BLOCK_SIZE)}`;
 }
 
-/** Pages that are told apart; when there are more, no copy made before counts. */
+/** Pages tracked one by one; if there are more, all copies made before are invalid. */
 const MOST_PAGES = 50_000;
 
 /** What has been changed elsewhere since copies were made. Moments are numbers that rise with each piece of news. */

@@ -7,7 +7,7 @@ import type { ObjectStore } from './object-store.ts';
 const FOLDER = 'exports/';
 /** Bytes sent or requested at a time, and held in memory: a reader may take hours, a request may not. S3 takes no less. */
 const PIECE = 5 * 2 ** 20;
-/** S3 takes an object in no more. */
+/** The limit of S3 for the parts of an object. */
 const MOST_PIECES = 10_000;
 
 /** Files as objects beside those of the tiles. */

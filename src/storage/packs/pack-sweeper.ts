@@ -133,7 +133,7 @@ export class PackSweeper {
     for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
 
-  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would be new for ever. */
+  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would never become old. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;

@@ -204,7 +204,7 @@ interface RenewedPage {
   readonly y: number;
 }
 
-/** Pages told one by one; when there are more, their layers are told. */
+/** Pages reported one by one; if there are more, their layers are reported. */
 const MOST_PAGES = 2000;
 
 /** See `TileStore.news`. The cursor is a snapshot: news is what was not visible in it, whatever is open elsewhere. */
