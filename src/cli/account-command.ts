@@ -13,8 +13,8 @@ import {
   settingsFor,
   type Terminal,
 } from './command.ts';
+import { columns } from './format.ts';
 import { momentIn } from './moment.ts';
-import { columns } from './plain-words.ts';
 import { PRIVATE_FILES } from './process-setup.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;

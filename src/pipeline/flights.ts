@@ -11,14 +11,14 @@ import type { TileNews, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
-import type { SeldomWarning } from './seldom-warning.ts';
+import type { RateLimitedWarning } from './rate-limited-warning.ts';
 
 interface FlightsOptions {
   readonly maker: Pick<MetatileMaker, 'make'>;
   readonly failures: NegativeMemory;
   readonly counters: Pick<Counters, 'count'>;
   readonly blanks: BlankWatch;
-  readonly warn: SeldomWarning;
+  readonly warn: RateLimitedWarning;
   readonly onFailure: FailureListener;
   /** Left out where no other node makes tiles. */
   readonly claims?: FlightClaims | undefined;
@@ -32,7 +32,7 @@ export interface FlightClaims {
 }
 
 /** A node that takes longer to make a metatile is not waited for. */
-const MOST_CLAIMS = 60;
+const MAX_CLAIMS = 60;
 
 /** Told of everything that ends a flight early, whether or not it is anybody's fault. */
 export type FailureListener = (layer: string, error: unknown) => void;
@@ -141,7 +141,7 @@ export class Flights {
     const { claims } = this.#options;
     const { tiles, metatile, priority, ticket } = flight.plan;
     if (!claims || priority === 'task' || ticket === null) return () => {};
-    for (let attempt = 0; attempt < MOST_CLAIMS; attempt++) {
+    for (let attempt = 0; attempt < MAX_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
       if (attempt > 0 && (await isThere())) return null;
       const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});

@@ -110,7 +110,7 @@ function blockOf({ pageX, pageY }: PageName): string {
 export type RecordedUse = PageName & PageUse;
 
 /** Pages that others have used since the last look; more of them are seen when they are used again. */
-const MOST_NEWS = 5000;
+const MAX_NEWS = 5000;
 /** Rows read in one go. */
 const SLICE = 1000;
 const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
@@ -136,7 +136,7 @@ export function createUseRecords(database: Database) {
         .selectAll()
         .where('last_used_at', '>=', usedAt)
         .orderBy('last_used_at', 'desc')
-        .limit(MOST_NEWS)
+        .limit(MAX_NEWS)
         .execute();
       return rows.map(useOf);
     },

@@ -34,7 +34,7 @@ interface TaskWatchOptions extends Surroundings {
 
 /** Milliseconds between polls: without a notification, and at least, however many come. */
 const LOOK_INTERVAL = 1000;
-const SHORTEST_INTERVAL = 100;
+const MIN_INTERVAL = 100;
 const BATCH = 200;
 
 /** Sees every change of a task, in whatever process it happened; tells listeners and knows the pace. */
@@ -88,7 +88,7 @@ export class TaskWatch {
 
   async #lookInTurn(ended: AbortSignal): Promise<void> {
     await this.#inTurn(() => this.#look());
-    await this.#options.clock.sleep(SHORTEST_INTERVAL, ended).catch(() => {});
+    await this.#options.clock.sleep(MIN_INTERVAL, ended).catch(() => {});
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -276,7 +276,7 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
 }
 
 /** Milliseconds. No write takes so long. */
-export const LONGEST_WRITE = 3_600_000;
+export const MAX_WRITE = 3_600_000;
 
 /** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;
