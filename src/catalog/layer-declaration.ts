@@ -177,7 +177,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     expireCache: expirySchema
       .default(0)
       .describe(
-        'Seconds a tile stays fresh; 0: for ever; -1: it is not kept. Or a list of { minZoom, seconds }',
+        'Seconds a tile stays fresh; 0: forever; -1: it is not kept. Or a list of { minZoom, seconds }',
       ),
     followSource: flag.describe(
       "Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache",

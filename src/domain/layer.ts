@@ -88,9 +88,9 @@ export interface Layer {
   /** Pixels fetched around a metatile and cut away, so that labels and symbols at its edge come out whole. */
   readonly gutter: number;
   readonly parameters: readonly ParameterFilter[];
-  /** Seconds a tile stays fresh; null: for ever; `NOT_KEPT`. */
+  /** Seconds a tile stays fresh; null: forever; `NOT_KEPT`. */
   readonly expireCacheSeconds: number | null;
-  /** By rising zoom; go before the above. 0: for ever; `NOT_KEPT`. */
+  /** By rising zoom; go before the above. 0: forever; `NOT_KEPT`. */
   readonly expireCacheByZoom: readonly ZoomExpiry[];
   /** Tiles stay fresh only as long as the source's server says, where it says so. */
   readonly followSource: boolean;
@@ -124,7 +124,7 @@ export interface Layer {
   readonly updateSources: readonly UpdateSource[];
 }
 
-/** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */
+/** Seconds a tile of that zoom stays fresh; null: forever; `NOT_KEPT`: it is not kept. */
 export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer, z: number): number | null {
   if (expireCacheByZoom.length === 0) return expireCacheSeconds;
   const rule = expireCacheByZoom.findLast(({ minZoom }) => minZoom <= z);
