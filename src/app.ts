@@ -70,7 +70,7 @@ async function openParts(
   const performsTasks = taskSettings(settings).workers > 0;
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
   const { road, pipeline, registry, stores, entries, news, settled, fileTaker } = node;
-  const { database, events, limiter, blankAreas } = road;
+  const { database, events, desk, blankAreas } = road;
   const { counters, activity, blankSuspects } = road.tallies;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
@@ -103,7 +103,7 @@ async function openParts(
   const metrics = {
     pipeline,
     counters,
-    upstreams: limiter.report,
+    upstreams: desk.report,
     eventLoop,
     node: { leads: node.leads, isAway },
     readerKeys: accounts.readerKeys,

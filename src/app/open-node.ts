@@ -29,8 +29,8 @@ import { createShareBook } from '../nodes/share-book.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
-import { serveLimiter } from '../sources/upstream/limiter-channel.ts';
-import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
+import { serveDesk } from '../sources/upstream/desk-line.ts';
+import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
 import { driverOf } from '../storage/drivers.ts';
 import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
@@ -88,7 +88,7 @@ export async function openNode(
   };
   const road = await openRoad(settings, sharing, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
-      openUpstreamLimiter({
+      openUpstreamDesk({
         upstreams: settings.upstreams,
         book: createBoundedCounters(base),
         ...(shared && {
@@ -101,7 +101,7 @@ export async function openNode(
       }),
     ),
   );
-  const { database, parameters, catalog, events, limiter } = road;
+  const { database, parameters, catalog, events, desk } = road;
   const { registry, lead, ...membership } = await joinNodes(
     settings,
     database,
@@ -122,7 +122,7 @@ export async function openNode(
     (() => {
       const worker = forkWorker();
       const channel = createChannel(worker, errorCopier);
-      serveLimiter(limiter, channel);
+      serveDesk(desk, channel);
       addCountsOf(channel, road.tallies);
       const forked = { process: worker, channel };
       workers.add(forked);
@@ -198,7 +198,7 @@ export async function openNode(
       log,
     }),
   );
-  await outgoing.watch(tasks, stores, limiter.report);
+  await outgoing.watch(tasks, stores, desk.report);
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const marks = open.use(
     openMarks({
@@ -299,7 +299,7 @@ export async function openNode(
       const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
-      limiter.setUpstreams(next.upstreams);
+      desk.setUpstreams(next.upstreams);
       const changed = road.takeUp(next);
       reloaded = [...new Set([...changed, ...other])];
       return changed;

@@ -34,7 +34,7 @@ import { openLayerSource } from '../sources/layer/layer-source.ts';
 import type { LayerReader, ReadableLayer, TileSource } from '../sources/tile-source.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
-import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
+import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
@@ -60,13 +60,13 @@ export interface RoadSurroundings extends Surroundings {
 const DATABASE_FILE = 'tilewarden.db';
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-export async function openRoad<Limiter extends UpstreamLimiter>(
+export async function openRoad<Desk extends UpstreamDesk>(
   settings: Settings,
   surroundings: RoadSurroundings,
   open: ClosingStack,
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
   cutter: TileCutter,
-  openLimiter: (database: Database) => Limiter,
+  openDesk: (database: Database) => Desk,
   databaseOptions: Pick<DatabaseOptions, 'synced' | 'migrations'> = {},
 ) {
   const { log, clock, random } = surroundings;
@@ -81,7 +81,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
     open,
   );
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const limiter = openLimiter(database);
+  const desk = openDesk(database);
   let configuredHosts = hostsOf(settings);
   let upstreamSettings = settings.upstreams;
   const upstreams = open.use(
@@ -91,7 +91,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
         return upstreamSettings;
       },
       configuredHosts: { has: (host) => configuredHosts.has(host) },
-      limiter,
+      desk,
       clock,
       log,
     }),
@@ -173,7 +173,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
     takeUp,
     pipeline,
     events,
-    limiter,
+    desk,
     outside,
     blankAreas,
     tallies,
@@ -197,7 +197,7 @@ export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
 
-export type Road = Awaited<ReturnType<typeof openRoad<UpstreamLimiter>>>;
+export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
 
 export function openSource(
   source: SourceSettings,

@@ -5,7 +5,7 @@ import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
-import { openLimiterChannel } from '../sources/upstream/limiter-channel.ts';
+import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/workers/child.ts';
 import { createExporter } from './exporter.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
@@ -21,12 +21,12 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
     const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
-    const openLimiter = () => openLimiterChannel(channel);
+    const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const tools = { ...surroundings, sweeps: () => false };
     // A report that a power cut takes back costs work that is done again. The node has looked at the tables.
     const opened = { synced: false, migrations: null };
-    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openLimiter, opened);
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, opened);
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, takeUp } = await opening;
       // By what number its tiles are known comes before a declaration.

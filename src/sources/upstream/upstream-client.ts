@@ -7,7 +7,7 @@ import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { linkAbort } from './linked-abort.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import {
   type AnswerFreshness,
   conditionOf,
@@ -16,8 +16,8 @@ import {
   readAnswer,
   textOf,
 } from './read-answer.ts';
+import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
-import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
 import {
   hostAndPort,
   type UpstreamOptions,
@@ -68,7 +68,7 @@ export interface UpstreamClientOptions extends Surroundings {
    */
   readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
-  readonly limiter?: UpstreamLimiter;
+  readonly desk?: UpstreamDesk;
   readonly limits?: Partial<UpstreamLimits>;
 }
 
@@ -107,7 +107,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const hosts = new Map<string, Host>();
   /** Pools that finish their requests and accept no new ones. */
   const retired = new Set<Pool>();
-  const limiter = options.limiter ?? openLimiterFor(options);
+  const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
 
   /** Settings are looked up for each request: a reload of the configuration file changes them. */
@@ -182,7 +182,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     signal: AbortSignal,
     time: { readonly ms: number; readonly again: boolean },
   ): Promise<UpstreamAnswer | null> {
-    const permit = await limiter.enter(host.name, request.priority, signal, time.again);
+    const permit = await desk.enter(host.name, request.priority, signal, time.again);
     request.sent?.();
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
@@ -227,8 +227,8 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 }
 
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
-function openLimiterFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamLimiter {
-  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
+function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
+  return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
 }
 
 function tlsOf({ ca, certificate, key }: Host['options']) {

@@ -3,8 +3,8 @@ import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/vi
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
-import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
 const HOST = 'maps.example.org:443';
@@ -23,7 +23,7 @@ interface Given {
 
 function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share }: Given = {}) {
   const time = clock ?? createVirtualClock(Date.parse(start));
-  const limiter = openUpstreamLimiter({
+  const desk = openUpstreamDesk({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
     book: book ?? createMemoryBudgetBook(),
     ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
@@ -32,7 +32,7 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share 
     log: silentLogger,
   });
   const enter = (priority: UpstreamPriority = 'interactive', signal = new AbortController().signal) =>
-    limiter.enter(HOST, priority, signal);
+    desk.enter(HOST, priority, signal);
   async function refusal(priority: UpstreamPriority = 'interactive'): Promise<TilewardenError> {
     const answer: unknown = await enter(priority).catch((error: unknown) => error);
     if (!isTilewardenError(answer)) throw new Error('it was let in');
@@ -42,14 +42,14 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share 
     for (let i = 0; i < times; i++) (await enter()).end(DOWN);
   }
   const status = () => {
-    const [only] = limiter.report();
+    const [only] = desk.report();
     if (!only) throw new Error('no request was admitted');
     return only;
   };
-  return { limiter, clock: time, enter, refusal, fail, status };
+  return { desk, clock: time, enter, refusal, fail, status };
 }
 
-describe('the limiter of a host', () => {
+describe('the desk of a host', () => {
   it('lets people in before tasks that came first, and keeps the order among equals', async () => {
     const { enter, clock } = open({ limits: { concurrency: 1 } });
     const order: string[] = [];
@@ -134,12 +134,12 @@ describe('the limiter of a host', () => {
   it.each([false, true])(
     'has no more requests under way at a silent host than other nodes leave to it, adaptive %s',
     async (adaptive) => {
-      const { enter, clock, status, limiter } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
+      const { enter, clock, status, desk } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
       const waiting = [enter(), enter(), enter(), enter()];
       for (const one of waiting) one.catch(() => {});
       await clock.runUntil(() => status().errors.silent === 1, 20_000);
       expect(status().inFlight).toBe(2);
-      const closed = limiter.close();
+      const closed = desk.close();
       await clock.run(20_000);
       await closed;
     },
@@ -212,13 +212,13 @@ describe('the limiter of a host', () => {
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
     let sent = 0;
     for (let life = 0; life < 3; life++) {
-      const { enter, limiter } = open({ limits, clock, book });
+      const { enter, desk } = open({ limits, clock, book });
       for (let i = 0; i < 100; i++) {
         const permit = await enter(i % 2 ? 'task' : 'interactive').catch(() => null);
         if (permit) sent++;
         permit?.end(ANSWERED);
       }
-      await limiter.close();
+      await desk.close();
     }
     expect(sent).toBe(250);
     const { refusal, enter, status } = open({ limits, clock, book });

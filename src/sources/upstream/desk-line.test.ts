@@ -3,9 +3,9 @@ import { createChannelPair } from '../../../test/fixtures/channel-pair.ts';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { openLimiterChannel, serveLimiter } from './limiter-channel.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
-import type { RequestEnd } from './upstream-limiter.ts';
+import { openDeskLine, serveDesk } from './desk-line.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import type { RequestEnd } from './upstream-desk.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
 const HOST = 'maps.example.org:80';
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 
 function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
-  const limiter = openUpstreamLimiter({
+  const desk = openUpstreamDesk({
     upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
     book: createMemoryBudgetBook(),
     clock,
@@ -23,15 +23,15 @@ function open(limits: object) {
   });
   const hire = () => {
     const { server, child, cut } = createChannelPair();
-    serveLimiter(limiter, server);
-    return { die: cut, line: openLimiterChannel(child) };
+    serveDesk(desk, server);
+    return { die: cut, line: openDeskLine(child) };
   };
   const settle = () => clock.run(0).then(() => clock.run(0));
-  const status = () => limiter.report()[0];
-  return { limiter, clock, hire, settle, status };
+  const status = () => desk.report()[0];
+  return { desk, clock, hire, settle, status };
 }
 
-describe('the line between a worker and the limiter', () => {
+describe('the line between a worker and the desk', () => {
   it('lets workers share the places of a host', async () => {
     const { hire, settle, status } = open({ concurrency: 2 });
     const [one, other] = [hire().line, hire().line];
@@ -47,7 +47,7 @@ describe('the line between a worker and the limiter', () => {
   });
 
   it('gives back what a worker held and waited for when it dies', async () => {
-    const { limiter, hire, settle, status } = open({ concurrency: 2 });
+    const { desk, hire, settle, status } = open({ concurrency: 2 });
     const { die, line } = hire();
     await Promise.all([line.enter(HOST, 'task', never), line.enter(HOST, 'task', never)]);
     line.enter(HOST, 'task', never).catch(() => undefined);
@@ -55,7 +55,7 @@ describe('the line between a worker and the limiter', () => {
     die();
     await settle();
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
-    (await limiter.enter(HOST, 'interactive', never)).end(ANSWERED);
+    (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);
   });
 
   it('lets a request leave, whether it waits or was just admitted', async () => {
@@ -82,12 +82,12 @@ describe('the line between a worker and the limiter', () => {
   });
 
   it('gives its place up when the host has been silent for long and a probe is sent', async () => {
-    const { limiter, clock, hire, settle, status } = open({ concurrency: 1 });
+    const { desk, clock, hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const entering = line.enter(HOST, 'task', never);
     await settle();
     const held = await entering;
-    const scout = limiter.enter(HOST, 'interactive', never);
+    const scout = desk.enter(HOST, 'interactive', never);
     await clock.run(4000);
     expect(held.revoked.aborted).toBe(false);
     await clock.run(2000);

@@ -4,13 +4,13 @@ import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
-import { HostLimiter } from './host-limiter.ts';
+import { HostDesk } from './host-desk.ts';
 import { followHostNews, type NewsBook } from './host-news.ts';
 import type { ShareBook } from './host-share.ts';
-import type { UpstreamLimiter } from './upstream-limiter.ts';
+import type { UpstreamDesk } from './upstream-desk.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
-export interface UpstreamLimiterOptions extends Surroundings {
+export interface UpstreamDeskOptions extends Surroundings {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
@@ -24,15 +24,15 @@ export interface UpstreamLimiterOptions extends Surroundings {
 
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
-/** The limiter of the server: its own requests and those of its workers all pass here. */
-export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
-  const hosts = new Map<string, HostLimiter>();
+/** The desk of the server: its own requests and those of its workers all pass here. */
+export function openUpstreamDesk(options: UpstreamDeskOptions) {
+  const hosts = new Map<string, HostDesk>();
   let { upstreams } = options;
 
-  function limiterOf(host: string): HostLimiter {
+  function deskOf(host: string): HostDesk {
     return getOrMake(hosts, host, () => {
       const limits = upstreamOptionsFor(upstreams, host);
-      return new HostLimiter({ ...DEFAULTS, ...options, host, limits, tellOthers });
+      return new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
     });
   }
 
@@ -46,8 +46,8 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   }
 
   function hear(told: ReadonlyMap<string, HostNews>): void {
-    for (const host of told.keys()) limiterOf(host);
-    for (const [host, limiter] of hosts) limiter.hear(told.get(host) ?? null);
+    for (const host of told.keys()) deskOf(host);
+    for (const [host, desk] of hosts) desk.hear(told.get(host) ?? null);
   }
 
   const following = options.news && followHostNews({ ...options, book: options.news, hear });
@@ -56,18 +56,18 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     setUpstreams(next: UpstreamSettings): void {
       const former = upstreams;
       upstreams = next;
-      for (const [host, limiter] of hosts) {
+      for (const [host, desk] of hosts) {
         const limits = upstreamOptionsFor(next, host);
-        if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) limiter.setLimits(limits);
+        if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) desk.setLimits(limits);
       }
     },
     enter: ((host, priority, signal, again) =>
-      limiterOf(host).enter(priority, signal, again)) as UpstreamLimiter['enter'],
-    report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
+      deskOf(host).enter(priority, signal, again)) as UpstreamDesk['enter'],
+    report: (): readonly UpstreamStatus[] => [...hosts.values()].map((desk) => desk.status()),
     /** Rejects waiting requests, and gives back the rest of the budgets. */
     async close(): Promise<void> {
       await following?.close();
-      await Promise.all([...hosts.values()].map((limiter) => limiter.close()));
+      await Promise.all([...hosts.values()].map((desk) => desk.close()));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { type Channel, messageKind } from '../../lib/channel.ts';
-import type { Permit, RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
+import type { Permit, RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 
 interface Entering {
   readonly id: number;
@@ -9,15 +9,15 @@ interface Entering {
   readonly again: boolean;
 }
 
-const ENTER = messageKind<Entering>('limiter-enter');
-const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('limiter-end');
+const ENTER = messageKind<Entering>('desk-enter');
+const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('desk-end');
 /** The place is taken back; nothing is to be said about its end. */
-const REVOKED = messageKind<{ readonly id: number }>('limiter-revoked');
+const REVOKED = messageKind<{ readonly id: number }>('desk-revoked');
 
 const LEFT: RequestEnd = { kind: 'left', reason: null, ms: 0, retryAfterMs: null };
 
-/** The limiter as a worker sees it: each request asks the server first. */
-export function openLimiterChannel(channel: Channel): UpstreamLimiter {
+/** The desk as a worker sees it: each request asks the server first. */
+export function openDeskLine(channel: Channel): UpstreamDesk {
   const held = new Map<number, AbortController>();
   let requests = 0;
   channel.handle(REVOKED, ({ id }) => held.get(id)?.abort());
@@ -47,12 +47,12 @@ export function openLimiterChannel(channel: Channel): UpstreamLimiter {
   };
 }
 
-/** Lets a worker process use the server's limiter. What it held is given back when it dies. */
-export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
+/** Lets a worker process use the server's desk. What it held is given back when it dies. */
+export function serveDesk(desk: UpstreamDesk, channel: Channel): void {
   const permits = new Map<number, Permit>();
 
   channel.handle(ENTER, async ({ id, host, priority, again }, signal) => {
-    const permit = await limiter.enter(host, priority, signal, again).catch((error: unknown) => {
+    const permit = await desk.enter(host, priority, signal, again).catch((error: unknown) => {
       throw isTilewardenError(error) ? error : refusal(error);
     });
     if (signal.aborted || channel.closed.aborted) return permit.end(LEFT);
