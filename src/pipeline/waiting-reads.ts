@@ -17,7 +17,7 @@ export class WaitingReads {
     return this.#count;
   }
 
-  /** Call it when the wait is over; null if the source has too many waiting. */
+  /** What is to be called when the wait is over; null when the source may have no more. */
   enter(source: TileSource): (() => void) | null {
     if (this.#of(source) >= this.#most - this.#count) return null;
     this.#add(source, 1);

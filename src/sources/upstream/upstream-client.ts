@@ -105,7 +105,7 @@ export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
-  /** Pools that finish their requests and accept no new ones. */
+  /** Pools that finish their requests and take no more. */
   const retired = new Set<Pool>();
   const desk = options.desk ?? openDeskFor(options);
   const life = createSourceLife('The server is stopping.');
