@@ -54,9 +54,9 @@ export async function joinNodes(
 }
 
 function inUse(settings: Settings): TilewardenError {
-  const whose = sharesStores(settings) ? 'that one' : 'this one';
+  const whose = sharesStores(settings) ? 'that server' : 'this server';
   return misconfigured(
-    `The database is in use by another Tilewarden server, and the tile stores of ${whose} lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type ${typesOf('shared')} on all of them.`,
+    `The database is in use by another Tilewarden server, and ${whose} has local tile stores, which cannot be shared: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type ${typesOf('shared')} on all of them.`,
   );
 }
 

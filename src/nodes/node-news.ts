@@ -22,7 +22,7 @@ const PATIENCE = 3000;
 /** A reader waits no longer than this for an answer. */
 const READER_PATIENCE = 500;
 const POLL = 100;
-/** Something was changed; a node has heard of it. */
+/** A change was made; a node has applied it. */
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
 

@@ -38,7 +38,7 @@ export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
   valid: boolean;
-  /** Whether tiles of that zoom were dropped or replaced meanwhile, be they others. */
+  /** Whether any tiles of that zoom were dropped or replaced in between. */
   disturbed: boolean;
 }
 

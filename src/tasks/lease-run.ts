@@ -196,7 +196,7 @@ export class LeaseRun {
     }
   }
 
-  /** What was made for a declaration that has been replaced meanwhile is not the new one's. */
+  /** Tiles made for a declaration that has been replaced do not belong to the new one. */
   async #performAsDeclared(step: StepPlace, context: Omit<StepContext, 'tiles'>) {
     for (;;) {
       const tiles = this.#options.tilesOf(this.lease);

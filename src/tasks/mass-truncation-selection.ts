@@ -144,7 +144,7 @@ export async function* rectsOf(
   for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
 }
 
-/** By the store's indexes; nothing is listed. `seen` is told of blocks that have some. */
+/** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */
 export async function countSelected(
   store: TileStore,
   layer: Layer,
