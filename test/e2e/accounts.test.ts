@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
@@ -65,6 +66,7 @@ describe('an administrator who has lost the password', () => {
       input,
       encoding: 'utf8',
       cwd: data,
+      env: { ...process.env, ...CHEAP_PASSWORDS },
     });
     return { status, stdout, stderr };
   }
