@@ -18,11 +18,11 @@ export interface PendingLogin extends LoginSecrets {
  * its code is good once.
  */
 export function createLoginSeal(clientSecret: string, clock: Pick<Clock, 'now'>) {
-  const key = Buffer.from(hkdfSync('sha256', clientSecret, '', 'tilewarden pending login', KEY_BYTES));
+  const key = () => Buffer.from(hkdfSync('sha256', clientSecret, '', 'tilewarden pending login', KEY_BYTES));
 
   function decrypt(sealed: Buffer): string {
     const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(-TAG_BYTES)];
-    const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAuthTag(tag);
+    const decipher = createDecipheriv(CIPHER, key(), nonce, { authTagLength: TAG_BYTES }).setAuthTag(tag);
     const text = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8');
     return text + decipher.final('utf8');
   }
@@ -30,7 +30,7 @@ export function createLoginSeal(clientSecret: string, clock: Pick<Clock, 'now'>)
   return {
     seal(login: PendingLogin): string {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+      const cipher = createCipheriv(CIPHER, key(), nonce, { authTagLength: TAG_BYTES });
       const text = JSON.stringify({ ...login, at: clock.now() });
       const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url');
