@@ -45,6 +45,7 @@ const WMS =
   'SERVICE=WMS&VERSION=1.1.1&LAYERS=LAYER&QUERY_LAYERS=LAYER&STYLES=&SRS=EPSG:900913&BBOX=-20037508.34,-20037508.34,20037508.34,20037508.34&WIDTH=256&HEIGHT=256&FORMAT=image/png';
 const GMAPS = 'LAYERS=LAYER&ZOOM=0&X=0&Y=0&QUADKEY=0&FORMAT=image/png';
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  '/tiles.json': ['layer=LAYER', 'layer=LAYER&brief=true'],
   '/service/wmts': ['GetTile', 'GetFeatureInfo', 'GetTileJson', 'GetCapabilities', 'X'].flatMap((name) =>
     spoilt(`${WMTS}&REQUEST=${name}&INFOFORMAT=text/plain&I=0&J=0`),
   ),
