@@ -147,7 +147,6 @@ export interface Schema extends ChangeSchema {
     seen_at: number;
   };
   /** Sign-ins by OpenID Connect under way; secrets that the browser has are hashed. */
-  oidc_logins: { state: string; browser: string; document: string; at: number };
   oidc_sessions: {
     hash: string;
     /** Issuer and subject. */

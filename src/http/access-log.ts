@@ -133,13 +133,18 @@ export function withoutSecrets(address: string): string {
 function maskedPair(pair: string): string {
   const equals = pair.indexOf('=');
   if (equals < 0) return pair;
-  return SECRETS.has(decodedName(pair.slice(0, equals))) ? `${pair.slice(0, equals)}=***` : pair;
+  const name = pair.slice(0, equals);
+  if (SECRETS.has(decoded(name).toLowerCase())) return `${name}=***`;
+  // An address within the address, such as the page to return to after a sign-in.
+  const value = decoded(pair.slice(equals + 1));
+  const masked = withoutSecrets(value);
+  return masked === value ? pair : `${name}=${encodeURIComponent(masked)}`;
 }
 
-function decodedName(name: string): string {
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(name).toLowerCase();
+    return decodeURIComponent(text);
   } catch {
-    return name.toLowerCase();
+    return text;
   }
 }

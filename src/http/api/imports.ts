@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { readBody } from '../wire/read-body.ts';
+import { parseShallow, readBody } from '../wire/read-body.ts';
 import { name, names } from '../wire/values.ts';
 import { tileIn } from './coverage.ts';
 
@@ -65,7 +65,7 @@ export function importRoutes({ imports }: RouteDeps): readonly Route[] {
 function documentIn({ query }: Pick<Exchange, 'query'>): unknown {
   const text = new URLSearchParams(query).get('document');
   try {
-    return JSON.parse(text ?? '');
+    return parseShallow(text ?? '');
   } catch {
     throw invalid('document must be a layer as JSON.');
   }

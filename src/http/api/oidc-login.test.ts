@@ -106,6 +106,13 @@ describe('signing in with OpenID Connect', () => {
     expect((await get(returned, { cookie: first.cookie })).statusCode).toBe(303);
   });
 
+  it('a sign-in that has begun is known to its browser alone: another server with the same secret ends it', async () => {
+    const [here, there] = [await open(), await open()];
+    const { cookie, address } = await here.begin();
+    const back = (await signInAt(issuer.url, address, 'anna')).replace('http://localhost', '');
+    expect((await there.get(back, { cookie })).statusCode).toBe(303);
+  });
+
   it('a code that was used before is refused, also with a new state', async () => {
     const { begin, get, signIn } = await open();
     const { back } = await signIn('anna');
@@ -141,6 +148,10 @@ describe('signing in with OpenID Connect', () => {
     ['', '/'],
   ])('a sign-in that is to return to %j returns to %j', (asked, returned) => {
     expect(returnPath(asked)).toBe(returned);
+  });
+
+  it('a sign-in that is to return to a path of 2,000 characters returns to the start page', () => {
+    expect(returnPath(`/${'a'.repeat(2000)}`)).toBe('/');
   });
 });
 
