@@ -72,7 +72,7 @@ export function createOidcProvider(
   }
 
   async function fetchKeys(): Promise<void> {
-    const { createLocalJWKSet } = await import('jose');
+    const { createLocalJWKSet } = await loadJose();
     const { jwks_uri: address } = (await configuration()).serverMetadata();
     keysAskedAt = clock.monotonic();
     const answer = await fetch(address ?? '', {
@@ -97,11 +97,10 @@ export function createOidcProvider(
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     if (!keys) await renewKeys();
     if (!keys) throw away();
-    const { JWKSNoMatchingKey } = (await import('jose')).errors;
     try {
       return await keys(header, token);
     } catch (error) {
-      if (!(error instanceof JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof (await loadJose()).errors.JWKSNoMatchingKey)) throw error;
       await renewKeys();
       return keys(header, token);
     }
@@ -109,7 +108,7 @@ export function createOidcProvider(
 
   /** The claims of a token of the issuer; null for one that is not valid. Throws when the issuer was never reached. */
   async function verify(token: string, audience: string): Promise<(JWTPayload & { sub: string }) | null> {
-    const { jwtVerify } = await import('jose');
+    const { jwtVerify } = await loadJose();
     if (!isSignedAsAllowed(token)) return null;
     try {
       const { payload } = await jwtVerify(token, keyOf, {
@@ -213,6 +212,14 @@ function partOf(token: string, index: 0 | 1): Claims {
   } catch {
     return {};
   }
+}
+
+let jose: Promise<typeof import('jose')> | null = null;
+
+/** Once: importing it again for each token costs more than the check. */
+function loadJose(): Promise<typeof import('jose')> {
+  jose ??= import('jose');
+  return jose;
 }
 
 function away(cause?: unknown): OutOfReach {
