@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
 import { OutOfReach } from '../lib/out-of-reach.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
@@ -27,6 +29,7 @@ const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 const TIMEOUT_S = 5;
 const CLOCK_TOLERANCE_S = 60;
+const MAX_REMEMBERED = 1000;
 const ALGORITHMS = ['RS256', 'ES256'];
 
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
@@ -42,6 +45,8 @@ export function createOidcProvider(
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
+  /** Tokens that these keys have verified, by their hash. */
+  let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
   async function configuration(): Promise<Configuration> {
     if (!found && clock.monotonic() - failedAt < ASK_AGAIN_MS) throw away();
@@ -81,6 +86,7 @@ export function createOidcProvider(
     });
     if (!answer.ok) throw new Error(`The keys of the issuer were answered with status ${answer.status}.`);
     keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
+    verified = new RecentMap(MAX_REMEMBERED);
   }
 
   /** At most once in half a minute, for all callers together. */
@@ -127,6 +133,18 @@ export function createOidcProvider(
     }
   }
 
+  /** Scripts send one token with every request: its signature is checked once. */
+  async function claimsOf(token: string): Promise<(JWTPayload & { sub: string }) | null> {
+    const hash = createHash('sha256').update(token).digest('base64');
+    const remembered = verified;
+    const known = remembered.get(hash);
+    const soonest = clock.now() / 1000 - CLOCK_TOLERANCE_S;
+    if (known) return (known.exp ?? 0) > soonest ? known : null;
+    const claims = await verify(token, settings.audience ?? clientId);
+    if (claims) remembered.set(hash, claims, 1);
+    return claims;
+  }
+
   /** What the ID token lacks is taken from userinfo, which must be about the same subject. */
   async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
     const { roleClaim, layersClaim } = settings;
@@ -148,7 +166,7 @@ export function createOidcProvider(
   return {
     settings,
     /** For a bearer token. */
-    claimsOf: (token: string) => verify(token, settings.audience ?? clientId),
+    claimsOf,
 
     /** Whether a token says that it is of the issuer and for this server. */
     isAddressed(token: string): boolean {
