@@ -10,7 +10,7 @@ import { createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
-import { texts, time } from '../wire/values.ts';
+import { count, texts, time } from '../wire/values.ts';
 
 const role = z.enum(ROLES);
 const rights = { name: z.string(), role, layers: texts };
@@ -58,6 +58,7 @@ export const keyAnswer = z.object({
   origins: texts.nullable(),
   ratePerSecond: z.number().nullable(),
   requestsPerDay: z.number().nullable(),
+  requestsToday: count.describe('Since midnight UTC, to the minute'),
   expiresAt: time.nullable(),
   createdAt: time,
   lastUsedAt: time.nullable(),

@@ -265,6 +265,23 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     expect(await provider.claimsOf(await token('a'))).not.toBeNull();
   });
 
+  it('a token that was accepted ends at its time, and with the keys that signed it', async () => {
+    const { state, clock, token, provider } = await openStub();
+    const [first, second] = [await token('a'), await token('b')];
+    expect(await provider.claimsOf(first)).not.toBeNull();
+    clock.advance(3_659_000);
+    expect(await provider.claimsOf(first)).not.toBeNull();
+    clock.advance(2000);
+    expect(await provider.claimsOf(first)).toBeNull();
+    const third = await token('a');
+    expect(await provider.claimsOf(third)).not.toBeNull();
+    state.keys = ['b'];
+    // An unknown key fetches the keys again.
+    expect(await provider.claimsOf(second)).toBeNull();
+    expect(await provider.claimsOf(third)).toBeNull();
+    expect(await provider.claimsOf(await token('b'))).not.toBeNull();
+  });
+
   it('sign-in is 503 with a page while the issuer is away, and works again by itself', async () => {
     const { state, settings } = await openStub();
     const clock = createHeldClock();

@@ -321,12 +321,11 @@ export const DESCRIPTIONS: Descriptions = {
 };
 
 function bulkDescriptions(prefix: string): Descriptions {
+  const truncation = rest('Empty a layer, or parts of it', null, [...XML_TYPES, ...JSON_TYPES]);
   return {
     [`GET ${prefix}/masstruncate`]: rest('The kinds of mass truncation', 'text/xml'),
-    [`POST ${prefix}/masstruncate`]: rest('Empty a layer, or parts of it', null, [
-      ...XML_TYPES,
-      ...JSON_TYPES,
-    ]),
+    [`POST ${prefix}/masstruncate`]: truncation,
+    [`POST ${prefix}/masstruncate/`]: truncation,
     [`GET ${prefix}/diskquota.xml`]: rest('Show the quota', 'text/xml'),
     [`PUT ${prefix}/diskquota.xml`]: rest('Change the quota', null, XML_TYPES),
     [`GET ${prefix}/diskquota.json`]: rest('Show the quota', 'application/json'),

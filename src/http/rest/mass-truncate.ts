@@ -31,6 +31,8 @@ export function massTruncateRoutes(deps: RouteDeps): readonly Route[] {
   return ['/masstruncate', '/rest/masstruncate'].flatMap((path): Route[] => [
     { method: 'GET', path, role: 'viewer', handler: (exchange) => typesAnswer(exchange, path) },
     { method: 'POST', path, role: 'operator', handler: truncate },
+    // GeoNode sends `truncateAll` there.
+    { method: 'POST', path: `${path}/`, role: 'operator', handler: truncate },
   ]);
 }
 
