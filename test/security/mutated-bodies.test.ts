@@ -121,7 +121,7 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
 
 it('tries every route that takes a body and changes something', () => {
   const withoutBody =
-    /cancel|pause|resume|retry|restore|\/run$|DELETE|\/session|\/me\/password|\/rest\/(seed|reload)$|\/rest\/filter|\{layer\}$/;
+    /cancel|pause|resume|retry|restore|replay|\/run$|DELETE|\/session|\/me\/password|\/rest\/(seed|reload)$|\/rest\/filter|\{layer\}$/;
   // A slip in the body of a webhook is a wrong signature.
   const changesNothing = /\/import$|\/rest\/blobstores|\/changes\/\{name\}$/;
   const changing = everyRoute()

@@ -26,6 +26,7 @@ export function readQuery<Schema extends z.ZodObject>(
   schema: Schema,
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
+  if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
   const given = new URLSearchParams(query);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
   const twice = names.find((name) => given.getAll(name).length > 1);
