@@ -84,9 +84,13 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
       })),
     );
     for (const change of marked) await renew(change);
-    const above: LayerChange[] = [];
-    for await (const change of changesAbove(changes)) above.push(change);
-    if (above.length > 0) await applyAll(above);
+    await applyTo(changesAbove(changes));
+  }
+
+  async function applyTo(found: AsyncIterable<LayerChange>): Promise<void> {
+    const changes: LayerChange[] = [];
+    for await (const change of found) changes.push(change);
+    if (changes.length > 0) await applyAll(changes);
   }
 
   /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
@@ -114,8 +118,8 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
     ): Promise<void> {
       const merged = places && (await mergePlaces(places));
       const rules = { name: '', layers: [], action, buffer: 0 };
-      const below = layerChange(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
-      await applyAll(changesAbove(below));
+      const below = await layerChange(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
+      await applyTo(changesAbove([below]));
     },
   };
 }
