@@ -72,6 +72,7 @@ const HOMES = [
   { library: 'undici', home: '^src/(sources|storage/(packs|s3|azure))/' },
   { library: 'pmtiles', home: '^src/(sources/archive|export)/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
+  { library: 'topojson-client', home: '^src/sources/world/' },
 ];
 
 const TESTS = '\\.test\\.ts$';
@@ -144,7 +145,7 @@ export default {
       to: { path: '^packages/' },
     },
     {
-      name: 'nobody-imports-cli',
+      name: 'no-room-imports-cli',
       severity: 'error',
       from: { pathNot: '^src/cli/' },
       to: { path: '^src/cli/' },

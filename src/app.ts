@@ -3,9 +3,9 @@ import { access as accessFile, constants, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
-import { nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
+import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
-import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
+import { type NodeSurroundings, openNode } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
@@ -33,6 +33,7 @@ import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
+import type { NodeRole } from './nodes/node-registry.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
@@ -53,119 +54,132 @@ export interface App {
   close(): Promise<void>;
 }
 
+type Node = Awaited<ReturnType<typeof openNode>>;
+
 /** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
 export function openApp(settings: Settings, surroundings: NodeSurroundings): Promise<App> {
   return opened(async (open) => {
-    const { server, initialPassword, takeUp } = await openParts(settings, surroundings, open);
-    return { url: server.address.url, initialPassword, takeUp };
+    const { file } = surroundings;
+    const performsTasks = taskSettings(settings).workers > 0;
+    const roles: readonly NodeRole[] = performsTasks ? ['serve', 'worker'] : ['serve'];
+    const node = await openNode(settings, surroundings, roles, open);
+    const { accounts, initialPassword, ...doors } = await openDoors(settings, node, surroundings, open);
+    const { catalog } = node.parts;
+    const renewCertificate = () => server.reload();
+    const taking = createTakeUp({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
+    const deps = {
+      ...surroundings,
+      ...node.parts,
+      ...doors,
+      ...(await openAnswers(settings, node, accounts, surroundings, open)),
+      accounts,
+      rest: {
+        stores: describeStores(settings),
+        memoryTierBytes: settings.memoryTierBytes,
+        configFile: file?.current.configFile ?? '',
+        reload: taking.reload,
+      },
+    };
+    const server: HttpServer = await listen(settings, node, deps, surroundings.processes, open);
+    return { url: server.address.url, initialPassword, takeUp: taking.takeUp };
   });
 }
 
-const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
-
-async function openParts(
-  settings: Settings,
-  surroundings: NodeSurroundings,
-  open: ClosingStack,
-): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword' | 'takeUp'>> {
-  const { log, clock, processes, file } = surroundings;
-  const performsTasks = taskSettings(settings).workers > 0;
-  const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
-  const { road, pipeline, registry, stores, entries, news, settled, fileTaker } = node;
-  const { database, events, desk, blankAreas } = road;
-  const { counters, activity, blankSuspects } = road.tallies;
-  const { catalog, quota } = node.parts;
-  const readiness = async () => {
-    await accessFile(settings.data, constants.W_OK);
-    if (news?.isAway() && (await news.mayShow())) return AWAY;
-    await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
-    await Promise.all([...stores.values()].map(checkStore));
-    return null;
-  };
-  const assets = await loadPages();
-  const { oidc, proxyLogin } = settings.access;
-  const { proxies } = settings;
-  const proxied = oidc && openProxiedFetch(proxies);
+/** Who may come in, and the changes that callers report. */
+async function openDoors(settings: Settings, node: Node, surroundings: NodeSurroundings, open: ClosingStack) {
+  const { clock, log } = surroundings;
+  const { enabled, oidc, proxyLogin } = settings.access;
+  const proxied = oidc && openProxiedFetch(settings.proxies);
   if (proxied) open.use(proxied);
   const fetching = proxied && { fetch: proxied.fetch };
+  const { database } = node.road;
   const accounts = open.use(
     openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log, ...fetching }),
   );
   const isOwn = (header: string) => accounts.authenticator.isOwn(header);
-  pipeline.guardCredentials(settings.access.enabled ? isOwn : async () => false);
+  node.pipeline.guardCredentials(enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
-  const { access, initialPassword } = await openDoor(settings, accounts, log);
+  const door = await openDoor(settings, accounts, log);
   const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
-  const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock);
-  const parts = {
-    ...node.parts,
-    changes,
-    composer,
-    accounts,
-    imports: await openImports(road, pipeline, open),
-  };
-  const about = { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(proxies) };
-  const nodes = registry;
-  const eventLoop = open.use(openEventLoopWatch());
+  return { ...door, accounts, changes };
+}
+
+const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
+
+/** What answers are made of, beside the work of the node. */
+async function openAnswers(
+  settings: Settings,
+  node: Node,
+  { readerKeys }: Accounts,
+  { clock, log }: NodeSurroundings,
+  open: ClosingStack,
+) {
+  const { road, pipeline, registry, stores, news, settled, leads } = node;
+  const { database, events, desk, blankAreas, tallies } = road;
+  const { counters, activity, blankSuspects } = tallies;
   const isAway = () => news?.isAway() ?? false;
-  const metrics = {
-    pipeline,
-    counters,
-    upstreams: desk.report,
-    eventLoop,
-    node: { leads: node.leads, isAway },
-    readerKeys: accounts.readerKeys,
-  };
-  const layerState = (name: string) => {
-    const state = activity.of(name);
-    return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
-  };
-  const blanks = { blankAreas, blankSuspects };
-  let server: HttpServer | null = null;
-  const renewCertificate = async () => server?.reload();
-  const { takeUp, reload } = createTakeUp({ file: file ?? null, catalog, ...fileTaker, renewCertificate });
-  const rest = {
-    stores: describeStores(settings),
-    memoryTierBytes: settings.memoryTierBytes,
-    configFile: file?.current.configFile ?? '',
-    reload,
-  };
-  const { file: logFile, format } = settings.server.accessLog;
-  const accessLog =
-    logFile === null ? null : open.use(openAccessLog({ file: logFile, format }, { clock, log }));
-  const deps = {
-    ...parts,
+  const { file, format } = settings.server.accessLog;
+  const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
+  return {
     ...(accessLog && { accessLog }),
-    ...blanks,
+    blankAreas,
+    blankSuspects,
     isAway,
     settled,
-    refresh: createTileRefresh({ pipeline, events, clock, settled }),
-    layerState,
     hostsNamedIn,
-    about,
-    nodes,
-    metrics,
-    readiness,
-    assets,
-    access,
-    clock,
-    log,
-    rest,
+    nodes: registry,
+    assets: await loadPages(),
+    imports: await openImports(road, pipeline, open),
+    composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
+    refresh: createTileRefresh({ pipeline, events, clock, settled }),
+    about: { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(settings.proxies) },
+    metrics: {
+      pipeline,
+      counters,
+      upstreams: desk.report,
+      eventLoop: open.use(openEventLoopWatch()),
+      node: { leads, isAway },
+      readerKeys,
+    },
+    layerState(name: string) {
+      const state = activity.of(name);
+      return { ...state, changedAt: laterOf(state.changedAt, node.parts.quota.changedAt(name)) };
+    },
+    async readiness() {
+      await accessFile(settings.data, constants.W_OK);
+      if (news?.isAway() && (await news.mayShow())) return AWAY;
+      await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
+      await Promise.all([...stores.values()].map(checkStore));
+      return null;
+    },
   };
+}
+
+/** This process answers clients, or the processes that do. */
+async function listen(
+  settings: Settings,
+  { registry, parts, pipeline, entries, road }: Node,
+  deps: Parameters<typeof openHttpServer>[0] & { readonly accounts: Accounts },
+  processes: NodeSurroundings['processes'],
+  open: ClosingStack,
+): Promise<HttpServer> {
   if (!processes) {
-    server = open.use(await openHttpServer(deps, settings.server));
+    const server = open.use(await openHttpServer(deps, settings.server));
     const { url, port } = server.address;
     await registry.listening(nodeName(settings, port), url);
-    return { server, initialPassword, takeUp };
+    return server;
   }
   const socketPath = processSocketOf(settings);
   await rm(socketPath, { force: true });
-  const inner = { ...settings.server, tls: null, socketPath };
-  server = open.use(await openHttpServer(deps, inner));
+  const server = open.use(await openHttpServer(deps, { ...settings.server, tls: null, socketPath }));
+  const { access, accounts } = deps;
+  const { catalog } = parts;
+  const { events } = road;
+  const { count } = server;
   const keys = accounts.readerKeys;
-  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, keys, count: server.count }));
+  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, keys, count }));
   await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
-  return { server, initialPassword, takeUp };
+  return server;
 }
 
 /** What a layer would be, before it is declared. */

@@ -12,7 +12,7 @@ interface CutJpeg {
 const GROUP = 16;
 /** Of fixed-point numbers. */
 const ONE = 2 ** 20;
-const MOST_BYTES_OF_CODES = 16 + 256;
+const MAX_BYTES_OF_CODES = 16 + 256;
 
 /**
  * Cuts a JPEG into JPEG tiles along its groups of blocks, without making pixels of it: numbers that are finer than
@@ -53,7 +53,7 @@ export class JpegCutter {
     const { scan, steps, codes } = jpeg;
     const work = this.#work;
     // Codes are handed over in the same place before.
-    const inputBytes = Math.max(scan.length, MOST_BYTES_OF_CODES);
+    const inputBytes = Math.max(scan.length, MAX_BYTES_OF_CODES);
     if (work.reserveJpeg(inputBytes, columns * rows, tileWidth, tileHeight) === 0) return false;
     const input = work.JPEG_INPUT.value;
     for (const [table, code] of codes.entries()) {

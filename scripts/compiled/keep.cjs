@@ -1,7 +1,7 @@
 // Loaded by the build before a server that it starts: when a process or thread of it ends, what V8 has compiled is kept.
-const { mkdirSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, join } = require('node:path');
-const { threadId } = require('node:worker_threads');
+const { isMainThread, threadId } = require('node:worker_threads');
 const vm = require('node:vm');
 
 /** Readable by the account that runs the server, as the rest of the build. */
@@ -17,9 +17,17 @@ vm.Script = class extends vm.Script {
 
 process.on('exit', () => {
   process.umask(AS_THE_BUILD);
-  const { compiledFile } = require(join(dirname(process.argv[1]), '..', 'load.cjs'));
+  const dist = join(dirname(process.argv[1]), '..');
+  const { compiledFile, enter } = require(join(dist, 'load.cjs'));
+  if (isMainThread) loadOthers(dist, enter);
   for (const [file, script] of scripts) keepLarger(compiledFile(file), script.createCachedData());
 });
+
+/** The clients of S3, Azure and PostgreSQL, and other parts that this start did not need: they do no work when loaded. */
+function loadOthers(dist, enter) {
+  const files = readdirSync(dist).filter((name) => name.endsWith('.cjs') && name !== 'load.cjs');
+  for (const name of files) enter({ filename: join(dist, name.replace(/cjs$/, 'js')) });
+}
 
 /** Several processes load the same file: who has used more of it has compiled more. */
 function keepLarger(file, compiled) {

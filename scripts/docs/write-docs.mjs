@@ -55,12 +55,12 @@ ${withContents(body, headings, first)}</main>
   );
 }
 
-const FEWEST_LISTED = 3;
+const MIN_LISTED = 3;
 
 /** A list of the chapters below the title, where there are several. */
 function withContents(body, headings, first) {
   const chapters = headings.filter(({ depth }) => depth === 2);
-  if (first || chapters.length < FEWEST_LISTED) return body;
+  if (first || chapters.length < MIN_LISTED) return body;
   const items = chapters.map(({ id, text }) => `<li><a href="#${id}">${text}</a></li>`).join('\n');
   return body.replace('</h1>\n', `</h1>\n<nav aria-label="On this page">\n<ul>\n${items}\n</ul>\n</nav>\n`);
 }

@@ -56,7 +56,9 @@ const RATE_PERMITS_LAST_MS = 250;
 const DAY_PERMITS_LAST_MS = 1000;
 /** The supply is asked again after this long, as others may have put permits back. */
 const ASK_AGAIN_MS = 1000;
-const MAX_BLOCK = 500;
+const MAX_BLOCK = 5000;
+/** Blocks of this size or more are drawn before the last is used up, so that no request waits. */
+const DRAWN_AHEAD = 100;
 const BLOCKS_PER_DAY = 200;
 const BLOCKS_PER_SECOND = 20;
 
@@ -124,11 +126,22 @@ export class KeyMeter {
   #take(key: HeldKey, kind: LimitKind, limit: number): Verdict | Promise<Verdict> {
     const hand = getOrMake(this.#hands[kind], key.id, () => newHand(kind, limit));
     const settled = this.#decided(hand, kind);
-    if (settled !== undefined) return settled;
+    if (settled !== undefined) {
+      this.#drawAhead(key.id, kind, hand);
+      return settled;
+    }
     hand.drawing ??= this.#draw(key.id, kind, hand);
     const drawn = hand.drawing;
     if (drawn === null) return this.#decided(hand, kind) as Verdict;
     return drawn.then(() => this.#take(key, kind, limit));
+  }
+
+  #drawAhead(id: number, kind: LimitKind, hand: Hand): void {
+    const isNear = hand.permits * 2 <= hand.wanted && hand.permits > 0 && hand.wanted >= DRAWN_AHEAD;
+    if (kind === 'rate' || hand.drawing || !isNear) return;
+    hand.drawing = this.#draw(id, kind, hand);
+    // A request that finds no permit draws again, and fails by itself.
+    hand.drawing?.catch(() => {});
   }
 
   /** Undefined: the supply has to be asked. */
@@ -161,7 +174,7 @@ export class KeyMeter {
 
   #takeUp(hand: Hand, { granted, left, waitMs }: Grant, day: number): void {
     const now = this.#clock.monotonic();
-    hand.permits = granted;
+    hand.permits = granted + (hand.day === day ? hand.permits : 0);
     hand.usedAt = now;
     if (hand.day !== RATE) hand.day = day;
     if (hand.day !== RATE) hand.wanted = blockOf(left, BLOCKS_PER_DAY);

@@ -22,6 +22,13 @@ export class KeyRing {
     return this.#byId.keys();
   }
 
+  /** 0: there are no keys. */
+  get lastId(): number {
+    let last = 0;
+    for (const id of this.ids) last = Math.max(last, id);
+    return last;
+  }
+
   get size(): number {
     return this.#byId.size;
   }

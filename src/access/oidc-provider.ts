@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
 import { OutOfReach } from '../lib/out-of-reach.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
@@ -27,6 +29,7 @@ const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 const TIMEOUT_S = 5;
 const CLOCK_TOLERANCE_S = 60;
+const MAX_REMEMBERED = 1000;
 const ALGORITHMS = ['RS256', 'ES256'];
 
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
@@ -42,6 +45,8 @@ export function createOidcProvider(
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
+  /** Tokens that these keys have verified, by their hash. */
+  let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
   async function configuration(): Promise<Configuration> {
     if (!found && clock.monotonic() - failedAt < ASK_AGAIN_MS) throw away();
@@ -72,7 +77,7 @@ export function createOidcProvider(
   }
 
   async function fetchKeys(): Promise<void> {
-    const { createLocalJWKSet } = await import('jose');
+    const { createLocalJWKSet } = await loadJose();
     const { jwks_uri: address } = (await configuration()).serverMetadata();
     keysAskedAt = clock.monotonic();
     const answer = await fetch(address ?? '', {
@@ -81,6 +86,7 @@ export function createOidcProvider(
     });
     if (!answer.ok) throw new Error(`The keys of the issuer were answered with status ${answer.status}.`);
     keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
+    verified = new RecentMap(MAX_REMEMBERED);
   }
 
   /** At most once in half a minute, for all callers together. */
@@ -97,11 +103,10 @@ export function createOidcProvider(
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     if (!keys) await renewKeys();
     if (!keys) throw away();
-    const { JWKSNoMatchingKey } = (await import('jose')).errors;
     try {
       return await keys(header, token);
     } catch (error) {
-      if (!(error instanceof JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof (await loadJose()).errors.JWKSNoMatchingKey)) throw error;
       await renewKeys();
       return keys(header, token);
     }
@@ -109,7 +114,7 @@ export function createOidcProvider(
 
   /** The claims of a token of the issuer; null for one that is not valid. Throws when the issuer was never reached. */
   async function verify(token: string, audience: string): Promise<(JWTPayload & { sub: string }) | null> {
-    const { jwtVerify } = await import('jose');
+    const { jwtVerify } = await loadJose();
     if (!isSignedAsAllowed(token)) return null;
     try {
       const { payload } = await jwtVerify(token, keyOf, {
@@ -126,6 +131,18 @@ export function createOidcProvider(
       if (error instanceof OutOfReach) throw error;
       return null;
     }
+  }
+
+  /** Scripts send one token with every request: its signature is checked once. */
+  async function claimsOf(token: string): Promise<(JWTPayload & { sub: string }) | null> {
+    const hash = createHash('sha256').update(token).digest('base64');
+    const remembered = verified;
+    const known = remembered.get(hash);
+    const soonest = clock.now() / 1000 - CLOCK_TOLERANCE_S;
+    if (known) return (known.exp ?? 0) > soonest ? known : null;
+    const claims = await verify(token, settings.audience ?? clientId);
+    if (claims) remembered.set(hash, claims, 1);
+    return claims;
   }
 
   /** What the ID token lacks is taken from userinfo, which must be about the same subject. */
@@ -149,7 +166,7 @@ export function createOidcProvider(
   return {
     settings,
     /** For a bearer token. */
-    claimsOf: (token: string) => verify(token, settings.audience ?? clientId),
+    claimsOf,
 
     /** Whether a token says that it is of the issuer and for this server. */
     isAddressed(token: string): boolean {
@@ -213,6 +230,14 @@ function partOf(token: string, index: 0 | 1): Claims {
   } catch {
     return {};
   }
+}
+
+let jose: Promise<typeof import('jose')> | null = null;
+
+/** Once: importing it again for each token costs more than the check. */
+function loadJose(): Promise<typeof import('jose')> {
+  jose ??= import('jose');
+  return jose;
 }
 
 function away(cause?: unknown): OutOfReach {

@@ -5,7 +5,7 @@ import { type Draw, type Grant, KeyMeter, type KeyUse, type LimitSupply } from '
 import { type KeyChange, KeyRing } from './key-ring.ts';
 import { type LoginThrottle, sourceOf } from './login-throttle.ts';
 import type { ReaderKey, ReaderKeyDraft } from './reader-key.ts';
-import { createReaderKeyStore } from './reader-key-store.ts';
+import { createReaderKeyStore, type RecentUse } from './reader-key-store.ts';
 
 interface ReaderKeysOptions extends Surroundings {
   readonly database: Database;
@@ -33,7 +33,7 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
   const ring = new KeyRing(clock);
   const names = new Map<number, string>();
   const totals = new Map<number, { answered: number; refused: number }>();
-  const unsaved = new Map<number, number>();
+  const unsaved = new Map<number, RecentUse>();
   const rates = new Map<number, number>();
   let rateIsShared = false;
   let returning = Promise.resolve();
@@ -80,8 +80,7 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
 
   /** Takes up what was created or deleted, here or on another node. */
   async function refresh(): Promise<void> {
-    const last = Math.max(0, ...ring.ids);
-    const added = await store.listAfter(last);
+    const added = await store.listAfter(ring.lastId);
     const complete = (await store.count()) === ring.size + added.length;
     const kept = complete ? null : await store.ids();
     const removed = kept ? [...ring.ids].filter((id) => !kept.has(id)) : [];
@@ -98,10 +97,13 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
   function used(uses: readonly KeyUse[]): void {
     const now = clock.now();
     for (const { id, answered, refused } of uses) {
-      if (!ring.get(id)) continue;
+      const key = ring.get(id);
+      if (!key) continue;
       const total = totals.get(id) ?? { answered: 0, refused: 0 };
       totals.set(id, { answered: total.answered + answered, refused: total.refused + refused });
-      if (answered > 0) unsaved.set(id, now);
+      if (answered === 0) continue;
+      const more = key.requestsPerDay === null ? answered : 0;
+      unsaved.set(id, { at: now, answered: (unsaved.get(id)?.answered ?? 0) + more });
     }
   }
 
@@ -158,7 +160,8 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
       const keys = await store.listAfter(0);
       return keys.map(({ hash: _, ...key }) => ({
         ...key,
-        lastUsedAt: unsaved.get(key.id) ?? key.lastUsedAt,
+        lastUsedAt: unsaved.get(key.id)?.at ?? key.lastUsedAt,
+        requestsToday: key.requestsToday + (unsaved.get(key.id)?.answered ?? 0),
       }));
     },
     /** Requests with each key since the start. */

@@ -12,6 +12,13 @@ const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
 const SECOND_US = 1_000_000;
 
+/** What is not yet in the database. */
+export interface RecentUse {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly answered: number;
+}
+
 export type ReaderKeyStore = ReturnType<typeof createReaderKeyStore>;
 
 /** Keys for readers in the database, and what was drawn of their limits. Only hashes of the keys are kept. */
@@ -42,9 +49,12 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
           .select(({ fn }) => fn.countAll<number>().as('count'))
           .executeTakeFirstOrThrow();
         if (count >= MAX_KEYS) throw new TilewardenError('account-conflict', 'There are too many keys.');
-        return keyOf(
-          await query.insertInto('reader_keys').values(row).returningAll().executeTakeFirstOrThrow(),
-        );
+        const made = await query
+          .insertInto('reader_keys')
+          .values(row)
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return keyOf(made, now);
       });
       return { key, secret };
     },
@@ -57,7 +67,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         .where('id', '>', id)
         .orderBy('id')
         .execute();
-      return rows.map((row) => ({ ...keyOf(row), hash: row.hash }));
+      return rows.map((row) => ({ ...keyOf(row, clock.now()), hash: row.hash }));
     },
 
     async ids(): Promise<ReadonlySet<number>> {
@@ -81,14 +91,16 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
           .where('id', '=', id)
           .returningAll()
           .executeTakeFirst();
-        if (row) return keyOf(row);
+        if (row) return keyOf(row, clock.now());
         throw new TilewardenError('account-unknown', 'There is no such key.');
       }),
 
-    async markUsed(uses: ReadonlyMap<number, number>): Promise<void> {
+    /** `answered` of a key that has a limit for the day was counted when it was drawn. */
+    async markUsed(uses: ReadonlyMap<number, RecentUse>): Promise<void> {
+      const day = dayOf(clock.now());
       await database.transaction(LOCK, async (query) => {
-        for (const [id, at] of uses) {
-          await query.updateTable('reader_keys').set({ last_used_at: at }).where('id', '=', id).execute();
+        for (const [id, { at, answered }] of uses) {
+          await addToday(query, id, day, answered).set({ last_used_at: at }).execute();
         }
       });
     },
@@ -97,20 +109,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
     async drawToday(id: number, wanted: number, limit: number): Promise<Grant> {
       const now = clock.now();
       const day = dayOf(now);
-      const row = await database.change
-        .updateTable('reader_keys')
-        .set((eb) => ({
-          used: eb
-            .case()
-            .when('used_day', '=', day)
-            .then(eb('used', '+', wanted))
-            .else(wanted)
-            .end(),
-          used_day: day,
-        }))
-        .where('id', '=', id)
-        .returning('used')
-        .executeTakeFirst();
+      const row = await addToday(database.change, id, day, wanted).returning('used').executeTakeFirst();
       const left = row ? limit - row.used : -wanted;
       return {
         granted: Math.max(0, Math.min(wanted, left + wanted)),
@@ -157,7 +156,23 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
   };
 }
 
-function keyOf(row: KeyRow): ReaderKey {
+/** On another day the count begins again. */
+function addToday(query: Pick<Database['query'], 'updateTable'>, id: number, day: number, more: number) {
+  return query
+    .updateTable('reader_keys')
+    .set((eb) => ({
+      used: eb
+        .case()
+        .when('used_day', '=', day)
+        .then(eb('used', '+', more))
+        .else(more)
+        .end(),
+      used_day: day,
+    }))
+    .where('id', '=', id);
+}
+
+function keyOf(row: KeyRow, now: number): ReaderKey {
   return {
     id: row.id,
     name: row.name,
@@ -168,5 +183,6 @@ function keyOf(row: KeyRow): ReaderKey {
     expiresAt: row.expires_at,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
+    requestsToday: row.used_day === dayOf(now) ? row.used : 0,
   };
 }

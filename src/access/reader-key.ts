@@ -19,9 +19,11 @@ export interface ReaderKey {
   readonly createdAt: number;
   /** To the minute. */
   readonly lastUsedAt: number | null;
+  /** Answered since midnight UTC, by all nodes, to the minute; of a key with a limit for the day, counted against it. */
+  readonly requestsToday: number;
 }
 
-export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt'>;
+export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt' | 'requestsToday'>;
 
 /** What every process that answers needs to know of a key. */
 export interface HeldKey

@@ -21,7 +21,7 @@ import { createExportTasks } from '../tasks/store/export-tasks.ts';
 import type { ExportFigures } from '../tasks/store/lease.ts';
 import type { TaskRequest } from '../tasks/task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
-import { isShared } from './join-nodes.ts';
+import { isShared } from './node-settings.ts';
 
 type NodeSettings = Pick<Settings, 'data' | 'node' | 'stores' | 'database'>;
 

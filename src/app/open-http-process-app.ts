@@ -10,7 +10,7 @@ import { proxyHeadersOf } from '../http/door/access.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { processSocketOf } from './join-nodes.ts';
+import { processSocketOf } from './node-settings.ts';
 import { openStores } from './open-stores.ts';
 import { opened } from './opened.ts';
 

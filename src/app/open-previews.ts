@@ -17,7 +17,7 @@ export interface PreviewOptions {
 }
 
 /** Sources that stay open: those of the maps that are looked at. */
-const MOST_OPEN = 8;
+const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
 /** Tiles of undeclared layers. They take the usual road, but nothing of them is kept. */
@@ -37,7 +37,7 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     const bound: BoundLayer = { layer, store, source: () => source };
     open.set(name, { bound, source });
     const [oldest] = open.keys();
-    if (open.size > MOST_OPEN && oldest !== undefined) void close(oldest);
+    if (open.size > MAX_OPEN && oldest !== undefined) void close(oldest);
     return bound;
   }
 

@@ -11,9 +11,7 @@ import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Database, DatabaseOptions } from '../db/database.ts';
-import { openDatabase } from '../db/open-database.ts';
-import type { MetatileSize } from '../domain/metatile.ts';
+import type { Database } from '../db/database.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -25,22 +23,22 @@ import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
-import { metatileSizeFor, SINGLE_TILE } from '../pipeline/resolve-tile-set.ts';
+import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { openArchiveSource } from '../sources/archive/archive-source.ts';
 import { openLayerSource } from '../sources/layer/layer-source.ts';
-import type { LayerReader, ReadableLayer, TileSource } from '../sources/tile-source.ts';
-import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
+import type { LayerReader, TileSource } from '../sources/tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
-import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
 import { openWorldSource } from '../sources/world/world-source.ts';
 import { openXyzSource } from '../sources/xyz/xyz-source.ts';
-import type { Outage, TileStore } from '../storage/tile-store.ts';
+import type { StoreTools } from '../storage/store-driver.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { HostRules } from './host-rules.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
@@ -50,11 +48,18 @@ export interface RoadSurroundings extends Surroundings {
   readonly random: Random;
   /** Where the settings came from; without it they stay what they are. */
   readonly file?: SettingsFile;
-  /** See `StoreTools`. */
-  readonly sweeps?: () => boolean;
-  readonly outage?: Outage;
+}
+
+interface RoadParts<Desk extends UpstreamDesk>
+  extends RoadSurroundings,
+    Pick<StoreTools, 'sweeps'>,
+    Partial<Pick<StoreTools, 'outage'>> {
+  readonly database: Database;
+  readonly desk: Desk;
+  readonly cutter: TileCutter;
+  readonly atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>;
   /** Where other nodes make tiles too. */
-  readonly claims?: (database: Database) => FlightClaims;
+  readonly claims?: FlightClaims;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -62,35 +67,23 @@ const DATABASE_FILE = 'tilewarden.db';
 /** What it takes to make and keep tiles, in the server and in its workers. */
 export async function openRoad<Desk extends UpstreamDesk>(
   settings: Settings,
-  surroundings: RoadSurroundings,
+  parts: RoadParts<Desk>,
   open: ClosingStack,
-  atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
-  cutter: TileCutter,
-  openDesk: (database: Database) => Desk,
-  databaseOptions: Pick<DatabaseOptions, 'synced' | 'migrations'> = {},
 ) {
-  const { log, clock, random } = surroundings;
-  const location = databaseOf(settings);
-  const database = open.use(await openDatabase({ location, clock, log, ...databaseOptions }));
-  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  // How tiles are made the catalog knows, which needs the stores.
-  let shapeOf: (set: TileSetKey) => MetatileSize = () => SINGLE_TILE;
-  const opened = await openStores(
-    settings,
-    { ...surroundings, database, readOnly: false, shapeOf: (set) => shapeOf(set) },
-    open,
-  );
+  const { database, desk, clock, log } = parts;
+  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...parts.atTheGate });
+  const shapeOf = (set: TileSetKey) => metatileSizeFor(catalog.layer(set.layer), set);
+  const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const desk = openDesk(database);
-  let configuredHosts = hostsOf(settings);
-  let upstreamSettings = settings.upstreams;
+  const privateAdvice = createPrivateAdvice(() => configPathOf(settings, parts.file));
+  const hosts = new HostRules(settings, privateAdvice);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       get upstreams() {
-        return upstreamSettings;
+        return hosts.upstreams;
       },
-      configuredHosts: { has: (host) => configuredHosts.has(host) },
+      configuredHosts: hosts,
       proxies: settings.proxies,
       desk,
       clock,
@@ -98,9 +91,8 @@ export async function openRoad<Desk extends UpstreamDesk>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  let readLayer: (bound: BoundLayer) => ReadableLayer | null = () => null;
   const opener = (source: SourceSettings, _layer: string, below: BoundLayer | null) =>
-    openSource(source, upstreams, surroundings, () => below && readLayer(below));
+    openSource(source, upstreams, parts, () => below && readLayer(below));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -112,32 +104,42 @@ export async function openRoad<Desk extends UpstreamDesk>(
       log,
     }),
   );
-  shapeOf = (set) => metatileSizeFor(catalog.layer(set.layer), set);
   const entries = createCatalogEntries(database, clock);
   const reader = documentReaderOf(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
-  const privateAdvice = createPrivateAdvice(() => configPathOf(settings, surroundings.file));
-  const admit = (source: unknown) =>
-    refusePrivate(
-      source,
-      (host) => configuredHosts.has(host) || upstreamOptionsFor(upstreamSettings, host).allowPrivate,
-      privateAdvice,
-    );
-  const documents = { entries, declared, reader, admit };
-  /** The file was read again; answers what is not as it was. */
-  const takeUp = (next: Settings): readonly string[] => {
-    configuredHosts = hostsOf(next);
-    upstreamSettings = next.upstreams;
-    return declared.setFixed(next.layers, next.gridSets.gridSets);
+  const making = openMaking(settings, opened, parts, open);
+  const readLayer = createLayerReader(making.pipeline);
+  // Closed before the pipeline, which waits for what is being stored.
+  open.use(gate);
+  const openPreview = (source: SourceSettings) =>
+    opener(source, '', catalog.layer(layerBelow(source)?.layer ?? ''));
+  return {
+    ...making,
+    database,
+    desk,
+    catalog,
+    documents: { entries, declared, reader, admit: (source: unknown) => hosts.admit(source) },
+    /** The file was read again; answers what is not as it was. */
+    takeUp(next: Settings): readonly string[] {
+      hosts.takeUp(next);
+      return declared.setFixed(next.layers, next.gridSets.gridSets);
+    },
+    outside: { upstreams, openSource: openPreview, privateAdvice },
   };
-  const { memoryTierBytes } = settings;
+}
+
+/** What makes tiles, and what it counts and notes. */
+function openMaking(
+  { memoryTierBytes, maxParameterSets }: Settings,
+  stores: ReadonlyMap<string, TileStore>,
+  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamDesk>,
+  open: ClosingStack,
+) {
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
-  const parameterSets = open.use(
-    openParameterSets({ database, events, clock, most: settings.maxParameterSets }),
-  );
-  const counters = new Counters(() => takeStoreRequests(opened));
+  const parameterSets = open.use(openParameterSets({ database, events, clock, most: maxParameterSets }));
+  const counters = new Counters(() => takeStoreRequests(stores));
   const activity = new LayerActivity(events, clock);
   const blankAreas = createBlankAreas(database, clock);
   const blankSuspects = new BlankSuspects(clock);
@@ -154,30 +156,17 @@ export async function openRoad<Desk extends UpstreamDesk>(
       blankSuspects,
       parameterSets,
       settings: { memoryTierBytes },
-      claims: surroundings.claims?.(database),
+      claims,
     }),
   );
-  readLayer = createLayerReader(pipeline);
-  // Closed before the pipeline, which waits for what is being stored.
-  open.use(gate);
-  /** What the processes of a node count, and add up. */
-  const tallies = { counters, activity, blankSuspects };
-  const openPreview = (source: SourceSettings) =>
-    opener(source, '', catalog.layer(layerBelow(source)?.layer ?? ''));
-  const outside = { upstreams, openSource: openPreview, privateAdvice };
   return {
-    database,
+    events,
     parameters,
     parameterSets,
-    catalog,
-    documents,
-    takeUp,
-    pipeline,
-    events,
-    desk,
-    outside,
     blankAreas,
-    tallies,
+    pipeline,
+    /** What the processes of a node count, and add up. */
+    tallies: { counters, activity, blankSuspects },
   };
 }
 
@@ -185,13 +174,6 @@ function* takeStoreRequests(stores: ReadonlyMap<string, TileStore>): Generator<C
   for (const [store, { takeRequests }] of stores) {
     for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
   }
-}
-
-function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {
-  return hostsNamedIn([
-    ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
-    ...changes,
-  ]);
 }
 
 export function databaseOf({ database, data }: Settings): string {

@@ -8,8 +8,8 @@ import { misconfigured } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { readTlsFiles } from '../http/server.ts';
 import { typesOf } from '../storage/drivers.ts';
-import { sharesStores, urlOf } from './join-nodes.ts';
-import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
+import { keepsInMemory, sharesStores, urlOf } from './node-settings.ts';
+import type { NodeSurroundings } from './open-node.ts';
 
 export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */

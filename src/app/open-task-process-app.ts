@@ -1,6 +1,7 @@
 import { CATALOG_CHANGED } from '../catalog/catalog-entries.ts';
 import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
+import { openDatabase } from '../db/open-database.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { openCounterFeed } from '../pipeline/counter-feed.ts';
@@ -8,7 +9,7 @@ import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/workers/child.ts';
 import { createExporter } from './exporter.ts';
-import { openRoad, type RoadSurroundings } from './open-road.ts';
+import { databaseOf, openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 
@@ -21,12 +22,21 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
     const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
-    const openDesk = () => openDeskLine(channel);
-    const cutter = new MetatileCutter();
-    const tools = { ...surroundings, sweeps: () => false };
-    // A report that a power cut takes back costs work that is done again. The node has looked at the tables.
-    const opened = { synced: false, migrations: null };
-    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, opened);
+    const { clock, log } = surroundings;
+    const opening = (async () => {
+      // A report that a power cut takes back costs work that is done again. The node has looked at the tables.
+      const unsynced = { synced: false, migrations: null };
+      const database = open.use(await openDatabase({ location: databaseOf(quiet), clock, log, ...unsynced }));
+      const parts = {
+        ...surroundings,
+        database,
+        desk: openDeskLine(channel),
+        cutter: new MetatileCutter(),
+        atTheGate: AT_THE_GATE,
+        sweeps: () => false,
+      };
+      return openRoad(quiet, parts, open);
+    })();
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, takeUp } = await opening;
       // By what number its tiles are known comes before a declaration.

@@ -1,9 +1,9 @@
 import { openAuditLog } from '../access/audit-log.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { workerName } from './join-nodes.ts';
+import { taskSettings, workerName } from './node-settings.ts';
 import { openFeeds } from './open-feeds.ts';
-import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
+import { type NodeSurroundings, openNode } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 

@@ -15,7 +15,7 @@ export interface KeptBlankArea extends BlankArea {
 }
 
 /** All of them are looked through when a picture is suspect. */
-const MOST_OF_A_LAYER = 200;
+const MAX_OF_A_LAYER = 200;
 
 /** Where administrators have said that blank is right, besides what stands in a layer's declaration. */
 export type BlankAreas = ReturnType<typeof createBlankAreas>;
@@ -38,9 +38,9 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) 
       const row = { layer, document, note, created_by: createdBy, created_at: clock.now() };
       return await database.transaction('blank-areas', async (query) => {
         const there = await query.selectFrom('blank_areas').select('id').where('layer', '=', layer).execute();
-        if (there.length >= MOST_OF_A_LAYER) {
+        if (there.length >= MAX_OF_A_LAYER) {
           throw invalid(
-            `Layer ${layer} has ${MOST_OF_A_LAYER} areas already; delete some, or set blankIsRight for the layer.`,
+            `Layer ${layer} has ${MAX_OF_A_LAYER} areas already; delete some, or set blankIsRight for the layer.`,
           );
         }
         return areaOf(

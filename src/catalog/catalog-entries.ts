@@ -180,7 +180,7 @@ function checkExpected(
   if (present === expected) return;
   throw new TilewardenError(
     'entry-changed',
-    'It has been changed meanwhile; read it again and repeat your change.',
+    'Another request has changed it; read it again and repeat your change.',
   );
 }
 

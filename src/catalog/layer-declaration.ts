@@ -92,11 +92,11 @@ const textSchema = z.union([z.string(), z.number()]);
 const parameterSchema = z
   .strictObject({
     name: text.describe('Name of the request parameter'),
-    default: textSchema.default('').describe('What an absent value stands for'),
-    values: z.array(textSchema).min(1).optional().describe('The values that may be asked for'),
+    default: textSchema.default('').describe('The value that is used when a request has none'),
+    values: z.array(textSchema).min(1).optional().describe('The allowed values'),
     regex: text.optional().describe('RE2 expression that must match the whole value'),
-    integers: z.array(z.int()).optional().describe('Whole numbers that may be asked for; none listed: any'),
-    floats: z.array(z.number()).optional().describe('Numbers that may be asked for; none listed: any'),
+    integers: z.array(z.int()).optional().describe('The allowed whole numbers; an empty list allows any'),
+    floats: z.array(z.number()).optional().describe('The allowed numbers; an empty list allows any'),
     threshold: z.number().positive().optional().describe('How far a value may be from a listed number'),
     normalize: z
       .enum(['none', 'upper', 'lower'])
@@ -177,7 +177,7 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     expireCache: expirySchema
       .default(0)
       .describe(
-        'Seconds a tile stays fresh; 0: for ever; -1: it is not kept. Or a list of { minZoom, seconds }',
+        'Seconds a tile stays fresh; 0: forever; -1: it is not kept. Or a list of { minZoom, seconds }',
       ),
     followSource: flag.describe(
       "Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache",

@@ -1,8 +1,10 @@
 /** What changes do to tiles. This is the only file of the room that reaches them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { PixelBuffer } from '../tasks/area-cover.ts';
@@ -12,14 +14,14 @@ import type { TruncationSelection } from '../tasks/mass-truncation-selection.ts'
 import type { TaskAuthor } from '../tasks/task-author.ts';
 import type { Change, ChangedPlace, ChangeRules } from './change.ts';
 import { mergePlaces } from './merge-places.ts';
-import { polygonsIn } from './place-in-grid-set.ts';
+import { type PlacedPolygons, polygonsIn, withinLimit } from './place-in-grid-set.ts';
 
 interface ApplierOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'version'> & {
     declaration(name: string): { readonly source: unknown } | null;
   };
   readonly marks: Pick<Marks, 'markAll'>;
-  readonly invalidation: Pick<Invalidation, 'renew'>;
+  readonly renew: Invalidation['renew'];
 }
 
 interface AppliedFeed extends ChangeRules {
@@ -29,10 +31,11 @@ interface AppliedFeed extends ChangeRules {
 
 /** A layer that is drawn from another one shows its pixels larger, or moved by a few. */
 const PIXELS_BELOW = 4;
+const POLYGONS_PER_TURN = 8;
 
 export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
-export function createChangeApplier({ catalog, marks, invalidation }: ApplierOptions) {
+export function createChangeApplier({ catalog, marks, renew: renewTiles }: ApplierOptions) {
   let known: { readonly version: number; readonly above: ReadonlyMap<string, readonly string[]> } | null =
     null;
 
@@ -52,20 +55,22 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
   async function renew({ layer, selections, rules }: LayerChange): Promise<void> {
     if (rules.action !== 'renew') return;
     for (const selection of selections) {
-      await invalidation.renew(layer.name, selection, feedAuthor(rules.name)).catch((error: unknown) => {
+      await renewTiles(layer.name, selection, feedAuthor(rules.name)).catch((error: unknown) => {
         // Without room for tasks tiles are renewed when they are requested.
         if (!isTilewardenError(error, 'too-many-tasks')) throw error;
       });
     }
   }
 
-  function changesAbove({ layer, places, rules, buffer, seen }: LayerChange): readonly LayerChange[] {
-    const { zoomStart: _, zoomStop: __, ...all } = rules;
-    const wider = bufferAbove(layer, buffer);
-    return (layersAbove().get(layer.name) ?? []).flatMap((name) => {
-      const upper = seen.has(name) ? null : catalog.layer(name);
-      return upper ? [layerChange(upper.layer, places, all, wider, new Set([...seen, name]))] : [];
-    });
+  async function* changesAbove(changes: readonly LayerChange[]): AsyncGenerator<LayerChange> {
+    for (const { layer, places, rules, buffer, seen } of changes) {
+      const { zoomStart: _, zoomStop: __, ...all } = rules;
+      const wider = bufferAbove(layer, buffer);
+      for (const name of layersAbove().get(layer.name) ?? []) {
+        const upper = seen.has(name) ? null : catalog.layer(name);
+        if (upper) yield layerChange(upper.layer, places, all, wider, new Set([...seen, name]));
+      }
+    }
   }
 
   /** Layers that are drawn from others come after these: what is drawn from them afterwards is new. */
@@ -79,8 +84,13 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
       })),
     );
     for (const change of marked) await renew(change);
-    const above = changes.flatMap(changesAbove);
-    if (above.length > 0) await applyAll(above);
+    await applyTo(changesAbove(changes));
+  }
+
+  async function applyTo(found: AsyncIterable<LayerChange>): Promise<void> {
+    const changes: LayerChange[] = [];
+    for await (const change of found) changes.push(change);
+    if (changes.length > 0) await applyAll(changes);
   }
 
   /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
@@ -92,7 +102,7 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
       if (!bound || concerned.length === 0) continue;
       const isWhole = concerned.some(({ place }) => place === null);
       const places = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
-      ofLayers.push(layerChange(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name])));
+      ofLayers.push(await layerChange(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name])));
     }
     await applyAll(ofLayers);
   }
@@ -108,8 +118,8 @@ export function createChangeApplier({ catalog, marks, invalidation }: ApplierOpt
     ): Promise<void> {
       const merged = places && (await mergePlaces(places));
       const rules = { name: '', layers: [], action, buffer: 0 };
-      const below = layerChange(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
-      await applyAll(changesAbove(below));
+      const below = await layerChange(layer, merged, rules, { pixels: 0 }, new Set([layer.name]));
+      await applyTo(changesAbove([below]));
     },
   };
 }
@@ -126,26 +136,28 @@ interface LayerChange {
   readonly seen: ReadonlySet<string>;
 }
 
-function layerChange(
+async function layerChange(
   layer: Layer,
   places: LayerChange['places'],
   rules: AppliedFeed,
   buffer: PixelBuffer,
   seen: ReadonlySet<string>,
-): LayerChange {
-  return { layer, places, selections: [...selectionsOf(layer, places, rules, buffer)], rules, buffer, seen };
+): Promise<LayerChange> {
+  const selections: TruncationSelection[] = [];
+  for await (const selection of selectionsOf(layer, places, rules, buffer)) selections.push(selection);
+  return { layer, places, selections, rules, buffer, seen };
 }
 
 function feedAuthor(feed: string): TaskAuthor {
   return { name: `feed:${feed}`, account: 'feed', unlimited: false };
 }
 
-function* selectionsOf(
+async function* selectionsOf(
   layer: Layer,
   places: readonly ChangedPlace[] | null,
   { zoomStart, zoomStop }: ChangeRules,
   { pixels, metresPerPixel = 0 }: PixelBuffer,
-): Generator<TruncationSelection> {
+): AsyncGenerator<TruncationSelection> {
   const zooms = {
     ...(zoomStart !== undefined && { zoomStart }),
     ...(zoomStop !== undefined && { zoomStop }),
@@ -154,7 +166,7 @@ function* selectionsOf(
   for (const place of places ?? []) {
     const least = place.polygons.some(isThin) ? 1 : 0;
     for (const { gridSet, zoomStop: deepest } of layer.gridSubsets) {
-      const { polygons, tolerance } = polygonsIn(gridSet, deepest, place);
+      const { polygons, tolerance } = await polygonsInTurns(gridSet, deepest, place);
       if (polygons.length === 0) continue;
       const buffer = {
         pixels: Math.max(least, tolerance === 0 ? pixels : pixels + 1),
@@ -163,6 +175,20 @@ function* selectionsOf(
       yield { ...zooms, gridSets: [gridSet.name], area: { polygons, crs: 'grid-set' }, buffer };
     }
   }
+}
+
+/** As `polygonsIn`, some polygons in each turn of the event loop. */
+async function polygonsInTurns(gridSet: GridSet, zoom: number, place: ChangedPlace): Promise<PlacedPolygons> {
+  const polygons: Polygon[] = [];
+  let tolerance = 0;
+  for (let at = 0; at < place.polygons.length; at += POLYGONS_PER_TURN) {
+    const some = { ...place, polygons: place.polygons.slice(at, at + POLYGONS_PER_TURN) };
+    const placed = polygonsIn(gridSet, zoom, some);
+    polygons.push(...placed.polygons);
+    tolerance = Math.max(tolerance, placed.tolerance);
+    if (at > 0) await nextTurn();
+  }
+  return { polygons: withinLimit(polygons), tolerance };
 }
 
 /** Encloses nothing: only with a buffer does it touch a tile for certain. */

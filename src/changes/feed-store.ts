@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statements } from '../db/database.ts';
 import type { RowOf } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,6 +38,7 @@ const ENTRY_KEPT = 30 * KEPT;
 const RECENT = 3_600_000;
 const MAX_RECENT = 500;
 const ROWS_AT_ONCE = 200;
+const ROWS_PER_TURN = 20;
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
@@ -44,22 +46,43 @@ export type FeedStore = ReturnType<typeof createFeedStore>;
 export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   const { query } = database;
 
+  const rowOf = (feed: string, { eventId, merged, layers, boxes }: RecordedChange) => ({
+    feed,
+    at: clock.now(),
+    event_id: eventId,
+    merged,
+    layers: JSON.stringify(layers),
+    boxes: boxes && JSON.stringify(boxes),
+  });
+
   async function insertChange(inside: Statements, feed: string, change: RecordedChange): Promise<number> {
-    const { eventId, merged, layers, boxes } = change;
     const row = await inside
       .insertInto('changes')
-      .values({
-        feed,
-        at: clock.now(),
-        event_id: eventId,
-        merged,
-        layers: JSON.stringify(layers),
-        boxes: boxes && JSON.stringify(boxes),
-      })
+      .values(rowOf(feed, change))
       .onConflict((conflict) => conflict.columns(['feed', 'event_id']).doNothing())
       .returning('id')
       .executeTakeFirst();
-    return row?.id ?? (await findEvent(inside, feed, eventId ?? ''))?.id ?? 0;
+    return row?.id ?? (await findEvent(inside, feed, change.eventId ?? ''))?.id ?? 0;
+  }
+
+  /** In few statements, unless senders have named them. */
+  async function insertChanges(inside: Statements, feed: string, changes: readonly RecordedChange[]) {
+    const ids: number[] = [];
+    for (let at = 0; at < changes.length; at += ROWS_PER_TURN) {
+      if (at > 0) await nextTurn();
+      const some = changes.slice(at, at + ROWS_PER_TURN);
+      if (some.some(({ eventId }) => eventId !== null)) {
+        for (const change of some) ids.push(await insertChange(inside, feed, change));
+        continue;
+      }
+      const rows = await inside
+        .insertInto('changes')
+        .values(some.map((change) => rowOf(feed, change)))
+        .returning('id')
+        .execute();
+      ids.push(...rows.map(({ id }) => id).sort((a, b) => a - b));
+    }
+    return ids;
   }
 
   async function insertEntries(inside: Statements, feed: string, entries: readonly FeedEntry[]) {
@@ -137,8 +160,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
           .deleteFrom('changes')
           .where('at', '<', now - KEPT)
           .execute();
-        const ids: number[] = [];
-        for (const change of changes) ids.push(await insertChange(inside, feed, change));
+        const ids = await insertChanges(inside, feed, changes);
         await insertEntries(inside, feed, entries);
         await inside
           .updateTable('change_feeds')

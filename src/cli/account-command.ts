@@ -13,8 +13,8 @@ import {
   settingsFor,
   type Terminal,
 } from './command.ts';
+import { columns } from './format.ts';
 import { momentIn } from './moment.ts';
-import { columns } from './plain-words.ts';
 import { PRIVATE_FILES } from './process-setup.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
@@ -183,7 +183,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
 async function firstLine(): Promise<string> {
   const reader = createInterface({ input: process.stdin });
   for await (const line of reader) return line;
-  throw new CommandFailure('The password is read from standard input, and there is none.');
+  throw new CommandFailure('The password is read from standard input, which is empty.');
 }
 
 export const token = accountCommand({

@@ -10,7 +10,7 @@ import {
 
 export interface Flag {
   readonly name: string;
-  /** What stands for the value in the help; null for a flag that has none. */
+  /** Placeholder of the value in the help; null for a flag without a value. */
   readonly placeholder: string | null;
   readonly help: string;
   /** May be given more than once. */
@@ -21,7 +21,7 @@ export function flag(name: string, placeholder: string | null, help: string, rep
   return { name, placeholder, help, repeatable };
 }
 
-/** What stands on the line beside the flags, e.g. the name of a layer. */
+/** Operands, e.g. the name of a layer. */
 interface Operands {
   /** As the help shows them, e.g. `LAYER`. */
   readonly usage: string;
@@ -30,9 +30,9 @@ interface Operands {
 }
 
 export interface Terminal {
-  /** Standard output: what the command was asked for. */
+  /** Standard output: the result of the command. */
   out(text: string): void;
-  /** Standard error: everything that is said about it. */
+  /** Standard error: everything else. */
   err(text: string): void;
   /** How wide standard error is; null or absent when it is no terminal. */
   readonly columns?: number | null;
@@ -40,7 +40,7 @@ export interface Terminal {
 
 export type FlagValues = Readonly<Record<string, string | undefined>>;
 
-/** What a command was given beside flags with one value. */
+/** Operands, and flags with several values. */
 export interface Given {
   readonly operands: readonly string[];
   /** Every value of the repeatable flags, in order. */
@@ -53,11 +53,11 @@ export interface Command {
   /** None when absent. */
   readonly operands?: Operands;
   readonly flags: readonly Flag[];
-  /** Resolves with the exit code. Throws `CommandFailure` with what to tell the user. */
+  /** Resolves with the exit code. Throws `CommandFailure` with a message for the user. */
   run(flags: FlagValues, terminal: Terminal, given: Given): Promise<number>;
 }
 
-/** A command cannot do what it was asked; the message is all that the user is told. */
+/** A command failed for a known reason; only the message is shown to the user. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
 
@@ -68,12 +68,12 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What was asked makes no sense, whatever the server says. */
+/** The command line is wrong, independent of the server. */
 export function misuse(message: string): CommandFailure {
   return new CommandFailure(message, 2);
 }
 
-/** What a command was asked for: with `--json` as it is, for scripts. Answers the exit code. */
+/** Prints the result of a command: with `--json` as it is, for scripts. Returns the exit code. */
 export function printed(
   terminal: Terminal,
   flags: FlagValues,
@@ -85,7 +85,7 @@ export function printed(
   return 0;
 }
 
-/** How a command that speaks to a running server is told where it is. */
+/** Flags of commands that use a running server. */
 export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
@@ -97,7 +97,7 @@ export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
 }
 
-/** As flags, environment and the file that they name say. */
+/** Settings from flags, environment and the configuration file. */
 export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
   return loadSettings({ flags, environment: readEnvironment(), workingFolder });
 }

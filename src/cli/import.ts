@@ -18,7 +18,7 @@ import {
   misuse,
   type Terminal,
 } from './command.ts';
-import { amountOf } from './plain-words.ts';
+import { amountOf } from './format.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
 /** What an import has; grid sets go with the layers. */

@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
-import { columns, countOf, sizeOf } from './plain-words.ts';
+import { columns, countOf, sizeOf } from './format.ts';
 import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
 type ListedLayer = ApiAnswer<'GET /api/v1/layers'>['layers'][number];

@@ -3,7 +3,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
-import { amountOf, countOf, sizeOf } from './plain-words.ts';
+import { amountOf, countOf, sizeOf } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withLocalTimes } from './plain-words.ts';
+import { withLocalTimes } from './format.ts';
 import { outcomeOf, progressBar, type TaskDocument } from './progress-bar.ts';
 import { describeTask, taskTable } from './tasks.ts';
 

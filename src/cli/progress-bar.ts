@@ -1,8 +1,8 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
-import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './plain-words.ts';
+import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './format.ts';
 
-const LONGEST_BAR = 30;
-const SHORTEST_BAR = 8;
+const MAX_BAR = 30;
+const MIN_BAR = 8;
 
 /** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
 export function progressBar(task: TaskDocument, columns: number): string {
@@ -11,8 +11,8 @@ export function progressBar(task: TaskDocument, columns: number): string {
   const title = `${task.type} ${task.layer} `;
   // One column stays free: some terminals wrap when the last one is written.
   const room = columns - 1 - facts.length - title.length - 1;
-  if (room < SHORTEST_BAR) return facts.trimStart().slice(0, columns - 1);
-  const width = Math.min(room, LONGEST_BAR);
+  if (room < MIN_BAR) return facts.trimStart().slice(0, columns - 1);
+  const width = Math.min(room, MAX_BAR);
   return `${title}${bar(Math.floor(share * width), width)} ${facts}`;
 }
 

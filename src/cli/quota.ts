@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
-import { amountOf, bar, columns, countOf, sizeOf } from './plain-words.ts';
+import { amountOf, bar, columns, countOf, sizeOf } from './format.ts';
 import { type FieldFlags, readAnswer, serverClientFor } from './server-client.ts';
 
 export type QuotaDocument = ApiAnswer<'GET /api/v1/quota'>;

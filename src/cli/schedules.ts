@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
-import { columns, withLocalTimes } from './plain-words.ts';
+import { columns, withLocalTimes } from './format.ts';
 import { readAnswer, serverClientFor } from './server-client.ts';
 
 type ScheduleList = ApiAnswer<'GET /api/v1/schedules'>;

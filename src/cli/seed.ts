@@ -14,8 +14,8 @@ import {
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
+import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
 import { momentIn } from './moment.ts';
-import { amountOf, countOf, durationOf, sizeOf } from './plain-words.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';

@@ -148,11 +148,11 @@ function refusal(
   return new ServerRefusal(status, `${message}${later}`);
 }
 
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 /** Another program, or a proxy in between. Pages are not shown, they are for browsers. */
 function strange(server: string, status: number, text: string): string {
-  const shown = text === '' || text.startsWith('<') ? '.' : `: ${text.slice(0, MOST_SHOWN)}`;
+  const shown = text === '' || text.startsWith('<') ? '.' : `: ${text.slice(0, MAX_SHOWN)}`;
   return `${server} does not answer as Tilewarden (HTTP ${status})${shown}\nIs the address right, and is a proxy in between? Set another with --server or TILEWARDEN_SERVER.`;
 }
 
@@ -185,7 +185,7 @@ function readJson(text: string, server: string): unknown {
   }
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** When a layer is unknown, what the server does have is worth a second request. */
 export async function withSuggestion(error: unknown, layer: string, client: ServerClient): Promise<unknown> {
@@ -207,8 +207,8 @@ function suggestion(given: string, names: readonly string[]): string {
   const meant = closestName(given, names);
   if (meant !== null) return ` Did you mean ${meant}?`;
   if (names.length === 0) return '';
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
-  return ` There are: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return ` There are: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`;
 }
 
 /** What a request is answered with, known by one of its fields. */

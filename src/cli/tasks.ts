@@ -10,7 +10,7 @@ import {
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
-import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
+import { columns, countOf, durationOf, withLocalTimes } from './format.ts';
 import {
   failureLines,
   isOver,

@@ -16,7 +16,7 @@ import type { SettingsDocument } from './settings-schema.ts';
 type Declared = LayerDeclaration<SourceSettings>;
 
 /** Layers that may be drawn from one another: each costs the one above it several tiles. */
-const MOST_LAYERS_DEEP = 4;
+const MAX_LAYERS_DEEP = 4;
 
 export interface LayersByName {
   get(name: string): Declared | undefined;
@@ -115,10 +115,10 @@ function problemOfChain(layer: Declared, byName: LayersByName): Problem | null {
     chain.push(next);
     at = byName.get(next);
   }
-  if (chain.length <= MOST_LAYERS_DEEP) return null;
+  if (chain.length <= MAX_LAYERS_DEEP) return null;
   return {
     path: ['layer'],
-    message: `is drawn from too many layers, at most ${MOST_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
+    message: `is drawn from too many layers, at most ${MAX_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
   };
 }
 

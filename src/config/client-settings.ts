@@ -5,7 +5,7 @@ import type { Environment } from './environment.ts';
 import { SettingsError } from './load-settings.ts';
 import { variableOf } from './setting-overrides.ts';
 
-/** Where a command finds the server it speaks to, and as whom. */
+/** Address and credentials of the server that a command uses. */
 export interface ClientSettings {
   /** Without a slash at its end; may have a path. */
   readonly server: string;

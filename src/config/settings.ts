@@ -5,10 +5,10 @@ import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
-/** Everything the application is told, checked and complete. Paths are absolute. */
+/** All settings of the application, checked and complete. Paths are absolute. */
 export interface Settings
   extends Readonly<Omit<SettingsDocument, 'access' | 'memoryTier' | 'gridSets' | 'layers'>> {
-  /** `adminPassword` is for the first administrator, where there is none yet; null: one is made up. */
+  /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
   readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
   readonly memoryTierBytes: number;
   readonly memoryTierStaleSeconds: number;

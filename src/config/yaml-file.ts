@@ -48,7 +48,7 @@ function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'proble
   }
 }
 
-/** A star is an alias only of a name that has an anchor; those of schedules are none. */
+/** A star is an alias only of a name that has an anchor; the stars of schedules are not. */
 function countAliases(text: string): number {
   const names = new Set(Array.from(text.matchAll(/&([^\s,[\]{}]+)/g), ([, name]) => name));
   if (names.size === 0) return 0;
@@ -77,7 +77,7 @@ function nearestNode(root: YamlNode, path: ValuePath): YamlNode {
   return node;
 }
 
-/** Follows the parser, which tells of every node that it opens and closes. */
+/** Follows the parser, which reports every node that it opens and closes. */
 function readNodes(text: string): YamlNode {
   const open: { readonly start: number; readonly inside: YamlNode[] }[] = [];
   let root: YamlNode = { start: 0, end: 0, result: null, children: NO_NODES, keys: NO_NODES };

@@ -47,7 +47,7 @@ export async function migrate(
 ): Promise<void> {
   if (migrations === null) return;
   const provider: MigrationProvider = { getMigrations: async () => migrations };
-  const migrator = new Migrator({ db, provider });
+  const migrator = new Migrator({ db, provider, nameComparator });
   const deadline = clock.monotonic() + PATIENCE;
   for (;;) {
     const { error, results = [] } = await migrator.migrateToLatest();
@@ -60,6 +60,11 @@ export async function migrate(
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
+}
+
+/** The library's own asks for a language's order, and loading that takes a tenth of what a start costs. */
+function nameComparator(one: string, other: string): number {
+  return Number(one > other) - Number(one < other);
 }
 
 function ahead(cause: unknown): DatabaseError {

@@ -45,7 +45,7 @@ export interface Schema extends ChangeSchema {
     failures: number;
     /** JSON, the latest few. */
     error_samples: string;
-    /** JSON of a `NotedWait`, the latest that a worker told. */
+    /** JSON of a `NotedWait`, the latest that a worker reported. */
     waiting: string | null;
     created_by: string;
     created_at: number;
@@ -56,7 +56,7 @@ export interface Schema extends ChangeSchema {
     account: string | null;
     /** Of the request that the key was first used for; null: of any. */
     key_digest: string | null;
-    /** Under which an export is shown; null: it is none, or was deleted or replaced. */
+    /** Id under which an export is shown; null: not an export, or deleted or replaced. */
     export_id: string | null;
     /** The name of the file that an export has made. */
     file: string | null;
@@ -147,7 +147,6 @@ export interface Schema extends ChangeSchema {
     seen_at: number;
   };
   /** Sign-ins by OpenID Connect under way; secrets that the browser has are hashed. */
-  oidc_logins: { state: string; browser: string; document: string; at: number };
   oidc_sessions: {
     hash: string;
     /** Issuer and subject. */

@@ -17,7 +17,7 @@ interface WrittenStranger {
   readonly outOfReach: boolean;
 }
 
-/** Failures of the house as plain data, for another process or thread. Of others only the message is told. */
+/** Failures of the house as plain data, for another process or thread. Other errors keep only their message. */
 export const errorCopier = {
   write(error: unknown): WrittenError | WrittenStranger {
     if (!isTilewardenError(error)) {

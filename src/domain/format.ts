@@ -42,7 +42,7 @@ export function isMixed(mediaType: string): boolean {
   return MIXED.has(mediaType);
 }
 
-/** Of one picture: a mixture is told by its first byte. */
+/** Of one picture: the first byte of a mixture decides. */
 export function contentTypeOf({ mediaType, contentType }: Format, bytes: Buffer): string {
   if (!MIXED.has(mediaType)) return contentType;
   return bytes[0] === 0xff ? 'image/jpeg' : 'image/png';

@@ -50,7 +50,7 @@ function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubse
   }
   const extent = options.extent ? intersectBounds(options.extent, gridSet.extent) : gridSet.extent;
   if (!extent) {
-    throw misconfigured(`The extent lies outside grid set ${gridSet.name}.`);
+    throw misconfigured(`The extent is outside grid set ${gridSet.name}.`);
   }
   const coverages = gridSet.levels
     .slice(zoomStart, zoomStop + 1)

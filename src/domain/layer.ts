@@ -88,9 +88,9 @@ export interface Layer {
   /** Pixels fetched around a metatile and cut away, so that labels and symbols at its edge come out whole. */
   readonly gutter: number;
   readonly parameters: readonly ParameterFilter[];
-  /** Seconds a tile stays fresh; null: for ever; `NOT_KEPT`. */
+  /** Seconds a tile stays fresh; null: forever; `NOT_KEPT`. */
   readonly expireCacheSeconds: number | null;
-  /** By rising zoom; go before the above. 0: for ever; `NOT_KEPT`. */
+  /** By rising zoom; go before the above. 0: forever; `NOT_KEPT`. */
   readonly expireCacheByZoom: readonly ZoomExpiry[];
   /** Tiles stay fresh only as long as the source's server says, where it says so. */
   readonly followSource: boolean;
@@ -119,14 +119,14 @@ export interface Layer {
   /** The source is asked with the caller's `Authorization`; nothing is kept, or shared between callers. */
   readonly passCredentials: boolean;
   readonly legends: readonly Legend[];
-  /** The name of a filter that leaves tiles out that lie far from the middle; null: there is none. */
+  /** The name of a filter that omits tiles far from the middle; null: no filter. */
   readonly circularFilter: string | null;
   /** Formats of feature info that its source returns. Empty: it is never queried. */
   readonly infoFormats: readonly string[];
   readonly updateSources: readonly UpdateSource[];
 }
 
-/** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */
+/** Seconds a tile of that zoom stays fresh; null: forever; `NOT_KEPT`: it is not kept. */
 export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer, z: number): number | null {
   if (expireCacheByZoom.length === 0) return expireCacheSeconds;
   const rule = expireCacheByZoom.findLast(({ minZoom }) => minZoom <= z);

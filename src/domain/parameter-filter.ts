@@ -209,7 +209,7 @@ function caseNormalizer(letterCase: 'none' | 'upper' | 'lower'): (value: string)
 
 /** Thousands of layers have a handful of patterns between them, and compiling one takes longer than all else. */
 const compiled = new Map<string, RE2JS>();
-const MOST_COMPILED = 1000;
+const MAX_COMPILED = 1000;
 
 function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
   const key = `${ignoreCase} ${regex}`;
@@ -217,7 +217,7 @@ function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
   if (known) return known;
   try {
     const pattern = RE2JS.compile(regex, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
-    if (compiled.size < MOST_COMPILED) compiled.set(key, pattern);
+    if (compiled.size < MAX_COMPILED) compiled.set(key, pattern);
     return pattern;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -48,7 +48,7 @@ const webMercator: Projection = {
 };
 
 const byDefinition = new Map<string, Projection>();
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 
 /** Null for an unknown CRS. */
 export function projectionOf({ srs, projection }: Pick<GridSet, 'srs' | 'projection'>): Projection | null {
@@ -92,7 +92,7 @@ function remembered(definition: string): Projection {
   const known = byDefinition.get(definition);
   if (known) return known;
   const made = createProjection(definition);
-  if (byDefinition.size < MOST_REMEMBERED) byDefinition.set(definition, made);
+  if (byDefinition.size < MAX_REMEMBERED) byDefinition.set(definition, made);
   return made;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { GridSet } from './grid-set.ts';
 import { pageOf, type TileIndex, type TileSetKey } from './tile-key.ts';
 import type { TileRect } from './tile-rect.ts';
@@ -69,5 +69,5 @@ export function cellsIn({ levels }: GridSet, cellZoom: number, z: number, rect: 
 }
 
 function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, HASH_LENGTH);
+  return hash('sha256', text, 'base64url').slice(0, HASH_LENGTH);
 }

@@ -140,10 +140,10 @@ const isIn = (rects: readonly TileRect[], x: number, y: number) =>
   rects.some((rect) => rectContains(rect, x, y));
 
 /** Pages that are remembered: tiles of a row, or of a bundle, lie in many. */
-const MOST_PAGES = 4096;
+const MAX_PAGES = 4096;
 
 function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea | null): Selection {
-  const known = new RecentMap<string, readonly TileRect[]>(MOST_PAGES);
+  const known = new RecentMap<string, readonly TileRect[]>(MAX_PAGES);
   return ({ z, x, y }) => {
     const [pageX, pageY] = [Math.floor(x / PAGE_SIZE), Math.floor(y / PAGE_SIZE)];
     const name = `${z}/${pageX}/${pageY}`;

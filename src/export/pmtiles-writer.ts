@@ -18,7 +18,7 @@ import { createLayerNotes, describedLayers } from './vector-layers.ts';
 const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
 /** So many entries of any kind fit into what the header leaves of it. */
-const MOST_IN_ROOT = 1500;
+const MAX_IN_ROOT = 1500;
 const SMALLEST_LEAF = 4096;
 /** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */
 const ENTRIES_PER_TURN = 20_000;
@@ -118,9 +118,9 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   /** One directory if it fits into the beginning of the file, otherwise a root over leaves. */
   async function writeDirectories(count: number) {
     const leavesAt = TILES_AT + end;
-    if (count <= MOST_IN_ROOT) return { root: writeDirectory([...entries()]), leavesAt, leavesLength: 0 };
+    if (count <= MAX_IN_ROOT) return { root: writeDirectory([...entries()]), leavesAt, leavesLength: 0 };
     const root: DirectoryEntry[] = [];
-    for (const group of inGroups(entries(), Math.max(SMALLEST_LEAF, Math.ceil(count / MOST_IN_ROOT)))) {
+    for (const group of inGroups(entries(), Math.max(SMALLEST_LEAF, Math.ceil(count / MAX_IN_ROOT)))) {
       await nextTurn();
       const { offset, length } = append(writeDirectory(group));
       root.push({ tileId: group[0]?.tileId ?? 0, offset: offset - leavesAt, length, runLength: 0 });

@@ -1,7 +1,7 @@
 import { bodyProblem, type WireElement, type WirePlace } from './wire-element.ts';
 
 const DEEPEST = 20;
-const MOST_VALUES = 1000;
+const MAX_VALUES = 1000;
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
@@ -66,7 +66,7 @@ class JsonReader {
     if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
     if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
     this.#elements += 1;
-    if (this.#elements > MOST_VALUES) this.#refuse(`there are more than ${MOST_VALUES} values`);
+    if (this.#elements > MAX_VALUES) this.#refuse(`there are more than ${MAX_VALUES} values`);
   }
 
   #readObject(): Pick<WireElement, 'children' | 'nothing'> {

@@ -71,7 +71,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   locale: 'is kept without effect: letters change their case as in Unicode',
 };
 
-/** Fields of a declaration that GeoWebCache's document says something about; others are none of its business. */
+/** Fields of a declaration that GeoWebCache's document says something about; the others are left as they are. */
 export const LAYER_FIELDS: readonly string[] = [
   'name enabled advertised transient title description source formats gridSets metatile gutter parameters store',
   'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters updateSources',

@@ -98,6 +98,8 @@ describe('the access log', () => {
     ['/a?k%65y=x', '/a?k%65y=***'],
     ['/a?b#access_token=x', '/a?b#access_token=***'],
     ['/a?key=x=y', '/a?key=***'],
+    ['/login?return=%2Fb%3Fa%3D1%26key%3Dx', '/login?return=%2Fb%3Fa%3D1%26key%3D***'],
+    ['/login?return=/b%3FKEY%3Dx&a=1', '/login?return=%2Fb%3FKEY%3D***&a=1'],
   ])('%s is logged as %s', (address, logged) => {
     expect(withoutSecrets(address)).toBe(logged);
   });

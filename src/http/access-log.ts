@@ -34,7 +34,7 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
  * A file that was moved or removed is opened again before the next write. What cannot be written is lost, and serving goes on.
  */
 export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Surroundings) {
-  const write = format === 'json' ? jsonLine : combinedLine;
+  const write = format === 'json' ? jsonLine : createCombinedLine();
   let waiting = '';
   let handle: FileHandle | null = null;
   let failing = false;
@@ -67,7 +67,7 @@ export function openAccessLog({ file, format }: AccessLogSettings, { clock, log 
   return {
     add(entry: AccessEntry): void {
       if (waiting.length > MAX_WAITING) return;
-      waiting += write(entry, new Date(clock.now()));
+      waiting += write(entry, clock.now());
       if (waiting.length >= FLUSH_AT) flushing.wake();
     },
     flush,
@@ -79,11 +79,11 @@ export function openAccessLog({ file, format }: AccessLogSettings, { clock, log 
   };
 }
 
-function jsonLine({ request, address, caller, ...rest }: AccessEntry, time: Date): string {
+function jsonLine({ request, address, caller, ...rest }: AccessEntry, now: number): string {
   const { headers } = request;
   const { status, bytes, ms, cache } = rest;
   const entry = {
-    time: time.toISOString(),
+    time: new Date(now).toISOString(),
     address,
     user: caller?.name ?? null,
     via: caller?.via ?? null,
@@ -102,10 +102,23 @@ function jsonLine({ request, address, caller, ...rest }: AccessEntry, time: Date
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** Apache's Combined Log Format. */
-function combinedLine({ request, address, caller, status, bytes }: AccessEntry, time: Date): string {
-  const { headers, method = '', url = '', httpVersion } = request;
+function createCombinedLine(): typeof jsonLine {
+  let second = Number.NaN;
+  let time = '';
+  return (entry, now) => {
+    if (Math.floor(now / 1000) !== second) time = combinedTime(new Date(now));
+    second = Math.floor(now / 1000);
+    return combinedLine(entry, time);
+  };
+}
+
+function combinedTime(time: Date): string {
   const [, year, month, day, clockTime] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(time.toISOString()) ?? [];
-  const at = `${day}/${MONTHS[Number(month) - 1]}/${year}:${clockTime} +0000`;
+  return `${day}/${MONTHS[Number(month) - 1]}/${year}:${clockTime} +0000`;
+}
+
+function combinedLine({ request, address, caller, status, bytes }: AccessEntry, at: string): string {
+  const { headers, method = '', url = '', httpVersion } = request;
   const line = `${method} ${withoutSecrets(url)} HTTP/${httpVersion}`;
   const user = escaped(caller?.name ?? '-').replaceAll(' ', '\\x20');
   const referer = headers.referer === undefined ? '-' : withoutSecrets(headers.referer);
@@ -114,6 +127,7 @@ function combinedLine({ request, address, caller, status, bytes }: AccessEntry, 
 
 /** One line whatever a caller sends, and quotes that end where they should. */
 function escaped(text: string): string {
+  if (!/["\\]|[^\x20-\x7e]/.test(text)) return text;
   return text.replace(/["\\]|[^\x20-\x7e]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
   );
@@ -133,13 +147,18 @@ export function withoutSecrets(address: string): string {
 function maskedPair(pair: string): string {
   const equals = pair.indexOf('=');
   if (equals < 0) return pair;
-  return SECRETS.has(decodedName(pair.slice(0, equals))) ? `${pair.slice(0, equals)}=***` : pair;
+  const name = pair.slice(0, equals);
+  if (SECRETS.has(decoded(name).toLowerCase())) return `${name}=***`;
+  // An address within the address, such as the page to return to after a sign-in.
+  const value = decoded(pair.slice(equals + 1));
+  const masked = withoutSecrets(value);
+  return masked === value ? pair : `${name}=${encodeURIComponent(masked)}`;
 }
 
-function decodedName(name: string): string {
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(name).toLowerCase();
+    return decodeURIComponent(text);
   } catch {
-    return name.toLowerCase();
+    return text;
   }
 }

@@ -11,6 +11,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
+  /** The value of `X-Cache`, where it is known without a look at the headers. */
+  readonly cache?: string;
 }
 
 /** One with status 200 that pages of every site may read, and that can write its head by itself. */

@@ -15,6 +15,7 @@ const bodyTypes = { xml: xmlTypes, json: ['application/json'] };
 const json: Shape = { answerType: 'application/json' };
 const xml: Shape = { answerType: 'text/xml' };
 const text: Shape = { answerType: 'text/plain' };
+const truncation: Shape = { bodyTypes: [...xmlTypes, 'application/json'] };
 const form: Shape = { answerType: 'text/html', bodyTypes: ['application/x-www-form-urlencoded'] };
 /** GeoWebCache's clients use both. */
 const PREFIXES = ['', '/rest'] as const;
@@ -32,7 +33,9 @@ export const REST_ROUTES: readonly ApiRoute[] = [
 
   ...PREFIXES.flatMap((prefix) => [
     route(`GET ${prefix}/masstruncate`, 'viewer', 'The kinds of mass truncation', xml, listTruncations),
-    route(`POST ${prefix}/masstruncate`, 'operator', 'Empty a layer, or parts of it', { bodyTypes: [...xmlTypes, 'application/json'] }, massTruncate),
+    route(`POST ${prefix}/masstruncate`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
+    // GeoNode sends `truncateAll` there.
+    route(`POST ${prefix}/masstruncate/`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
     route(`GET ${prefix}/diskquota.xml`, 'viewer', 'Show the quota', xml, quota.quotaAs('xml')),
     route(`PUT ${prefix}/diskquota.xml`, 'admin', 'Change the quota', { bodyTypes: bodyTypes.xml }, quota.changeQuotaBy('xml')),
     route(`GET ${prefix}/diskquota.json`, 'viewer', 'Show the quota', json, quota.quotaAs('json')),

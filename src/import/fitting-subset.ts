@@ -13,7 +13,7 @@ export interface SubsetDocument {
 const TOLERANCE = 0.01;
 /** Points along an edge: its middle bulges. */
 const STEPS = 8;
-/** Share of the grid set's extent below which a difference is none. */
+/** Share of the grid set's extent below which a difference is ignored. */
 const ALL_OF_IT = 1e-3;
 
 /** The part of a grid set that lies in a box of degrees; null: none of it does. */

@@ -19,7 +19,7 @@ export interface CapabilitiesImport {
   readonly gridSets: readonly GridSet[];
 }
 
-/** Parameters of a request for capabilities, which are none of the service's own. */
+/** Parameters of a capabilities request, which do not belong to the address of the service. */
 const REQUEST_PARAMETERS = /^(service|request|version|acceptversions|format|updatesequence|sections)$/i;
 const SERVICE_EXCEPTION = /Exception/;
 

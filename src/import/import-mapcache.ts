@@ -247,7 +247,7 @@ class MapCacheReader {
   }
 }
 
-/** The source of a layer, and what it says of GetFeatureInfo; null: it is none that can be used. */
+/** The source of a layer, and what it says of GetFeatureInfo; null: the source cannot be used. */
 function wmsSource(source: TrackedTable, format: string): object | null {
   const http = source.table('http');
   const address = addressOf(http.text('url') ?? '');

@@ -10,7 +10,7 @@ import type { ImportedDocument, ImportReport, SubjectReport } from './import-rep
 import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
 
 /** Longer lists are not for a configuration file. */
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 
 /** One layer of a WMS, in the configuration file's form; null when it cannot be served. */
 export function importWmsLayer(
@@ -113,8 +113,7 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
 /** OGC 06-042, C.2: time and elevation are asked for by name, others with `dim_`. */
 function filterOf({ name, default: standard, values }: WmsDimension): object | null {
   const listed = values.split(',').map((value) => value.trim());
-  if (values === '' || listed.length > MOST_VALUES || listed.some((value) => value.includes('/')))
-    return null;
+  if (values === '' || listed.length > MAX_VALUES || listed.some((value) => value.includes('/'))) return null;
   const plain = /^(time|elevation)$/i.test(name) ? name.toUpperCase() : `DIM_${name.toUpperCase()}`;
   return { name: plain, default: standard, values: listed };
 }

@@ -31,16 +31,16 @@ export interface BreakerFailure {
 const THRESHOLD = 5;
 /** Milliseconds. Pauses double with each probe that fails. */
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 15_000;
+const MAX_PAUSE = 15_000;
 /** People are not kept from trying for so long: no host is hurt by two probes a second, and its return is seen. */
-const LONGEST_PAUSE_OF_PEOPLE = 500;
+const MAX_PAUSE_OF_PEOPLE = 500;
 const FAST_FAILURE = 1000;
 const SPREAD = 0.2;
 /** While a probe is under way, ask again in this time. */
 const PROBE_PATIENCE = 500;
 /** Milliseconds. A node that had an answer within this time ignores the other nodes. */
 const OWN_WORD = 2000;
-const LONGEST_RETRY_AFTER = 15 * 60_000;
+const MAX_RETRY_AFTER = 15 * 60_000;
 
 interface BreakerOptions {
   /** Pauses go on doubling when it opens again within this time. */
@@ -94,7 +94,7 @@ export class Breaker {
   constructor(clock: Pick<Clock, 'monotonic'>, random: Random, options: BreakerOptions = {}) {
     this.#clock = clock;
     this.#random = random;
-    this.#options = { remembersMs: 0, maxPauseMs: LONGEST_PAUSE, ...options };
+    this.#options = { remembersMs: 0, maxPauseMs: MAX_PAUSE, ...options };
   }
 
   get state(): BreakerState {
@@ -203,7 +203,7 @@ export class Breaker {
     const pause = Math.min(maxPauseMs, FIRST_PAUSE * 2 ** (this.#pauses - 1));
     const spread = (length: number) => now + jitter(length, SPREAD, this.#random);
     this.#pause = {
-      interactive: spread(Math.min(pause, LONGEST_PAUSE_OF_PEOPLE)),
+      interactive: spread(Math.min(pause, MAX_PAUSE_OF_PEOPLE)),
       task: spread(pause),
       reason: 'failing',
       failure,
@@ -211,7 +211,7 @@ export class Breaker {
   }
 
   #waitAsAsked(retryAfterMs: number): void {
-    const until = this.#clock.monotonic() + Math.min(retryAfterMs, LONGEST_RETRY_AFTER);
+    const until = this.#clock.monotonic() + Math.min(retryAfterMs, MAX_RETRY_AFTER);
     if (this.#pause?.reason === 'retry-after' && this.#pause.task >= until) return;
     this.#pause = { interactive: until, task: until, reason: 'retry-after', failure: null };
   }

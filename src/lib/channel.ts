@@ -72,7 +72,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   const waiting = new Map<number, Deferred<unknown>>();
   const answering = new Map<number, AbortController>();
   const closing = new AbortController();
-  /** What came before its handler: a process is told things while it still opens its parts. */
+  /** Messages that arrived before their handler: a process receives some while it still opens its parts. */
   let early: Message[] = [];
   let asked = 0;
 

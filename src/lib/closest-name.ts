@@ -43,11 +43,11 @@ export function hintFor(given: string, names: readonly string[]): string {
   return meant ? `did you mean ${meant}?` : `there are ${someOf(names)}`;
 }
 
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** Names for a message, not more than one can read: `a, b, c and 7 more`; `none` where there are none. */
 export function someOf(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  const listed = names.slice(0, MOST_NAMED).join(', ') || 'none';
+  const more = names.length - MAX_NAMED;
+  const listed = names.slice(0, MAX_NAMED).join(', ') || 'none';
   return more > 0 ? `${listed} and ${more} more` : listed;
 }

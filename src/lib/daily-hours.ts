@@ -28,7 +28,7 @@ export class DailyHours {
     return ends.length === 0 ? null : Math.max(...ends);
   }
 
-  /** When the next hours begin: `now` when it lies in some; null when there are none at all. */
+  /** When the next hours begin: `now` if it is within them; null if there are none. */
   from(now: number): number | null {
     if (this.#spans.length === 0) return null;
     if (this.#holding(now).length > 0) return now;

@@ -18,7 +18,7 @@ export function createDeferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** Settles as the promise does, or rejects with the signal's reason, whichever comes first; `left` is told before. */
+/** Settles as the promise does, or rejects with the signal's reason, whichever comes first; `left` is called before. */
 export function orAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

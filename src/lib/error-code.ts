@@ -1,4 +1,4 @@
-/** What errors of Node.js, SQLite and PostgreSQL are told apart by, e.g. `ENOENT`; null for others. */
+/** The code of an error of Node.js, SQLite or PostgreSQL, e.g. `ENOENT`; null for others. */
 export function errorCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error ? String(error.code) : null;
 }

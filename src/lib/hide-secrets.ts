@@ -35,7 +35,7 @@ export function hideCredentials(text: string): string {
 
 /** Also without a host, if it has a query. */
 const ADDRESS = /https?:\/\/[^\s"'<>]+|[^\s"'<>?]*\?[^\s"'<>]*=[^\s"'<>]*/gi;
-/** Query values that say what is asked for, never who asks. */
+/** Query values that name the resource, never the caller. */
 const PLAIN_NAMES = new Set(
   'map service version request layers layer styles style query_layers format info_format infoformat srs crs bbox width height transparent bgcolor exceptions tiled tilematrixset tilematrix tilerow tilecol x y z i j time elevation'.split(
     ' ',

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const PER_TURN = 20;
 
-/** All of what takes a while to make, one by one; others have their turns of the event loop meanwhile. */
+/** Collects items that take a while to make, and yields to the event loop between them. */
 export async function inTurns<Item>(items: Iterable<Item>): Promise<readonly Item[]> {
   const all: Item[] = [];
   for (const item of items) {

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { HostNews } from '../domain/upstream-status.ts';
 
 const HOST_NEWS = 'host-news';
-/** Milliseconds after which a host of which nothing more is told counts as any other. */
+/** Milliseconds after which a host without further reports counts as any other. */
 const REMEMBERED = 60_000;
 
 /** What nodes tell each other of hosts, in the database: see `NewsBook` in `sources/upstream`. */

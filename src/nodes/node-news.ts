@@ -5,8 +5,6 @@ import type { NodeRegistry } from './node-registry.ts';
 interface NodeNewsOptions extends Surroundings {
   readonly database: Database;
   readonly registry: Pick<NodeRegistry, 'heard' | 'othersHeard'>;
-  /** Takes up in this node what was removed, replaced or declared, and durable before the call. */
-  readonly takeUp: () => Promise<void>;
   /** Channels of the database on which others tell that there is something. */
   readonly channels: readonly string[];
   /** Milliseconds that copies may be shown while the database cannot be asked whether they are still right. */
@@ -24,13 +22,16 @@ const PATIENCE = 3000;
 /** A reader waits no longer than this for an answer. */
 const READER_PATIENCE = 500;
 const POLL = 100;
-/** Something was changed; a node has heard of it. */
+/** A change was made; a node has applied it. */
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
 
+export type NodeNews = ReturnType<typeof createNodeNews>;
+
 /** What other nodes have changed, as far as this one has copies of it. */
-export async function openNodeNews(options: NodeNewsOptions) {
-  const { database, registry, takeUp, channels, staleMs, clock, log } = options;
+export function createNodeNews(options: NodeNewsOptions) {
+  const { database, registry, channels, staleMs, clock, log } = options;
+  const takers: (() => Promise<void>)[] = [];
   const ending = new AbortController();
   let nudge = new AbortController();
   /** Another node waits for this one to receive a change. */
@@ -58,7 +59,7 @@ export async function openNodeNews(options: NodeNewsOptions) {
 
   async function askAll(begun: typeof asked): Promise<void> {
     const at = await database.now();
-    await takeUp();
+    for (const takeUp of takers) await takeUp();
     // First, so that no node shows copies by a question that others do not know of, and do not wait for.
     await registry.heard(at);
     asked = begun;
@@ -91,12 +92,28 @@ export async function openNodeNews(options: NodeNewsOptions) {
     }
   }
 
-  const wake = () => nudge.abort();
-  const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
-  await ask();
-  const running = keepAsking();
+  let isFollowing = false;
 
   return {
+    /** Takes up in this node what was removed, replaced or declared, and durable before the call; in the order of calls. */
+    onAsked(takeUp: () => Promise<void>): void {
+      takers.push(takeUp);
+    },
+    /** From now on this node follows the others; until then it shows no copies. */
+    async follow(): Promise<{ close(): Promise<void> }> {
+      const wake = () => nudge.abort();
+      const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
+      await ask();
+      isFollowing = true;
+      const running = keepAsking();
+      return {
+        async close() {
+          ending.abort();
+          for (const stop of stopListening) stop();
+          await running;
+        },
+      };
+    },
     /** Whether copies may be shown without asking. */
     isCurrent: (): boolean =>
       clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
@@ -104,6 +121,7 @@ export async function openNodeNews(options: NodeNewsOptions) {
     isAway: (): boolean => away,
     /** Asks, if need be, and says whether copies may be shown: they are right, or the database is away and not for too long. */
     async mayShow(): Promise<boolean> {
+      if (!isFollowing) return false;
       if (age() < CURRENT_FOR) return true;
       if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_PATIENCE)]);
       return age() < Math.max(CURRENT_FOR, staleMs);
@@ -123,11 +141,6 @@ export async function openNodeNews(options: NodeNewsOptions) {
       } finally {
         stop();
       }
-    },
-    async close(): Promise<void> {
-      ending.abort();
-      for (const stop of stopListening) stop();
-      await running;
     },
   };
 }

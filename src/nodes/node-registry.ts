@@ -32,7 +32,7 @@ export interface NodeRegistry {
   leads(leads: boolean): void;
   /** This node knows what others had removed and declared at this time of the database. */
   heard(at: number): Promise<void>;
-  /** The other nodes that have heard of anything within `ms`: since when each of them knows nothing. */
+  /** Other nodes that have read changes within `ms`, with the time since when each has read none. */
   othersHeard(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     row.seen_at = await database.now();
     const { instance, ...rest } = row;
     await database.transaction('nodes', async (query) => {
-      // What is still to be told when the node leaves would put it on the list again.
+      // A report that is still pending when the node leaves would put it on the list again.
       if (leaving) return;
       const longAgo = row.seen_at - SHOWN_FOR;
       await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();

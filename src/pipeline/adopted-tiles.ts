@@ -37,7 +37,7 @@ const UNTOUCHED = 0;
 /** Milliseconds that what was served waits for others, so that they are stored together. */
 const COPY_DELAY = 200;
 /** Bytes that wait to be stored; what comes beyond is copied when it is asked for again. */
-const MOST_WAITING = 16 * 1024 ** 2;
+const MAX_WAITING = 16 * 1024 ** 2;
 /** Other programs keep tiles for sharp screens under the same names: twice as wide and as high. */
 const MAX_SIZE_FACTOR = 4;
 
@@ -126,7 +126,7 @@ export class AdoptedTiles {
   }
 
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
-    if (this.#waitingBytes > MOST_WAITING || this.#stopping.signal.aborted) return;
+    if (this.#waitingBytes > MAX_WAITING || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
     const batch = getOrMake(this.#waiting, key, () => ({ tiles, z: copy.z, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);

@@ -32,7 +32,7 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'right', column: -1, row: 0 },
 ];
 /** Layers whose failures are remembered. */
-const MOST_REMEMBERED = 4096;
+const MAX_REMEMBERED = 4096;
 /** What an entry takes besides its edges, about. */
 const ENTRY_BYTES = 256;
 /** Bytes: some two thousand photographs of 1024 × 1024. */
@@ -58,7 +58,7 @@ export class BlankWatch {
   readonly #clock: Clock;
   readonly #options: BlankWatchOptions;
   readonly #seen: RecentMap<string, Seen>;
-  readonly #failedAt = new RecentMap<string, number>(MOST_REMEMBERED);
+  readonly #failedAt = new RecentMap<string, number>(MAX_REMEMBERED);
 
   constructor(options: BlankWatchOptions) {
     this.#options = options;
@@ -145,7 +145,7 @@ export interface BlankSuspect extends SuspectPlace {
   readonly refused: boolean;
 }
 
-const MOST_KEPT = 1000;
+const MAX_KEPT = 1000;
 /** Milliseconds. */
 const KEPT_FOR = 24 * 3_600_000;
 
@@ -173,7 +173,7 @@ export class BlankSuspects {
     this.#suspects.delete(key);
     this.#suspects.set(key, { ...suspect, times });
     for (const oldest of this.#suspects.keys()) {
-      if (this.#suspects.size <= MOST_KEPT) return;
+      if (this.#suspects.size <= MAX_KEPT) return;
       this.#suspects.delete(oldest);
     }
   }

@@ -38,7 +38,7 @@ export interface FlightClaims {
 }
 
 /** A node that takes longer to make a metatile is not waited for. */
-const MOST_CLAIMS = 60;
+const MAX_CLAIMS = 60;
 
 /** Told of everything that ends a flight early, whether or not it is anybody's fault. */
 export type FailureListener = (layer: string, error: unknown) => void;
@@ -142,12 +142,12 @@ export class Flights {
     }
   }
 
-  /** Null: another node has made it meanwhile. Pieces of tasks are leased, so that no two nodes make the same. */
+  /** Null: another node has made it. Pieces of tasks are leased, so that no two nodes make the same. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
     const { claims } = this.#options;
     const { tiles, metatile, priority, ticket } = flight.plan;
     if (!claims || priority === 'task' || ticket === null) return () => {};
-    for (let attempt = 0; attempt < MOST_CLAIMS; attempt++) {
+    for (let attempt = 0; attempt < MAX_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
       if (attempt > 0 && (await isThere())) return null;
       const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});

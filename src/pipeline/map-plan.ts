@@ -17,7 +17,7 @@ const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds what is held of it at a time: a row of tiles. */
 const MAX_SOURCE_SIDE = 20 * 1024;
 /** Tiles are enlarged by so much rather than taking those of the next zoom, whose lettering would be half as large. */
-const LEAST_ENLARGED = 1.15;
+const MIN_ENLARGED = 1.15;
 /** Source pixels over the whole axis: what a box with rounded numbers is off by shows in no pixel. */
 const UNNOTICED = 0.05;
 
@@ -80,7 +80,7 @@ function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture, maxP
   const { zoomStart, zoomStop, gridSet } = subset;
   const wanted = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
   let z = zoomStart;
-  while (z < zoomStop && levelOf(gridSet, z).resolution > wanted * LEAST_ENLARGED) z++;
+  while (z < zoomStop && levelOf(gridSet, z).resolution > wanted * MIN_ENLARGED) z++;
   while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds), maxPixels)) z--;
   const rect = tilesAt(subset, z, bounds);
   if (!rect || isWithinBounds(subset, rect, maxPixels)) return z;

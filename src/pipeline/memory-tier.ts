@@ -38,7 +38,7 @@ export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
   valid: boolean;
-  /** Whether tiles of that zoom were dropped or replaced meanwhile, be they others. */
+  /** Whether any tiles of that zoom were dropped or replaced in between. */
   disturbed: boolean;
 }
 
@@ -129,9 +129,9 @@ export class MemoryTier {
   }
 
   /** In every format and for all parameters. */
-  dropPlace(layer: string, { gridSet, z, rect }: TilePlace): void {
+  dropPlace(layer: string, { gridSet, z, rect, parts = [rect] }: TilePlace): void {
     for (const { set } of this.#layers.get(layer)?.values() ?? []) {
-      if (set.gridSet === gridSet) this.drop(set, z, rect);
+      if (set.gridSet === gridSet) for (const part of parts) this.drop(set, z, part);
     }
   }
 

@@ -106,7 +106,7 @@ export class MetatileMaker {
     return () => arrived.abort('arrived');
   }
 
-  /** Null: what is in the store is right, and noted so. What a truncation has removed meanwhile is fetched in full. */
+  /** Null: the stored tiles were confirmed. Tiles that a truncation removed in between are fetched in full. */
   async #fetchPicture(flight: Flight, source: TileSource): Promise<Fetched<Picture> | null> {
     const validator = source.confirms ? await this.#validatorOf(flight) : null;
     for (const known of new Set([validator, null])) {

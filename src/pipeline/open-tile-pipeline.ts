@@ -202,7 +202,7 @@ class Pipeline implements TilePipeline {
     this.#unsubscribe();
   }
 
-  /** Nothing else runs meanwhile: what is found here cannot be dropped or replaced before it is held. */
+  /** Synchronous, so that a tile found here cannot be dropped or replaced before it is held. */
   #loadNow(tiles: ResolvedTileSet, tile: TileIndex): TileAnswer | null | undefined {
     const { store } = tiles.bound;
     if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;

@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 
 export type SeldomWarning = (error: unknown, message: string) => void;
 
-/** Warns once per interval and message, and says then how often it kept silent before. */
+/** Warns once per interval and message, with the number of suppressed warnings. */
 export function createSeldomWarning(log: Logger, clock: Clock, intervalMs: number): SeldomWarning {
   const states = new Map<string, { nextAt: number; kept: number }>();
   return (error, message) => {

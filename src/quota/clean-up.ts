@@ -29,7 +29,7 @@ export interface Evicted {
 
 export const NOTHING_EVICTED: Evicted = { pages: 0, tiles: 0, bytes: 0 };
 
-/** Milliseconds after which a clean-up comes back, so that those who wait for room hear of what is there. */
+/** Milliseconds after which a clean-up comes back, so that waiting writers learn of the room there is. */
 const TURN = 250;
 /** How often what was freed is measured and the rest gone for. */
 const MAX_ROUNDS = 20;

@@ -30,7 +30,7 @@ const IDLE_INTERVAL = 1000;
 const WATCH_SHARE = 0.03;
 /** Milliseconds between looks whether writers have used up what they were allowed. */
 const STARVED_INTERVAL = 50;
-/** Bytes of credit below which writers are as good as waiting. */
+/** Bytes of credit below which writers practically wait. */
 const STARVED_BYTES = 2 * 1024 ** 2;
 /** Shares of what is tolerated above a quota: where cleaning begins, where writers wait, what is left to clients. */
 const EARLY = 0.25;

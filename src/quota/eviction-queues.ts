@@ -52,7 +52,7 @@ export class EvictionQueues {
     return this.#make(scope);
   }
 
-  /** Those of quotas that are no more are let go. */
+  /** Queues of removed quotas are dropped. */
   keepOnly(scopes: readonly QuotaScope[]): void {
     const names = new Set(scopes.map(({ scope }) => scope));
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);

@@ -41,11 +41,11 @@ export interface UsageReport extends StoresUsage {
   /** Since the data folder was made. */
   readonly evicted: Evicted;
   readonly evictedByLayer: ReadonlyMap<string, Evicted>;
-  /** By the stores' names, as far as they have a disk that can be told about. */
+  /** By the name of the store, for stores whose disk is known. */
   readonly disks: ReadonlyMap<string, StoreRoom>;
-  /** Bytes; null while it cannot be told. */
+  /** Bytes; null while unknown. */
   readonly growthPerDay: number | null;
-  /** Until the quota is used up or a disk is nearly full; null while it cannot be told. */
+  /** Until the quota is used up or a disk is nearly full; null while unknown. */
   readonly fullInDays: number | null;
   /** What the parameters ids stand for, as far as it is known. */
   readonly parameters: ReadonlyMap<string, ParameterValues>;

@@ -45,7 +45,7 @@ export function createUsageHistory(database: Database) {
 
 interface FillingStores {
   readonly bytes: number;
-  /** Null while it cannot be told. */
+  /** Null while it is unknown. */
   readonly growthPerDay: number | null;
   readonly quota: Pick<QuotaConfiguration, 'enabled' | 'globalQuota'>;
   readonly disks: Iterable<StoreRoom>;

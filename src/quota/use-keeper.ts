@@ -19,7 +19,7 @@ interface UseKeeperOptions extends Surroundings {
 const SAVE_INTERVAL = 5000;
 /** Pages in one statement, and in one turn. */
 const BATCH = 200;
-/** Milliseconds between looks for uses of pages that are no more. */
+/** Milliseconds between looks for uses of removed pages. */
 const PRUNE_INTERVAL = 3_600_000;
 
 /** Writes uses down in batches, and brings them back at the start. */
@@ -35,7 +35,7 @@ export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(
     await prune();
   }
 
-  /** What comes meanwhile is for the next time: a page that is always in use would never be done. */
+  /** Later uses are left for the next time: a page in constant use would never be finished. */
   async function save(): Promise<void> {
     try {
       for (let left = uses.unsaved; left > 0; left -= BATCH) {
@@ -110,7 +110,7 @@ function blockOf({ pageX, pageY }: PageName): string {
 export type RecordedUse = PageName & PageUse;
 
 /** Pages that others have used since the last look; more of them are seen when they are used again. */
-const MOST_NEWS = 5000;
+const MAX_NEWS = 5000;
 /** Rows read in one go. */
 const SLICE = 1000;
 const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
@@ -136,7 +136,7 @@ export function createUseRecords(database: Database) {
         .selectAll()
         .where('last_used_at', '>=', usedAt)
         .orderBy('last_used_at', 'desc')
-        .limit(MOST_NEWS)
+        .limit(MAX_NEWS)
         .execute();
       return rows.map(useOf);
     },

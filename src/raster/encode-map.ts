@@ -12,7 +12,7 @@ export type Colour = readonly [number, number, number];
 
 const trueColour: ImageWriter = (image) => image.png({ compressionLevel: 3, adaptiveFiltering: false });
 
-/** As tiles are encoded, but for PNG: a map has any size and is made once, so the library writes it, off the main thread. */
+/** As tiles are encoded, except PNG: a map has any size and is made once, so the library writes it, off the main thread. */
 const MAP_WRITERS: typeof WRITERS = {
   ...WRITERS,
   'image/png': trueColour,
@@ -42,7 +42,7 @@ async function writeMap(image: Sharp, format: Format, background: Colour | null)
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';
 const MARGIN = 4;
 /** Below this no word is readable. */
-const LEAST_SIDE = 16;
+const MIN_SIDE = 16;
 const MAX_CHARACTERS = 1000;
 
 export interface TextPicture {
@@ -64,7 +64,7 @@ export async function drawText({ text, width, height, format, background }: Text
 }
 
 async function writtenText(text: string, width: number, height: number): Promise<Buffer | null> {
-  if (width < LEAST_SIDE || height < LEAST_SIDE || text.trim() === '') return null;
+  if (width < MIN_SIDE || height < MIN_SIDE || text.trim() === '') return null;
   const sharp = await imageLibrary();
   const { data, info } = await sharp({
     text: {

@@ -29,7 +29,7 @@ const KEPT_TILES = 2 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
 /** Bytes for pixels that are held from one metatile to the next; more is given back. */
-const MOST_HELD = 64 * 1024 * 1024;
+const MAX_HELD = 64 * 1024 * 1024;
 /** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 
@@ -130,7 +130,7 @@ export class MetatileCutter implements TileCutter {
   }
 
   #room(): Pixels {
-    if (this.#pixels.bytes > MOST_HELD) this.#pixels = new Pixels();
+    if (this.#pixels.bytes > MAX_HELD) this.#pixels = new Pixels();
     return this.#pixels;
   }
 

@@ -14,7 +14,7 @@ export interface ResampleAxis {
 /** Beyond this a thumbnail is made of some of the pixels only. */
 const MAX_REDUCTION = 16;
 /** A pixel of the source that is wider than any map shows no detail: it need not be made wider still. */
-const LEAST_SCALE = 1e-4;
+const MIN_SCALE = 1e-4;
 /** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
 const STEP_PIXELS = 1024;
 
@@ -52,7 +52,7 @@ interface View extends ResampleAxis {
 }
 
 function viewOf({ origin, length, ...asked }: ResampleAxis, side: number): View {
-  const scale = Math.max(asked.scale, LEAST_SCALE);
+  const scale = Math.max(asked.scale, MIN_SCALE);
   const from = Math.max(0, Math.floor(origin) - reachOf(scale));
   const to = Math.min(side, Math.ceil(origin + length * scale) + reachOf(scale));
   return { origin, scale, length, from, size: to - from };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The connection is ours: these would change what is asked of whom, or how an answer is framed. */
+/** The connection is ours: these headers would change the target of a request or the framing of a response. */
 const OWN_HEADERS = new Set([
   ...['accept-encoding', 'connection', 'content-length', 'expect', 'host', 'if-range', 'keep-alive'],
   ...['range', 'transfer-encoding', 'upgrade', 'user-agent'],

@@ -20,9 +20,9 @@ export interface CopyResult {
 }
 
 /** A page is copied again when a truncation, or another writer, was in the way. */
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 /** Milliseconds. A tile that was written a moment ago was made less than this before. */
-const LONGEST_MAKING = 600_000;
+const MAX_MAKING = 600_000;
 
 /**
  * Makes `to` hold what `from` holds, page by page: what is missing or older is copied and read back. Nothing is removed
@@ -60,16 +60,16 @@ async function isCopied(from: TileStore, to: TileStore, page: PageStatistics): P
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await to.count(set, z, rectOf(page));
   if (there.tiles !== tiles || there.bytes !== bytes) return false;
-  const recent = (store: TileStore) => store.present(set, z, rectOf(page), writtenAt - LONGEST_MAKING);
+  const recent = (store: TileStore) => store.present(set, z, rectOf(page), writtenAt - MAX_MAKING);
   const [ours, theirs] = await Promise.all([recent(from), recent(to)]);
   return ours.length === theirs.length;
 }
 
 async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, signal: AbortSignal) {
   const { set, z } = page;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     signal.throwIfAborted();
-    // Noted before anything is read: what is truncated meanwhile is not put.
+    // Noted before anything is read, so that tiles truncated in between are not written.
     const generation = await to.generation(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
     const tiles = await readPage(from, page);
     const stored = await to.putMany(set, z, tiles, generation).catch(falseIfOutdated);

@@ -19,7 +19,7 @@ export interface OldTileAsked {
 
 /** The cache that another program has left behind for a layer. It is only read, and never listed. */
 export interface OldCache {
-  /** Null: it has none there. Throws `store-failed` when that cannot be told. */
+  /** Null: it has no tile there. Throws `store-failed` if that is unknown. */
   read(asked: OldTileAsked): Promise<OldTile | null>;
   close(): Promise<void>;
 }

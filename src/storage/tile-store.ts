@@ -73,15 +73,15 @@ export interface PageStatistics {
 export interface StoreBlock {
   /** Names the block in its store, the same as long as it is there. */
   readonly id: string;
-  /** Null: it is no more. */
+  /** Null: it was removed. */
   readonly content: BlockContent | null;
 }
 
 export interface BlockChanges {
-  /** Beginnings of ids: blocks known before that have one are no more, to be forgotten before `blocks` is read. */
+  /** Beginnings of ids: known blocks with one of them were removed, and are to be forgotten before `blocks` is read. */
   readonly gone?: readonly string[];
   readonly blocks: AsyncIterable<StoreBlock>;
-  /** Whether all blocks there are are told, so that others are no more. */
+  /** Whether `blocks` is complete, so that any other block was removed. */
   readonly complete: boolean;
   /** What to ask with the next time, when all of `blocks` has been read. */
   readonly cursor: number;
@@ -227,7 +227,7 @@ export interface TilePlace {
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
 export interface TileStore {
-  /** `beside` is told of other tiles that were read along with it, before this returns. */
+  /** `beside` receives other tiles that were read along with it, before this returns. */
   get(
     set: TileSetKey,
     tile: TileIndex,
@@ -262,7 +262,7 @@ export interface TileStore {
     signal?: AbortSignal,
     limits?: TileLimits,
   ): Promise<number>;
-  /** What is there in `rect` is as good as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
+  /** Existing tiles in `rect` count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
   confirm(
     set: TileSetKey,
     z: number,
@@ -346,7 +346,7 @@ export interface TileStore {
   takeRequests?(): readonly Count[];
   /** Only drivers have it whose stores several machines share. */
   readonly files?: StoreFiles;
-  /** Drivers without a disk have none to run full; null while it cannot be told. */
+  /** Absent for drivers without a disk; null while it is unknown. */
   room?(): Promise<StoreRoom | null>;
 
   close(): Promise<void>;

@@ -190,7 +190,7 @@ interface UsedPage extends PageOfSet {
 }
 
 /** Kept in the task's plan, which is read with each piece. */
-const MOST_KEPT = 256;
+const MAX_KEPT = 256;
 
 /** The pages of a tile set that are asked for most, of however many are shown to it. */
 class MostUsedPages {
@@ -219,7 +219,7 @@ class MostUsedPages {
         if (uses > 0) this.#kept.push({ ...page, uses });
       }
     }
-    if (this.#kept.length >= 2 * MOST_KEPT) this.#kept = this.#most();
+    if (this.#kept.length >= 2 * MAX_KEPT) this.#kept = this.#most();
   }
 
   /** The most used first. */
@@ -229,6 +229,6 @@ class MostUsedPages {
 
   #most(): UsedPage[] {
     const once = new Map(this.#kept.map((page) => [`${page.z}/${page.pageX}/${page.pageY}`, page]));
-    return [...once.values()].sort((a, b) => b.uses - a.uses).slice(0, MOST_KEPT);
+    return [...once.values()].sort((a, b) => b.uses - a.uses).slice(0, MAX_KEPT);
   }
 }

@@ -6,7 +6,7 @@ import type { LeaseStore } from './store/lease-store.ts';
 const SILENCE = 15_000;
 const LOOK_INTERVAL = 2500;
 /** After a longer pause between looks (a stopped process, a database that was away) nothing is known about holders. */
-const LONGEST_PAUSE = 3 * LOOK_INTERVAL;
+const MAX_PAUSE = 3 * LOOK_INTERVAL;
 
 interface Sight {
   readonly beat: number;
@@ -24,7 +24,7 @@ export function openLeaseReaper(leases: LeaseStore, { clock, log }: Surroundings
   async function look(): Promise<void> {
     const beats = await leases.beats();
     const now = clock.monotonic();
-    const known = now - lastLook > LONGEST_PAUSE ? new Map<number, Sight>() : sights;
+    const known = now - lastLook > MAX_PAUSE ? new Map<number, Sight>() : sights;
     lastLook = now;
     sights = new Map();
     for (const { token, beat } of beats) {

@@ -196,7 +196,7 @@ export class LeaseRun {
     }
   }
 
-  /** What was made for a declaration that has been replaced meanwhile is not the new one's. */
+  /** Tiles made for a declaration that has been replaced do not belong to the new one. */
   async #performAsDeclared(step: StepPlace, context: Omit<StepContext, 'tiles'>) {
     for (;;) {
       const tiles = this.#options.tilesOf(this.lease);
@@ -257,7 +257,9 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    const { type, format } = this.lease.request;
+    const { request, plan } = this.lease;
+    if (plan.hidden) return;
+    const { type, format } = request;
     const removed = type === 'truncate';
     const gridSets = removed ? gridSetsToEmpty(this.#tiles) : [this.#tiles.set.gridSet];
     for (const [z, rect] of changed) {

@@ -1,15 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Polygon } from '../domain/bounds.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { rectAround, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { coveredRects } from './area-cover.ts';
-import { isMeantBy, placesOf, type TruncationSelection } from './mass-truncation-selection.ts';
+import { isMeantBy, placesOf, placesOfBoxes, type TruncationSelection } from './mass-truncation-selection.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
 const MAX_PARTS = 128;
+const BOXES_PER_TURN = 200;
 
 /** Where a mark applies, for readers; null: the whole layer. */
 export async function placesToMark(
@@ -25,7 +27,7 @@ export async function placesToMark(
       if (!polygons)
         for (const { z, rect } of placesOf(layer, gridSet, selection)) places.push({ gridSet, z, rect });
       // At zooms that the layer does not offer the boxes around the polygons are enough.
-      else places.push(...(await placesOfArea(layer, gridSet, selection, polygons, subset.zoomStop)));
+      else places.push(...(await placesOfArea(layer, subset, selection, polygons)));
     }
   }
   return places;
@@ -46,28 +48,34 @@ function gridSetsOf(layer: Layer, { gridSets }: TruncationSelection): readonly s
 /** Each polygon by itself: most are boxes, which are a rectangle of tiles at every zoom. */
 async function placesOfArea(
   layer: Layer,
-  gridSet: string,
+  { gridSet, zoomStop: exactUpTo }: GridSubset,
   selection: TruncationSelection,
   polygons: readonly Polygon[],
-  exactUpTo: number,
 ): Promise<readonly TilePlace[]> {
   const byZoom = new Map<number, Map<string, TileRect>>();
-  const each = Math.max(1, Math.floor(MAX_PARTS / polygons.length));
-  for (const polygon of polygons) {
-    const area = { polygons: [polygon], crs: 'grid-set' as const };
-    const isRect = isBox(polygon);
-    for (const { z, rect, cover } of placesOf(layer, gridSet, { ...selection, area })) {
-      const rects = isRect || z > exactUpTo ? [rect] : atMost(each, [...coveredRects(cover, z, rect)]);
-      const parts = getOrMake(byZoom, z, () => new Map<string, TileRect>());
-      for (const one of rects) parts.set(`${one.minX} ${one.minY} ${one.maxX} ${one.maxY}`, one);
-      if (!isRect) await nextTurn();
-    }
-    await nextTurn();
+  const add = (z: number, one: TileRect) => {
+    const parts = getOrMake(byZoom, z, () => new Map<string, TileRect>());
+    parts.set(`${one.minX} ${one.minY} ${one.maxX} ${one.maxY}`, one);
+  };
+  const boxes = polygons.filter(isBox).map((polygon) => boundsOfArea([polygon]));
+  let count = 0;
+  for (const { z, rect } of placesOfBoxes(gridSet, selection, boxes)) {
+    add(z, rect);
+    if (++count % BOXES_PER_TURN === 0) await nextTurn();
   }
+  const each = Math.max(1, Math.floor(MAX_PARTS / polygons.length));
+  for (const polygon of polygons.filter((one) => !isBox(one))) {
+    const area = { polygons: [polygon], crs: 'grid-set' as const };
+    for (const { z, rect, cover } of placesOf(layer, gridSet.name, { ...selection, area })) {
+      for (const one of z > exactUpTo ? [rect] : atMost(each, [...coveredRects(cover, z, rect)])) add(z, one);
+      await nextTurn();
+    }
+  }
+  await nextTurn();
   return [...byZoom].flatMap(([z, rects]): TilePlace[] => {
     const parts = atMost(MAX_PARTS, [...rects.values()]);
     const rect = around(parts);
-    return rect ? [{ gridSet, z, rect, ...(parts.length > 1 && { parts }) }] : [];
+    return rect ? [{ gridSet: gridSet.name, z, rect, ...(parts.length > 1 && { parts }) }] : [];
   });
 }
 

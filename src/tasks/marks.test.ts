@@ -32,7 +32,7 @@ function open(leads: boolean): Marks {
   const { pipeline } = house.road;
   const forgottenByAll = async () => {};
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
-  const tools = { tasks: house.service, clock, log: silentLogger };
+  const tools = { tasks: createTaskStore(house.database), clock, log: silentLogger };
   return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
 }
 

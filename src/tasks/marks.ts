@@ -20,7 +20,7 @@ import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile
 import { placesToMark } from './mark-places.ts';
 import { DEEPEST_ZOOM, type TruncationSelection, WHOLE_LEVEL } from './mass-truncation-selection.ts';
 import { raiseGenerations } from './raise-generations.ts';
-import type { TaskService } from './task-service.ts';
+import type { TaskStore } from './store/task-store.ts';
 
 interface MarksOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
@@ -29,7 +29,7 @@ interface MarksOptions extends Surroundings {
   readonly forgottenByAll: () => Promise<void>;
   /** Only one node cleans up. */
   readonly leads: () => boolean;
-  readonly tasks: Pick<TaskService, 'isTruncating'>;
+  readonly tasks: Pick<TaskStore, 'isTruncating'>;
 }
 
 /** Of all tiles that one of the selections means, which differ in places alone. */

@@ -116,13 +116,37 @@ export function* placesOf(
   const zooms = zoomsOf(gridSet, zoomStart, zoomStop, buffer);
   const cover = polygons && createAreaCover(polygons, zooms);
   const box = polygons && boundsOfArea(polygons);
-  for (const { z, buffer: around = 0, tileSpanX, tileSpanY } of zooms) {
-    const widened = box && expandBounds(box, around * tileSpanX, around * tileSpanY);
-    const boxes = [bounds ?? null, widened].filter((one) => one !== null);
-    const rects = boxes.map((box) => tilesOfBounds(gridSet, z, box));
-    const rect = rects.reduce((a, b) => a && b && intersectRects(a, b));
-    if (rect) yield { z, rect, cover };
+  for (const zoom of zooms) {
+    const rect = rectAt(gridSet, zoom, bounds, box);
+    if (rect) yield { z: zoom.z, rect, cover };
   }
+}
+
+/** As `placesOf`, of an area of so many boxes. */
+export function* placesOfBoxes(
+  gridSet: GridSet,
+  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, buffer }: TruncationSelection,
+  boxes: readonly Bounds[],
+): Generator<Omit<SelectedPlace, 'cover'>> {
+  for (const zoom of zoomsOf(gridSet, zoomStart, zoomStop, buffer)) {
+    for (const box of boxes) {
+      const rect = rectAt(gridSet, zoom, bounds, box);
+      if (rect) yield { z: zoom.z, rect };
+    }
+  }
+}
+
+/** The tiles of a box with its buffer, within the bounds; null: none. */
+function rectAt(
+  gridSet: GridSet,
+  { z, buffer = 0, tileSpanX, tileSpanY }: ZoomGeometry,
+  bounds: Bounds | undefined,
+  box: Bounds | null,
+): TileRect | null {
+  const all = bounds ? tilesOfBounds(gridSet, z, bounds) : null;
+  if (!box) return all;
+  const rect = tilesOfBounds(gridSet, z, expandBounds(box, buffer * tileSpanX, buffer * tileSpanY));
+  return bounds ? rect && all && intersectRects(all, rect) : rect;
 }
 
 function zoomsOf(
@@ -144,7 +168,7 @@ export async function* rectsOf(
   for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
 }
 
-/** By the store's indexes; nothing is listed. `seen` is told of blocks that have some. */
+/** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */
 export async function countSelected(
   store: TileStore,
   layer: Layer,

@@ -47,7 +47,7 @@ interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions,
   readonly lead?: Lead;
   /** Without it tasks run in this process. */
   readonly forkWorker?: () => ForkedProcess;
-  /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
+  /** Resolves when every process that serves tiles has dropped the tiles that the pipeline has dropped. */
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
@@ -215,10 +215,6 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return paused;
     },
     resume: (id) => store.resume(id),
-    async isTruncating(layer, of, number) {
-      const plans = await store.unfinishedTruncations(layer);
-      return plans.some(({ raised }) => raised?.[of] === number);
-    },
     async retryFailed(id, author) {
       const retry = await planRetry(store, id);
       return retry && onlyOne(await record([{ ...retry, author, key: null }]));

@@ -43,18 +43,18 @@ export interface StepPlace {
 const PATIENCE = 10;
 /** An hour, with the pause below: an administrator has to make room first. */
 const FULL_DISK_PATIENCE = 720;
-/** About two minutes, with pauses of `LONGEST_PAUSE` after the first few. */
+/** About two minutes, with pauses of `MAX_PAUSE` after the first few. */
 const FAILING_STORE_PATIENCE = 30;
 /** Milliseconds that a step waits for a paused host: each time, and in all. */
-const LONGEST_HOST_WAIT = 5000;
+const MAX_HOST_WAIT = 5000;
 const HOST_PATIENCE = 10_000;
-const SHORTEST_HOST_WAIT = 50;
+const MIN_HOST_WAIT = 50;
 /** How often a step is tried at an unreachable host, before that is called a failure of the step. */
 const AWAY_PATIENCE = 6;
 const AWAY_PAUSE = 1000;
 /** Seconds. */
 const USUAL_PAUSE = 1;
-const LONGEST_PAUSE = 5;
+const MAX_PAUSE = 5;
 const FULL_DISK_PAUSE = 5;
 
 /**
@@ -86,10 +86,10 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
   }
 }
 
-/** Throws it back when it is too long: others have work to do meanwhile. Resolves to the milliseconds that passed. */
+/** Throws it again if it is too long: the thread can work for other tasks. Resolves to the milliseconds that passed. */
 async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
-  const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
-  if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;
+  const wait = Math.max(MIN_HOST_WAIT, closed.closing.until - context.clock.now());
+  if (wait > Math.min(patience, MAX_HOST_WAIT)) throw closed;
   context.waits({ host: closed.host, ...closed.closing });
   await context.clock.sleep(wait, context.signal);
   return wait;
@@ -119,7 +119,7 @@ async function worthWaiting(error: unknown, attempt: number, context: StepContex
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isStoreAway(error) || isTilewardenError(error, 'store-full')) {
     const reason = isStoreAway(error) ? 'store-failed' : 'store-full';
-    const seconds = Math.min(reason === 'store-full' ? FULL_DISK_PAUSE : attempt, LONGEST_PAUSE);
+    const seconds = Math.min(reason === 'store-full' ? FULL_DISK_PAUSE : attempt, MAX_PAUSE);
     const until = clock.now() + 2 * seconds * 1000;
     context.waits({ reason, until, message: error.message });
     await clock.sleep(seconds * 1000, signal);
@@ -131,7 +131,7 @@ async function worthWaiting(error: unknown, attempt: number, context: StepContex
     return true;
   }
   if (!isTilewardenError(error, 'source-busy')) return false;
-  const seconds = Math.min(error.retryAfterSeconds ?? USUAL_PAUSE, LONGEST_PAUSE);
+  const seconds = Math.min(error.retryAfterSeconds ?? USUAL_PAUSE, MAX_PAUSE);
   await clock.sleep(seconds * 1000, signal);
   return true;
 }

@@ -270,7 +270,7 @@ function describe({ minX, minY, maxX, maxY }: Bounds): string {
 }
 
 /** Failed steps that one new task takes up; what is beyond it stays with the old task for another. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 
 /** A task over what a finished one has given up; null when it is not finished or nothing failed. */
 export async function planRetry(
@@ -280,7 +280,7 @@ export async function planRetry(
   const task = await store.get(id);
   const old = await store.plan(id);
   if (!task || !old || !isFinal(task.state)) return null;
-  const failed = await store.givenUp(id, MOST_STEPS);
+  const failed = await store.givenUp(id, MAX_STEPS);
   if (failed.length === 0) return null;
   const plan: TaskPlan = {
     ...old,

@@ -10,10 +10,10 @@ import type { Lease } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 /** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
-const LONGEST_REST = 60_000;
+const MAX_REST = 60_000;
 /** A host that fails may be seen to work again by people, long before a task would have tried. */
-const LONGEST_REST_FAILING = 5000;
-const SHORTEST_REST = 1000;
+const MAX_REST_FAILING = 5000;
+const MIN_REST = 1000;
 
 /** Tasks that a worker leaves alone for a while, so that its threads are free for others. */
 function createRestingTasks(clock: Clock) {
@@ -21,8 +21,8 @@ function createRestingTasks(clock: Clock) {
   const ends = new Map<number, number>();
   return {
     add(id: number, { until, reason }: HostClosing): void {
-      const longest = reason === 'failing' ? LONGEST_REST_FAILING : LONGEST_REST;
-      const rest = Math.min(longest, Math.max(SHORTEST_REST, until - clock.now()));
+      const longest = reason === 'failing' ? MAX_REST_FAILING : MAX_REST;
+      const rest = Math.min(longest, Math.max(MIN_REST, until - clock.now()));
       ends.set(id, clock.monotonic() + rest);
     },
     ids(): readonly number[] {
@@ -163,7 +163,9 @@ export class TaskRunner {
     const { clock, leases, log } = this.#options;
     log.error({ err: error, task: taskId }, 'work on a task was given up');
     await clock.sleep(LOOK_INTERVAL, this.#ending.signal).catch(() => {});
-    await leases.free({ token }, true).catch((err: unknown) => log.error({ err }, 'a lease stays behind'));
+    await leases
+      .free({ token }, true)
+      .catch((err: unknown) => log.error({ err }, 'could not release a lease; it expires'));
   }
 }
 

@@ -89,8 +89,6 @@ export interface TaskService {
   cancel(filter: TaskFilter, by: string): Promise<readonly Task[]>;
   pause(id: number): Promise<Task | null>;
   resume(id: number): Promise<Task | null>;
-  /** Whether a task that has not ended removes what the mark `number` of a store hides. */
-  isTruncating(layer: string, store: string, number: number): Promise<boolean>;
   /** A new task over what failed in a finished one. */
   retryFailed(id: number, author: TaskAuthor): Promise<Task | null>;
   figures(): Promise<TaskFigures>;

@@ -34,7 +34,7 @@ interface TaskWatchOptions extends Surroundings {
 
 /** Milliseconds between polls: without a notification, and at least, however many come. */
 const LOOK_INTERVAL = 1000;
-const SHORTEST_INTERVAL = 100;
+const MIN_INTERVAL = 100;
 const BATCH = 200;
 
 /** Sees every change of a task, in whatever process it happened; tells listeners and knows the pace. */
@@ -44,7 +44,7 @@ export class TaskWatch {
   readonly #listeners = new Set<Listener>();
   readonly #stopListening: () => void;
   readonly #looking: Repeater;
-  /** What is at or above the horizon of the last look and has been told, by task: it will be seen again. */
+  /** Changes at or above the horizon of the last look that were reported already, by task: they will be seen again. */
   #told = new Map<number, number>();
   #horizon: number;
   #looks: Promise<void> = Promise.resolve();
@@ -73,7 +73,7 @@ export class TaskWatch {
     return [...this.#meters.values()].reduce((sum, meter) => sum + meter.pace(0n).tilesPerSecond, 0);
   }
 
-  /** A task that changes meanwhile may be told twice, never not at all. */
+  /** A task that changes in between may be reported twice, but never not at all. */
   async subscribe(after: number | null, listener: Listener): Promise<() => void> {
     if (after !== null) await this.#inTurn(() => this.#catchUp(after, listener));
     this.#listeners.add(listener);
@@ -88,7 +88,7 @@ export class TaskWatch {
 
   async #lookInTurn(ended: AbortSignal): Promise<void> {
     await this.#inTurn(() => this.#look());
-    await this.#options.clock.sleep(SHORTEST_INTERVAL, ended).catch(() => {});
+    await this.#options.clock.sleep(MIN_INTERVAL, ended).catch(() => {});
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -116,7 +116,7 @@ export class TaskWatch {
     for (const [id, event] of this.#told) if (event < horizon) this.#told.delete(id);
   }
 
-  /** With what a listener comes back with to hear of everything behind it: all below the next change has been told. */
+  /** The position from which a listener resumes: everything below the next change has been reported. */
   async *#changesAfter(after: number, horizon: number): AsyncGenerator<readonly [Task, number]> {
     let place = { event: after, id: Number.MAX_SAFE_INTEGER };
     for (;;) {
@@ -143,7 +143,7 @@ export class TaskWatch {
 
 interface Pace {
   readonly tilesPerSecond: number;
-  /** −1 while it cannot be told. */
+  /** −1 while unknown. */
   readonly secondsRemaining: number;
 }
 

@@ -106,7 +106,7 @@ export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
 
-/** As a worker told it. */
+/** As reported by a worker. */
 export type NotedWait = TaskWait & { readonly notedAt: number };
 
 export interface Task {
@@ -122,7 +122,7 @@ export interface Task {
   readonly tilesProcessed: bigint;
   /** Of an export 0 until its tiles have been listed. */
   readonly tilesTotal: bigint;
-  /** −1 while it cannot be told. */
+  /** −1 while unknown. */
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;

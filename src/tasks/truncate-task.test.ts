@@ -152,6 +152,21 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(1, 0, 0)).toBe('MISS');
   });
 
+  it('are new when they are asked for meanwhile, and not called stale', async () => {
+    const { truncate, outcome, ended, road } = await heldUp();
+    const truncation = await truncate();
+    const source = createGate();
+    road.source.answer = async (request) => {
+      await source.opened;
+      return road.source.draw(request);
+    };
+    const asked = outcome(2, 1, 1);
+    gate.open();
+    await ended(truncation.id);
+    source.open();
+    expect(await asked).toBe('MISS');
+  });
+
   it('are hidden in its area alone', async () => {
     const { truncate, outcome, road } = await heldUp({ layer: { metatile: { columns: 1, rows: 1 } } });
     const { minX, minY, maxX, maxY } = road.tiles.subset.gridSet.extent;

@@ -40,16 +40,18 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
   const { catalog, pipeline, store, forgottenByAll, clock, log } = options;
 
   /** In force for every reader, and durable, when it resolves. */
-  async function raise(planned: Planned): Promise<Pick<TaskPlan, 'raised'>> {
+  async function raise(planned: Planned): Promise<Pick<TaskPlan, 'raised' | 'hidden'>> {
     const { bound } = planned.tiles;
     const places = await placesOfTask(planned);
-    const raised = await raiseGenerations(storesOf(bound), bound.layer.name, places, {
-      ...effectOf(selectionOf(planned.request), 'hide', clock.now()),
-      byTask: true,
+    const hide = effectOf(selectionOf(planned.request), 'hide', clock.now());
+    const effect = { ...hide, byTask: true } as const;
+    let hidden = true;
+    const raised = await raiseGenerations(storesOf(bound), bound.layer.name, places, effect, () => {
+      hidden = false;
     });
     pipeline.forgetPlaces(bound.layer.name, places);
     await forgottenByAll();
-    return { raised: Object.fromEntries(raised) };
+    return { raised: Object.fromEntries(raised), hidden };
   }
 
   async function settle(layer: string, { raised = {} }: Pick<TaskPlan, 'raised'>): Promise<void> {

@@ -4,8 +4,13 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
+import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
+import { freePort } from '../fixtures/postgres.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
 const NEW_PASSWORD = 'a sentence I shall remember';
@@ -65,6 +70,7 @@ describe('an administrator who has lost the password', () => {
       input,
       encoding: 'utf8',
       cwd: data,
+      env: { ...process.env, ...CHEAP_PASSWORDS },
     });
     return { status, stdout, stderr };
   }
@@ -181,5 +187,61 @@ describe('a server with a certificate', needs('openssl'), () => {
     ]);
     expect(end.code).toBe(1);
     expect(end.stderr).toContain('server.tls');
+  });
+});
+
+describe('an account of an issuer, in a browser', needs('chromium'), () => {
+  it('signs in with the role and layers of its claims, signs out at the issuer too, and local accounts go on without it', async () => {
+    const port = String(await freePort());
+    const origin = `http://127.0.0.1:${port}`;
+    const claims = () => ({ preferred_username: 'olaf', groups: ['operators'], layers: ['ours'] });
+    const issuer = await openOidcIssuer(claims, origin);
+    whenOver(() => issuer.close());
+    const closed = (name: string) => `{ name: ${name}, access: authenticated, source: { type: world } }`;
+    const config = `layers: [${closed('ours')}, ${closed('theirs')}]
+access:
+  oidc: ${JSON.stringify({ ...issuer.settings, layersClaim: 'layers' })}`;
+    const settings = { config, args: ['--port', port], expectedLog: /sign-in service cannot be reached/ };
+    const server = await startServer(settings);
+    const context = await (await sharedBrowser()).newContext();
+    whenOver(() => context.close());
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    const toIssuer = () => page.getByRole('button', { name: 'Sign in with your organisation' }).click();
+    const status = async (path: string) => (await context.request.get(origin + path)).status();
+
+    await page.goto(`${origin}/#/tasks`);
+    await toIssuer();
+    await page.locator('input[name=login]').fill('olaf');
+    await page.locator('input[name=password]').fill('any');
+    await page.getByRole('button', { name: 'Sign-in' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    expect(await page.locator('.who').textContent()).toMatch(/olaf.*operator/i);
+    expect([await status('/tiles/ours/0/0/0.png'), await status('/tiles/theirs/0/0/0.png')]).toEqual([
+      200, 403,
+    ]);
+    const me = await (await context.request.get(`${origin}/api/v1/me`)).json();
+    expect(me).toMatchObject({ name: 'olaf', role: 'operator', layers: ['ours'], via: 'oidc' });
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Yes, sign me out' }).click();
+    await page.waitForURL(`${origin}/**`);
+    expect(await status('/api/v1/me')).toBe(401);
+    await page.goto(`${origin}/#/tasks`);
+    await toIssuer();
+    await page.locator('input[name=login]').waitFor();
+
+    await issuer.close();
+    await server.stop();
+    await startServer({ ...settings, data: server.data });
+    await page.goto(`${origin}/#/tasks`);
+    await toIssuer();
+    await page.getByText('The sign-in service cannot be reached now').waitFor();
+    await page.goto(`${origin}/#/tasks`);
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
   });
 });

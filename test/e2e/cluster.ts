@@ -10,6 +10,8 @@ export interface ClusterOptions {
   readonly upstream?: string;
   /** A database of its own in the shared PostgreSQL when left out. */
   readonly database?: string;
+  /** Further settings, as YAML. */
+  readonly settings?: string;
   /** Settings of the store, beside those that lead to the shared S3. */
   readonly store?: object;
 }
@@ -22,6 +24,8 @@ export interface NodeOptions extends Pick<ServerOptions, 'data' | 'env' | 'expec
   readonly store?: object;
   /** Processes that perform tasks; a server has none unless told. */
   readonly workers?: number;
+  /** Further flags. */
+  readonly args?: readonly string[];
 }
 
 export interface Cluster {
@@ -39,7 +43,7 @@ const BUSY =
 
 /** For one test, or in a hook for all tests of a file. */
 export async function openCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { upstream, store: given } = options;
+  const { upstream, settings = '', store: given } = options;
   const wms = await openWms();
   const database = options.database ?? (await createPostgresDatabase());
   const prefix = `nodes-${randomBytes(6).toString('hex')}/`;
@@ -50,8 +54,9 @@ export async function openCluster(options: ClusterOptions = {}): Promise<Cluster
       `stores: ${JSON.stringify({ default: { ...store, ...node.store } })}`,
       `tasks: { workers: ${workers} }`,
       roadsConfig(wms, { ...(upstream && { upstream }) }),
+      settings,
     ].join('\n'),
-    args: ['--node', name, '--database', node.database ?? database],
+    args: ['--node', name, '--database', node.database ?? database, ...(node.args ?? [])],
     ...(node.data !== undefined && { data: node.data }),
     ...(node.env && { env: node.env }),
     expectedLog: new RegExp([BUSY, expectedLog].flatMap((log) => log?.source ?? []).join('|')),

@@ -148,7 +148,8 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     expect(await page.locator('#landing datalist option').count()).toBe(50);
     await field.fill('number 60');
     await field.press('Enter');
-    await page.waitForURL(/#layer=map-60&/);
+    await page.waitForURL(/#layer=map-60$/);
+    await page.locator('footer a[href="layers/map-60"]').waitFor();
     expect(await field.inputValue()).toBe('map-60');
     expect(own.complaints()).toEqual([]);
   });

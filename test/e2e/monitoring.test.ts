@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { dump, load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { startServer, temporaryFolder } from './server.ts';
 
@@ -43,6 +44,53 @@ const listed = templating.list.flatMap(({ definition }) => definition?.match(/\(
 const expressions = [...rules.map(({ expr }) => expr), ...drawn, ...listed].map((expr) =>
   expr.replaceAll('$__rate_interval', '5m'),
 );
+
+/** What Grafana's model of a dashboard (schema version 39) says of the parts that are used here. */
+const source = z.strictObject({ type: z.literal('prometheus'), uid: z.string() });
+const place = z
+  .strictObject({ x: z.int().min(0), y: z.int().min(0), w: z.int().min(1), h: z.int().min(1) })
+  .refine(({ x, w }) => x + w <= 24, 'is wider than the grid');
+const common = { id: z.int().positive(), title: z.string().min(1), gridPos: place };
+const PANEL = z.discriminatedUnion('type', [
+  z.strictObject({ ...common, type: z.literal('row'), collapsed: z.boolean(), panels: z.tuple([]) }),
+  z.strictObject({
+    ...common,
+    type: z.enum(['stat', 'timeseries']),
+    description: z.string(),
+    datasource: source,
+    fieldConfig: z.strictObject({
+      defaults: z.strictObject({
+        unit: z.enum(['none', 'short', 's', 'bytes', 'reqps', 'ops', 'percentunit']),
+        min: z.number().optional(),
+        max: z.number().optional(),
+        custom: z.record(z.string(), z.unknown()).optional(),
+        thresholds: z
+          .strictObject({
+            mode: z.enum(['absolute', 'percentage']),
+            steps: z.array(z.strictObject({ color: z.string(), value: z.number().nullable() })).min(1),
+          })
+          .optional(),
+      }),
+      overrides: z.array(z.unknown()),
+    }),
+    targets: z
+      .array(
+        z.strictObject({
+          refId: z.string().regex(/^[A-Z]$/),
+          datasource: source,
+          expr: z.string(),
+          legendFormat: z.string(),
+        }),
+      )
+      .min(1)
+      .refine((all) => new Set(all.map(({ refId }) => refId)).size === all.length, 'has two equal refIds'),
+    options: z.strictObject({
+      legend: z.unknown().optional(),
+      tooltip: z.unknown().optional(),
+      reduceOptions: z.looseObject({ calcs: z.array(z.string()).min(1) }).optional(),
+    }),
+  }),
+]);
 
 /** What is neither a label, a text, a function, a keyword nor a duration. */
 function metricsIn(expr: string): readonly string[] {
@@ -107,6 +155,14 @@ describe('the dashboard', () => {
     );
     expect([...new Set(sources)]).toEqual([`$\{datasource}`]);
     expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance', 'layer']);
+  });
+
+  it('has panels that follow the model of Grafana, none of which covers another', () => {
+    const placed = panels.map((panel) => PANEL.parse(panel).gridPos);
+    const cells = placed.flatMap(({ x, y, w, h }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
   });
 
   it('has panels with numbers and titles of their own', () => {

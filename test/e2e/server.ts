@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { eventually, soon } from '../fixtures/eventually.ts';
-import { ADMIN_PASSWORD } from '../fixtures/first-data.ts';
+import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
 import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
 
@@ -176,7 +176,12 @@ function launch(
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { ...Object.fromEntries(inherited), TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...env },
+    env: {
+      ...Object.fromEntries(inherited),
+      ...CHEAP_PASSWORDS,
+      TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output: Output = { stdout: '', stderr: '' };

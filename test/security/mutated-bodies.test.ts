@@ -131,7 +131,7 @@ it('tries every route of GeoWebCache that takes a body and changes something', (
     name
       .replace(/^POST (\/rest\/layers)/, 'PUT $1')
       .replace(/(\/rest\/(layers\/\{layer\}|gridsets\/\{gridSet\}|global))$/, '$1.xml')
-      .replace(' /rest/masstruncate', ' /masstruncate')
+      .replace(/ (\/rest)?\/masstruncate\/?$/, ' /masstruncate')
       .replace(/ \/rest\/diskquota$/, ' /diskquota.xml')
       .replace(' /rest/diskquota', ' /diskquota');
   expect(changing.filter((name) => !tried.has(aliased(name)))).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createAccountAccess } from '../../src/http/door/access.ts';
-import { openTestAccounts } from '../fixtures/accounts.ts';
-import { catalogOf, createTestApp, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
+import { openAccountApp } from '../fixtures/account-app.ts';
+import { catalogOf, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
+import { inLength } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
 /** All names have the same length: an answer may repeat the name, and nothing else tells them apart. */
@@ -45,6 +45,7 @@ const WMS =
   'SERVICE=WMS&VERSION=1.1.1&LAYERS=LAYER&QUERY_LAYERS=LAYER&STYLES=&SRS=EPSG:900913&BBOX=-20037508.34,-20037508.34,20037508.34,20037508.34&WIDTH=256&HEIGHT=256&FORMAT=image/png';
 const GMAPS = 'LAYERS=LAYER&ZOOM=0&X=0&Y=0&QUADKEY=0&FORMAT=image/png';
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  '/tiles.json': ['layer=LAYER', 'layer=LAYER&brief=true'],
   '/service/wmts': ['GetTile', 'GetFeatureInfo', 'GetTileJson', 'GetCapabilities', 'X'].flatMap((name) =>
     spoilt(`${WMTS}&REQUEST=${name}&INFOFORMAT=text/plain&I=0&J=0`),
   ),
@@ -92,32 +93,38 @@ function fill(path: string): readonly string[] {
   ];
 }
 
-it('to a stranger every closed layer, disabled or not, is like one that does not exist, however it is asked for', async () => {
-  const accounts = await openTestAccounts();
-  const { request } = createTestApp({
-    deps: { accounts, pipeline: { read: async () => tileAnswer() }, catalog: catalogOf(LAYERS) },
-    access: createAccountAccess(accounts.authenticator),
-  });
-  async function look(address: string, layer: string): Promise<string> {
-    const { status, headers, text } = await request('GET', address.replaceAll('LAYER', layer));
-    const { date: _, 'x-request-id': __, ...rest } = headers;
-    return JSON.stringify({ status, rest, text: text.replace(/request \S+\./, '') }).replaceAll(
-      layer,
-      'LAYER',
-    );
-  }
-  const asked = everyRoute()
-    .filter(({ method, role, path }) => method === 'GET' && role === 'public' && path !== '/readyz')
-    .flatMap(({ path }) => addresses(path));
-  const told: string[] = [];
-  for (const address of asked) {
-    const unknown = await look(address, UNKNOWN);
-    for (const layer of HIDDEN) {
-      const hidden = await look(address, layer);
-      if (hidden !== unknown) told.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
+const EVERYTHING = everyRoute()
+  .filter(({ method, role, path }) => method === 'GET' && role === 'public' && path !== '/readyz')
+  .flatMap(({ path }) => addresses(path));
+
+/** The key is one for the layer world. */
+it.each<[string, (key: string) => Record<string, string>, number]>([
+  ['a stranger', () => ({}), 1],
+  ['a reader with a key for another layer', (key) => ({ 'x-api-key': key }), inLength(5, 1)],
+])(
+  'to %s every closed layer, disabled or not, is like one that does not exist, however it is asked for',
+  async (_who, headersFor, every) => {
+    const deps = { pipeline: { read: async () => tileAnswer() }, catalog: catalogOf(LAYERS) };
+    const { app, send } = await openAccountApp({ deps });
+    const created = await send('POST', '/api/v1/keys', { name: 'other', layers: ['world'] });
+    const headers = headersFor(JSON.parse(created.text).key);
+    async function look(address: string, layer: string): Promise<string> {
+      const answer = await app.request('GET', address.replaceAll('LAYER', layer), { headers });
+      const { date: _, 'x-request-id': __, ...rest } = answer.headers;
+      const text = answer.text.replace(/request \S+\./, '');
+      return JSON.stringify({ status: answer.status, rest, text }).replaceAll(layer, 'LAYER');
     }
-  }
-  process.stdout.write(`${asked.length} addresses of ${HIDDEN.length} layers, ${told.length} told\n`);
-  expect(asked.length).toBeGreaterThan(500);
-  expect(told.slice(0, 20)).toEqual([]);
-});
+    const told: string[] = [];
+    const asked = EVERYTHING.filter((_, at) => at % every === 0);
+    for (const address of asked) {
+      const unknown = await look(address, UNKNOWN);
+      for (const layer of HIDDEN) {
+        const hidden = await look(address, layer);
+        if (hidden !== unknown) told.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
+      }
+    }
+    process.stdout.write(`${asked.length} addresses of ${HIDDEN.length} layers, ${told.length} told\n`);
+    expect(EVERYTHING.length).toBeGreaterThan(500);
+    expect(told.slice(0, 20)).toEqual([]);
+  },
+);

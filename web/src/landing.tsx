@@ -4,6 +4,7 @@ import type Projection from 'ol/proj/Projection.js';
 import { get as knownProjection, transform } from 'ol/proj.js';
 import { memo, StrictMode, useCallback, useMemo, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import { part } from './api/client.ts';
 import { useResource } from './api/use-resource.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
@@ -26,6 +27,9 @@ interface Pointed {
   readonly position: string;
 }
 
+/** Enough to choose it. */
+type BriefLayer = Pick<OfferedLayer, 'name' | 'title' | 'formats'>;
+
 export function startLanding(root: HTMLElement): void {
   createRoot(root).render(
     <StrictMode>
@@ -36,25 +40,26 @@ export function startLanding(root: HTMLElement): void {
 
 /** The public map. What it shows stands in the address after the `#`, so that it can be kept and sent. */
 function Landing() {
-  const found = useResource<{ readonly layers: readonly OfferedLayer[] }>('tiles.json');
+  const listed = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
   const session = useResource<Session>('session.json');
   const wishes = useWishes();
-  const layers = useMemo(() => found.data?.layers.flatMap(withPicturesOnly) ?? [], [found.data]);
-  const set = useMemo(() => tileSetOf(layers, wishes), [layers, wishes]);
+  const layers = useMemo(() => listed.data?.layers.filter(hasPictures) ?? [], [listed.data]);
+  const wanted = (layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0])?.name ?? null;
+  const found = useResource<{ readonly layers: readonly OfferedLayer[] }>(
+    wanted === null ? null : `tiles.json?layer=${part(wanted)}`,
+  );
+  const set = useTileSet(found.data?.layers.find(({ name }) => name === wanted) ?? null, wishes);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const show = useCallback((chosen: TileSet<OfferedLayer>) => {
     setFailed(null);
     replaceHash(`#${wishesOf(chosen)}`);
   }, []);
-  const showLayer = useCallback(
-    (name: string) => {
-      const chosen = tileSetOf(layers, new URLSearchParams({ layer: name }));
-      if (chosen) show(chosen);
-    },
-    [layers, show],
-  );
-  const empty = found.data !== null && !set ? WORDS.empty : null;
+  const showLayer = useCallback((layer: string) => {
+    setFailed(null);
+    replaceHash(`#${new URLSearchParams({ layer })}`);
+  }, []);
+  const empty = listed.data !== null && wanted === null ? WORDS.empty : null;
   const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
   return (
     <>
@@ -82,7 +87,10 @@ function Landing() {
         </a>
       </Form>
       <div className="notices" role="status">
-        <ProblemNotice problem={found.problem} retry={found.reload} />
+        <ProblemNotice
+          problem={listed.problem ?? found.problem}
+          retry={listed.problem ? listed.reload : found.reload}
+        />
         {notice !== null && <p className="notice bad">{notice}</p>}
       </div>
       <footer>
@@ -105,7 +113,7 @@ function Landing() {
 
 /** A list of a few layers, and a field to search among many. */
 const LayerChoice = memo(function LayerChoice(props: {
-  layers: readonly OfferedLayer[];
+  layers: readonly BriefLayer[];
   value: string;
   onChange: (name: string) => void;
 }) {
@@ -140,18 +148,28 @@ function useWishes(): URLSearchParams {
 }
 
 /** Vector tiles have no picture to show. */
-function withPicturesOnly(layer: OfferedLayer): readonly OfferedLayer[] {
+function hasPictures({ formats }: BriefLayer): boolean {
+  return formats.some((format) => format.startsWith('image/'));
+}
+
+function withPicturesOnly(layer: OfferedLayer): OfferedLayer {
   const pictures = layer.formats.flatMap((format, place) => (format.startsWith('image/') ? [place] : []));
-  if (pictures.length === 0) return [];
   const formats = pictures.map((place) => layer.formats[place] ?? '');
-  return [{ ...layer, formats, extensions: pictures.map((place) => layer.extensions[place] ?? '') }];
+  return { ...layer, formats, extensions: pictures.map((place) => layer.extensions[place] ?? '') };
+}
+
+/** While a layer is being asked for, the one before it stays. */
+function useTileSet(layer: OfferedLayer | null, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
+  const last = useRef<TileSet<OfferedLayer> | null>(null);
+  const set = useMemo(() => layer && tileSetOf(withPicturesOnly(layer), wishes), [layer, wishes]);
+  if (set) last.current = set;
+  return last.current;
 }
 
 /** What a page address asks for, as far as the server offers it. Formats go by their extension there. */
-function tileSetOf(layers: readonly OfferedLayer[], wishes: URLSearchParams): TileSet<OfferedLayer> | null {
-  const layer = layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0];
-  const gridSet = layer?.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer?.gridSets[0];
-  if (!layer || !gridSet) return null;
+function tileSetOf(layer: OfferedLayer, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
+  const gridSet = layer.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer.gridSets[0];
+  if (!gridSet) return null;
   const format = layer.formats[Math.max(0, layer.extensions.indexOf(wishes.get('format') ?? ''))] ?? '';
   const parameters = layer.parameters.flatMap((parameter): [string, string][] => {
     const value = wishes.get(parameter.name) ?? parameter.default;

@@ -278,6 +278,7 @@ export const ENGLISH = {
     day: 'Requests per day',
     perSecond: (count: string) => `${count} per second`,
     perDay: (count: string) => `${count} per day`,
+    today: 'Requests today (UTC)',
     removeText: 'Requests with this key are refused from now on.',
   },
 

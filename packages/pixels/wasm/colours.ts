@@ -2,7 +2,7 @@ import { ROWS, TRIED } from './areas';
 
 /** 0xAABBGGRR by index. */
 export const PALETTE: usize = memory.data(256 * 4, 16);
-const MOST_COLOURS: i32 = 256;
+const MAX_COLOURS: i32 = 256;
 const SLOT_BITS: u32 = 10;
 const SLOTS: usize = memory.data(1024 * 4, 16);
 /** Which number the colour of a slot has, plus one; 0: the slot is free. */
@@ -47,14 +47,14 @@ function indexRow(from: usize, to: usize, start: i32, width: i32): bool {
     if (colour !== last) {
       last = colour;
       number = numberOf(colour);
-      if (number === MOST_COLOURS) return false;
+      if (number === MAX_COLOURS) return false;
     }
     store<u8>(to + x, <u8>number);
   }
   return true;
 }
 
-/** Colours are numbered as they come; MOST_COLOURS: there is no room for another. */
+/** Colours are numbered as they come; MAX_COLOURS: there is no room for another. */
 function numberOf(colour: u32): i32 {
   let slot = (colour * HASH_FACTOR) >> (32 - SLOT_BITS);
   for (;;) {
@@ -63,7 +63,7 @@ function numberOf(colour: u32): i32 {
     if (load<u32>(SLOTS + ((<usize>slot) << 2)) === colour) return number - 1;
     slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
   }
-  if (colours === MOST_COLOURS) return MOST_COLOURS;
+  if (colours === MAX_COLOURS) return MAX_COLOURS;
   store<u32>(SLOTS + ((<usize>slot) << 2), colour);
   store<u32>(PALETTE + ((<usize>colours) << 2), colour);
   store<u16>(NUMBERS + ((<usize>slot) << 1), <u16>++colours);

@@ -25,7 +25,7 @@ const BLOCKS_OF_GROUP: i32 = 6;
 /** Two bytes for each of the 64 numbers is more than any photograph takes. */
 const TILE_BYTES_PER_BLOCK: usize = 128;
 /** At worst a number takes 27 bits. */
-const MOST_BYTES_OF_GROUP: usize = 6 * 64 * 4;
+const MAX_BYTES_OF_GROUP: usize = 6 * 64 * 4;
 /** A damaged scan is noticed at the end of a row of groups. */
 const READ_BEYOND: usize = 65536;
 const BLOCKS: usize = memory.data(6 * 256, 16);
@@ -48,7 +48,7 @@ export function reserveJpeg(inputBytes: usize, tiles: usize, tileWidth: usize, t
   // Four sides of at most all tiles in a row.
   output = (JPEG_EDGES + 2 * tiles * (tileWidth + tileHeight) * 4 + MARGIN) & ~15;
   const groups = (tileWidth >> 4) * (tileHeight >> 4);
-  tileBytes = groups * BLOCKS_OF_GROUP * TILE_BYTES_PER_BLOCK + (tileWidth >> 4) * MOST_BYTES_OF_GROUP;
+  tileBytes = groups * BLOCKS_OF_GROUP * TILE_BYTES_PER_BLOCK + (tileWidth >> 4) * MAX_BYTES_OF_GROUP;
   JPEG_FILE = output + tiles * tileBytes;
   return pagesUpTo(JPEG_FILE + 2 * tileBytes + READ_BEYOND);
 }
@@ -94,7 +94,7 @@ function takeRow(y: i32, columns: i32, across: i32, down: i32, height: i32): voi
       takeGroup(true, isEdge ? BLOCKS : 0);
       if (isEdge) layEdges(x, y, width, height);
     }
-    if (writtenTo() > startOf(tile) + tileBytes - <usize>across * MOST_BYTES_OF_GROUP) bad = true;
+    if (writtenTo() > startOf(tile) + tileBytes - <usize>across * MAX_BYTES_OF_GROUP) bad = true;
     leaveTile(stateOf(tile));
   }
 }

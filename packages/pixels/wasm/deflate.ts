@@ -10,12 +10,12 @@ import {
 } from './deflate-block';
 
 /** RFC 1951: lengths and distances of a match. */
-const LONGEST_MATCH: i32 = 258;
-const SHORTEST_MATCH: i32 = 3;
+const MAX_MATCH: i32 = 258;
+const MIN_MATCH: i32 = 3;
 const FIRST_THREE: u32 = 0xffffff;
 const WINDOW: i32 = 32768;
 /** A match this far back costs more bits than it saves when it is short. */
-const SHORTEST_FAR_MATCH: i32 = 5;
+const MIN_FAR_MATCH: i32 = 5;
 /** With a match of this many bytes no other is looked for. */
 const LONG_ENOUGH: i32 = 16;
 const HASH_BITS: u32 = 13;
@@ -56,7 +56,7 @@ export function deflate(from: usize, length: i32, pixelBytes: i32, rowBytes: i32
 
 function takeAll(from: usize, length: i32): void {
   for (let at = 0; at < length; ) {
-    at += takeNext(from, at, min(LONGEST_MATCH, length - at));
+    at += takeNext(from, at, min(MAX_MATCH, length - at));
     if (tokensTaken() < TOKENS_PER_BLOCK || at >= length) continue;
     writeBlock(false);
     startBlock();
@@ -73,13 +73,13 @@ function takeNext(from: usize, at: i32, limit: i32): i32 {
   }
   if (length < limit && at >= above && above <= WINDOW && load<u32>(here) === load<u32>(here - above)) {
     const found = sharedBytes(here, here - above, limit);
-    if (found > length && found >= SHORTEST_FAR_MATCH) {
+    if (found > length && found >= MIN_FAR_MATCH) {
       length = found;
       distance = above;
     }
   }
   // Within a run the same bytes stand everywhere: its start is what is to be found again.
-  if (length < SHORTEST_MATCH || (distance !== near && length < LONG_ENOUGH)) {
+  if (length < MIN_MATCH || (distance !== near && length < LONG_ENOUGH)) {
     const back = lastSeen(here, at);
     const isSame = back > 0 && load<u32>(here) === load<u32>(here - back);
     const found = isSame ? sharedBytes(here, here - back, limit) : 0;
@@ -88,7 +88,7 @@ function takeNext(from: usize, at: i32, limit: i32): i32 {
       distance = back;
     }
   }
-  if (length < SHORTEST_MATCH) return takeLiterals(here, restOfPixel(at));
+  if (length < MIN_MATCH) return takeLiterals(here, restOfPixel(at));
   takeMatch(length, distance);
   return length;
 }

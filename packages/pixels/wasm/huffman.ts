@@ -1,5 +1,5 @@
 /** No alphabet of deflate has more symbols. */
-const MOST_SYMBOLS: i32 = 288;
+const MAX_SYMBOLS: i32 = 288;
 const ORDER: usize = memory.data(288 * 2, 16);
 const WEIGHTS: usize = memory.data(288 * 2 * 4, 16);
 const PARENTS: usize = memory.data(288 * 2 * 2, 16);
@@ -12,7 +12,7 @@ const NEXT_CODES: usize = memory.data(17 * 4, 16);
  * alone gets 1, and so does the first when there is none: decoders want one code at least.
  */
 export function codeLengths(frequencies: usize, symbols: i32, limit: u32, lengths: usize): void {
-  assert(symbols <= MOST_SYMBOLS);
+  assert(symbols <= MAX_SYMBOLS);
   memory.copy(SCALED, frequencies, symbols << 2);
   while (!tryLengths(symbols, limit, lengths)) flatten(symbols);
 }

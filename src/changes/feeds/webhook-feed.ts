@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
 import { type FeedDesk, summaryOf } from '../feed-desk.ts';
-import type { FeedStore } from '../feed-store.ts';
+import type { FeedStore, RecordedChange } from '../feed-store.ts';
 
 export interface WebhookEvent {
   readonly change: Change;
@@ -15,12 +16,15 @@ export interface WebhookEvent {
 }
 
 interface Waiting extends WebhookEvent {
+  readonly recorded: RecordedChange;
   readonly resolve: (id: number) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Events that wait while others are being applied. */
 const MAX_WAITING = 5000;
+/** Events that are applied together: what a batch costs is part of the time in which no hit is answered. */
+const MAX_BATCH = 100;
 /** Milliseconds between two batches while events keep coming: fewer and larger ones cost readers less. */
 const MERGE_MS = 100;
 
@@ -31,15 +35,15 @@ export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
   { desk, store, clock }: { readonly desk: FeedDesk; readonly store: FeedStore; readonly clock: Clock },
 ) {
-  let waiting: Waiting[] = [];
+  const key = createSecretKey(feed.secret, 'utf8');
+  const waiting: Waiting[] = [];
   let working: Promise<void> | null = null;
   /** By the event's id. */
   const underWay = new Map<string, Promise<number>>();
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
+      const batch = waiting.splice(0, MAX_BATCH);
       await applyAll(batch);
       if (waiting.length > 0) await clock.sleep(MERGE_MS);
     }
@@ -48,19 +52,20 @@ export function createWebhookFeed(
 
   async function applyAll(batch: readonly Waiting[]): Promise<void> {
     try {
-      const recorded = await Promise.all(
-        batch.map(async ({ change, eventId }) => ({ ...(await summaryOf(feed.layers, [change])), eventId })),
-      );
       const [first] = batch;
       const source = batch.every((one) => one.source === first?.source) ? (first?.source ?? null) : null;
       const ids = await desk.accept({
         changes: batch.map(({ change }) => change),
         source,
-        recorded,
+        recorded: batch.map(({ recorded }) => recorded),
         pending: waiting.length,
       });
       await desk.works();
-      for (const [i, { resolve }] of batch.entries()) resolve(ids[i] ?? 0);
+      // Each is an answer to send: all in one turn would hold up hits for as long as that takes.
+      for (const [i, { resolve }] of batch.entries()) {
+        resolve(ids[i] ?? 0);
+        await nextTurn();
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
       const reason = error instanceof Error ? error.message : String(error);
@@ -74,7 +79,7 @@ export function createWebhookFeed(
     /** Whether the header has the signature of these bytes. */
     isSigned(body: Buffer, header: string | undefined): boolean {
       const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
-      const right = createHmac('sha256', feed.secret).update(body).digest();
+      const right = createHmac('sha256', key).update(body).digest();
       const given = Buffer.from(hex, 'hex');
       return given.length === right.length && timingSafeEqual(given, right);
     },
@@ -84,6 +89,7 @@ export function createWebhookFeed(
       const { eventId } = event;
       const first = eventId === null ? null : await store.event(feed.name, eventId);
       if (first) return { id: first.id, repeated: true };
+      const recorded = { ...(await summaryOf(feed.layers, [event.change])), eventId };
       const same = eventId === null ? undefined : underWay.get(eventId);
       if (same) return { id: await same, repeated: true };
       if (waiting.length >= MAX_WAITING) {
@@ -96,7 +102,7 @@ export function createWebhookFeed(
         );
       }
       const applied = new Promise<number>((resolve, reject) => {
-        waiting.push({ ...event, resolve, reject });
+        waiting.push({ ...event, recorded, resolve, reject });
         working ??= work();
       });
       if (eventId !== null) underWay.set(eventId, applied);

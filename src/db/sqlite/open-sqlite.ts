@@ -128,7 +128,7 @@ function statementsOver(
 }
 
 /** Milliseconds that a transaction waits for another process's. */
-const LONGEST_WAIT = 10_000;
+const MAX_WAIT = 10_000;
 const POLL_INTERVAL = 5;
 
 /**
@@ -169,7 +169,7 @@ class SqliteDriver implements Driver {
 
   /** Again while another process writes. Nothing is busy within a transaction, which has the lock. */
   async #patiently<Result>(work: () => Result): Promise<Result> {
-    const deadline = this.#clock.monotonic() + LONGEST_WAIT;
+    const deadline = this.#clock.monotonic() + MAX_WAIT;
     for (;;) {
       try {
         return work();

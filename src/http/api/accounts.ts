@@ -7,7 +7,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { ApiDeps, Call } from '../api-route.ts';
 import { createdAnswer, idIn } from '../exchange.ts';
-import { texts, time } from '../wire/values.ts';
+import { count, texts, time } from '../wire/values.ts';
 
 const role = z.enum(ROLES);
 const rights = { name: z.string(), role, layers: texts };
@@ -58,6 +58,7 @@ export const keyAnswer = z.object({
   origins: texts.nullable(),
   ratePerSecond: z.number().nullable(),
   requestsPerDay: z.number().nullable(),
+  requestsToday: count.describe('Since midnight UTC, to the minute'),
   expiresAt: time.nullable(),
   createdAt: time,
   lastUsedAt: time.nullable(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import type { ApiDeps, Call } from '../api-route.ts';
 import { layerOffer } from '../services/tile-json.ts';
+import { parseShallow } from '../wire/read-body.ts';
 import { name, names } from '../wire/values.ts';
 import { tileIn } from './coverage.ts';
 
@@ -61,7 +62,7 @@ export async function previewTile(
 
 function parseDocument(text: string | undefined): unknown {
   try {
-    return JSON.parse(text ?? '');
+    return parseShallow(text ?? '');
   } catch {
     throw invalid('document must be a layer as JSON.');
   }

@@ -106,6 +106,13 @@ describe('signing in with OpenID Connect', () => {
     expect((await get(returned, { cookie: first.cookie })).statusCode).toBe(303);
   });
 
+  it('a sign-in that has begun is known to its browser alone: another server with the same secret ends it', async () => {
+    const [here, there] = [await open(), await open()];
+    const { cookie, address } = await here.begin();
+    const back = (await signInAt(issuer.url, address, 'anna')).replace('http://localhost', '');
+    expect((await there.get(back, { cookie })).statusCode).toBe(303);
+  });
+
   it('a code that was used before is refused, also with a new state', async () => {
     const { begin, get, signIn } = await open();
     const { back } = await signIn('anna');
@@ -141,6 +148,10 @@ describe('signing in with OpenID Connect', () => {
     ['', '/'],
   ])('a sign-in that is to return to %j returns to %j', (asked, returned) => {
     expect(returnPath(asked)).toBe(returned);
+  });
+
+  it('a sign-in that is to return to a path of 2,000 characters returns to the start page', () => {
+    expect(returnPath(`/${'a'.repeat(2000)}`)).toBe('/');
   });
 });
 
@@ -252,6 +263,23 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     clock.advance(300_000);
     expect(await provider.claimsOf(await token('c'))).toBeNull();
     expect(await provider.claimsOf(await token('a'))).not.toBeNull();
+  });
+
+  it('a token that was accepted ends at its time, and with the keys that signed it', async () => {
+    const { state, clock, token, provider } = await openStub();
+    const [first, second] = [await token('a'), await token('b')];
+    expect(await provider.claimsOf(first)).not.toBeNull();
+    clock.advance(3_659_000);
+    expect(await provider.claimsOf(first)).not.toBeNull();
+    clock.advance(2000);
+    expect(await provider.claimsOf(first)).toBeNull();
+    const third = await token('a');
+    expect(await provider.claimsOf(third)).not.toBeNull();
+    state.keys = ['b'];
+    // An unknown key fetches the keys again.
+    expect(await provider.claimsOf(second)).toBeNull();
+    expect(await provider.claimsOf(third)).toBeNull();
+    expect(await provider.claimsOf(await token('b'))).not.toBeNull();
   });
 
   it('sign-in is 503 with a page while the issuer is away, and works again by itself', async () => {

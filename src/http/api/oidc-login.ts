@@ -1,5 +1,5 @@
 import { nameIn, rightsOf } from '../../access/claims.ts';
-import { LOGIN_LASTS_MS } from '../../access/external-sessions.ts';
+import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { html } from '../answer/html.ts';
 import type { Answer } from '../answer.ts';
@@ -12,10 +12,12 @@ import type { RouteDeps } from '../route-deps.ts';
 
 const BEGIN = '/login/oidc';
 const END = `${BEGIN}/callback`;
+const SEALED = /^[\w-]{1,4000}$/;
 
 /** Signing in with an OpenID Connect issuer: the code flow with PKCE. It works without script. */
-export function oidcLoginRoutes({ accounts, log }: RouteDeps): readonly Route[] {
+export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly Route[] {
   const { oidc, externalSessions, audit } = accounts;
+  const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
   return [
     { method: 'GET', path: BEGIN, role: 'public', handler: begin },
@@ -31,8 +33,7 @@ export function oidcLoginRoutes({ accounts, log }: RouteDeps): readonly Route[] 
     const returnTo = returnPath(new URLSearchParams(exchange.query).get('return') ?? '/');
     try {
       const { url, ...login } = await provider().begin(`${exchange.baseUrl}${END}`);
-      const browser = await externalSessions.beginLogin({ ...login, returnTo });
-      return redirect(url, loginCookie(browser, exchange));
+      return redirect(url, loginCookie(seal.seal({ ...login, returnTo }), exchange));
     } catch (error) {
       return away(error);
     }
@@ -41,8 +42,8 @@ export function oidcLoginRoutes({ accounts, log }: RouteDeps): readonly Route[] 
   async function end(exchange: Exchange): Promise<Answer> {
     const issuer = provider();
     const state = new URLSearchParams(exchange.query).get('state') ?? '';
-    const browser = cookieIn(exchange.headers.cookie ?? null, loginCookieName(exchange)) ?? '';
-    const login = await externalSessions.endLogin(state, browser);
+    const sealed = cookieIn(exchange.headers.cookie ?? null, loginCookieName(exchange), SEALED) ?? '';
+    const login = seal.open(sealed, state);
     if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
     const claims = await issuer.end(exchange.query, login).catch((error: unknown) => {
       log.warn({ requestId: exchange.id, reason: reasonOf(error) }, 'a sign-in was refused');
@@ -100,14 +101,16 @@ function loginCookieName({ secure }: Exchange): string {
 }
 
 /** Sent along when the issuer sends the browser back. */
-function loginCookie(secret: string, exchange: Exchange): string {
+function loginCookie(sealed: string, exchange: Exchange): string {
   const lasts = LOGIN_LASTS_MS / 1000;
-  const base = `${loginCookieName(exchange)}=${secret}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
+  const base = `${loginCookieName(exchange)}=${sealed}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
   return exchange.secure ? `${base}; Secure` : base;
 }
 
 /** Browsers read a backslash as a slash, and leave out tabs and line breaks. */
 const PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
+/** Browsers keep 4096 bytes of a cookie. */
+const MAX_RETURN_LENGTH = 1000;
 
 /** A path of this server; `/` for anything else. */
 export function returnPath(text: string): string {
@@ -115,7 +118,7 @@ export function returnPath(text: string): string {
   if (!PATH.test(text) || !URL.canParse(text, here)) return '/';
   const url = new URL(text, here);
   const path = `${url.pathname}${url.search}${url.hash}`;
-  return url.origin === here && !path.startsWith('//') ? path : '/';
+  return url.origin === here && !path.startsWith('//') && path.length <= MAX_RETURN_LENGTH ? path : '/';
 }
 
 /** Nothing that came from the browser or the issuer's answer. */

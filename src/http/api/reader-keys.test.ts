@@ -79,11 +79,15 @@ describe('keys for readers', () => {
         expiresAt: null,
         createdAt: expect.any(String),
         lastUsedAt: null,
+        requestsToday: 0,
       },
     ]);
     await get(`/tiles/ours/0/0/0.png?key=${key}`);
     const list = (await get('/api/v1/keys', ANNA)).text;
-    expect(JSON.parse(list).keys[0].lastUsedAt).toMatch(/^2\d{3}-/);
+    expect(JSON.parse(list).keys[0]).toMatchObject({
+      lastUsedAt: expect.stringMatching(/^2\d{3}-/),
+      requestsToday: 1,
+    });
     expect(list).not.toContain(key);
     expect(JSON.stringify(await accounts.audit.read({ limit: 100 } as never))).not.toContain(key);
     const limited = await create({ ratePerSecond: 3, requestsPerDay: 9, origins: ['https://a.example'] });

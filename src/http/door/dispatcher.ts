@@ -308,7 +308,7 @@ export function createDispatcher(options: DispatcherOptions) {
         status,
         bytes,
         ms: performance.now() - exchange.begunAt,
-        cache: headerIn(answer.headers, 'X-Cache'),
+        cache: answer.cache ?? headerIn(answer.headers, 'X-Cache'),
       });
     }
   }

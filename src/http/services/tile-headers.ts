@@ -49,6 +49,10 @@ export class TileReply implements PreparedAnswer {
     return this.#tiles === tiles && tile.x === x && tile.y === y && tile.z === z;
   }
 
+  get cache(): CacheOutcome {
+    return this.#answer.outcome;
+  }
+
   get headers(): Headers {
     return [...this.#tileHeaders(), ...tileSetHeaders(this.#tiles), ...this.#lines.expiry(this.#lifetime)];
   }

@@ -65,6 +65,20 @@ describe('TileJSON', () => {
 });
 
 describe('the list of layers', () => {
+  it('the list of layers is answered briefly, or of one layer alone', async () => {
+    const layers = ['a', 'b'].map((name) => layerNamed(name));
+    const { request } = createTestApp({ deps: { catalog: catalogOf(layers) } });
+    const listed = async (query: string) =>
+      JSON.parse((await request('GET', `/tiles.json${query}`)).text).layers;
+    const formats = ['image/png', 'image/jpeg'];
+    expect(await listed('?brief=true')).toEqual([
+      { name: 'a', title: 'Title of a', formats },
+      { name: 'b', title: 'Title of b', formats },
+    ]);
+    expect(await listed('?layer=b')).toEqual([(await listed(''))[1]]);
+    expect((await request('GET', '/tiles.json?layer=c')).status).toBe(404);
+  });
+
   it('has what a map needs to show each of them', async () => {
     const gridSubsets = [subset('EPSG:4326', 2)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('deg', { gridSubsets })]) } });

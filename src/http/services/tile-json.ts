@@ -97,17 +97,35 @@ function middle(a: number, b: number): number {
   return Math.round(((a + b) / 2) * 1e8) / 1e8;
 }
 
-/** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */
-export function createLayerList(documentOf: (document: LayerDocument) => DocumentAnswerer): Handler {
-  return documentOf({ write: writeList, contentType: 'application/json' }).aboutAll;
+/**
+ * `/tiles.json`: what a map needs to show any layer in any of its grid sets. With `?layer=…` of one, and with `?brief=true` only
+ * what is needed to choose one: thousands of layers take megabytes otherwise.
+ */
+export function createLayerList(
+  catalog: Pick<Catalog, 'layer'>,
+  documentOf: (document: LayerDocument) => DocumentAnswerer,
+): Handler {
+  const contentType = 'application/json';
+  const whole = documentOf({ write: (layers) => writeList(layers, describeLayer), contentType });
+  const brief = documentOf({ write: (layers) => writeList(layers, describeBriefly), contentType });
+  return async (exchange) => {
+    const query = new URLSearchParams(exchange.query);
+    const name = query.get('layer');
+    if (name === null) return (query.get('brief') === 'true' ? brief : whole).aboutAll(exchange);
+    return whole.about(exchange, [(await layerFor(exchange, catalog, name)).layer]);
+  };
 }
 
-function* writeList(layers: readonly Layer[]): Iterable<string> {
+function* writeList(layers: readonly Layer[], describe: (layer: Layer) => object): Iterable<string> {
   yield '{"layers":[';
   for (const [index, layer] of layers.entries()) {
-    yield `${index === 0 ? '' : ','}${writeJson(describeLayer(layer))}`;
+    yield `${index === 0 ? '' : ','}${writeJson(describe(layer))}`;
   }
   yield ']}';
+}
+
+function describeBriefly({ name, title, formats }: Layer): object {
+  return { name, title, formats: formats.map(({ mediaType }) => mediaType) };
 }
 
 function describeLayer(layer: Layer): object {

@@ -23,7 +23,7 @@ export function screened(routes: readonly Route[], screen: LayerScreen): readonl
 export function tileServiceRoutes(road: Services): readonly Route[] {
   const tile = createTileService(road);
   const routes: readonly Route[] = [
-    openRoute('/tiles.json', createLayerList(road.documentOf)),
+    openRoute('/tiles.json', createLayerList(road.catalog, road.documentOf)),
     openRoute('/tiles/{layer}/{z}/{x}/{tile}', tile),
     openRoute('/tiles/{layer}/{gridSet}/{z}/{x}/{tile}', tile),
     ...wmtsRoutes(road),

@@ -26,6 +26,7 @@ export function readQuery<Schema extends z.ZodObject>(
   schema: Schema,
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
+  if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
   const given = new URLSearchParams(query);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
   const twice = names.find((name) => given.getAll(name).length > 1);
@@ -68,9 +69,24 @@ export function isDryRun({ body }: Pick<Exchange, 'body'>): boolean {
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw invalid('The body is empty; it must be JSON.');
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return parseShallow(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {
     const why = cause instanceof SyntaxError ? cause.message : 'it is not valid UTF-8';
     throw invalid(`The body is not JSON: ${why}.`);
   }
+}
+
+/** Far beyond what any document needs; what walks through values uses the stack. */
+const MAX_DEPTH = 100;
+
+/** As `JSON.parse`, of objects and lists that are not too deep within each other. Throws `SyntaxError`. */
+export function parseShallow(text: string): unknown {
+  let depth = 0;
+  for (const [mark] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (mark === '[' || mark === '{') depth++;
+    if (mark === ']' || mark === '}') depth--;
+    if (depth > MAX_DEPTH)
+      throw new SyntaxError(`it has more than ${MAX_DEPTH} objects and lists within each other`);
+  }
+  return JSON.parse(text);
 }

@@ -8,11 +8,11 @@ import { createSourceLife } from '../source-life.ts';
 import type { LayerReader, ReadableLayer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
 import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
-import { MOST_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
+import { MAX_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
 
 /** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
-const MOST_TILES = 144;
-const MOST_PICTURES = 2;
+const MAX_TILES = 144;
+const MAX_PICTURES = 2;
 const TILES_AT_ONCE = 8;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
@@ -32,7 +32,7 @@ export function openLayerSource(
   { readLayer }: { readonly readLayer: LayerReader },
 ): TileSource {
   const life = createSourceLife();
-  const pictures = new Semaphore(MOST_PICTURES);
+  const pictures = new Semaphore(MAX_PICTURES);
 
   async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const layer = readLayer(options.layer);
@@ -76,7 +76,7 @@ async function planPicture(
   if (wanted === null) return null;
   for (let z = levelFor(subset, wanted); ; z--) {
     const plan = await planAt(mesh, subset, z);
-    if (plan.keys.size <= MOST_TILES || z === subset.zoomStart) return plan;
+    if (plan.keys.size <= MAX_TILES || z === subset.zoomStart) return plan;
   }
 }
 
@@ -85,7 +85,7 @@ function levelFor(subset: GridSubset, wanted: number): number {
   let finest = subset.zoomStart;
   for (let z = subset.zoomStart; z <= subset.zoomStop; z++) {
     const { columns, rows, resolution } = levelOf(subset.gridSet, z);
-    if (Math.max(columns, rows) > MOST_TILES_ACROSS) break;
+    if (Math.max(columns, rows) > MAX_TILES_ACROSS) break;
     if (resolution <= wanted * COARSER && coverageAt(subset, z)) return z;
     finest = z;
   }
@@ -98,7 +98,7 @@ async function planAt(mesh: PixelMesh, subset: GridSubset, z: number): Promise<P
   const keys = new Set<number>();
   await forEachCell(mesh, resolution, (places, count) => {
     sampler.collect(places, count, keys);
-    return keys.size <= MOST_TILES;
+    return keys.size <= MAX_TILES;
   });
   return { mesh, sampler, subset, z, resolution, keys };
 }
@@ -121,7 +121,7 @@ async function forEachCell(
 
 async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<void> {
   const { sampler, subset, z } = plan;
-  if (plan.keys.size > MOST_TILES) throw unfit('The picture needs too many tiles of the other layer.');
+  if (plan.keys.size > MAX_TILES) throw unfit('The picture needs too many tiles of the other layer.');
   await inLanes(plan.keys, TILES_AT_ONCE, async (key) => {
     request.signal.throwIfAborted();
     const { x, y } = sampler.tileOfKey(key);

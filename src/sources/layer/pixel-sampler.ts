@@ -6,7 +6,7 @@ import { sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { TilePixels } from '../tile-source.ts';
 
 /** A level may have so many columns and rows: of each one, two together make one exact number. */
-export const MOST_TILES_ACROSS = 2 ** 26;
+export const MAX_TILES_ACROSS = 2 ** 26;
 /** In pixels. */
 const ROUNDING = 1e-6;
 /** A cell of a picture that needs more than these is torn apart. */
@@ -55,7 +55,7 @@ export class PixelSampler {
   }
 
   add({ x, y }: Pick<TileIndex, 'x' | 'y'>, pixels: TilePixels): void {
-    this.#tiles.set(y * MOST_TILES_ACROSS + x, pixels);
+    this.#tiles.set(y * MAX_TILES_ACROSS + x, pixels);
   }
 
   /** Adds the tiles that it takes to draw all places, x and y in turn, as keys for `tileOfKey`. */
@@ -75,7 +75,7 @@ export class PixelSampler {
   }
 
   tileOfKey(key: number): { readonly x: number; readonly y: number } {
-    return { x: key % MOST_TILES_ACROSS, y: Math.floor(key / MOST_TILES_ACROSS) };
+    return { x: key % MAX_TILES_ACROSS, y: Math.floor(key / MAX_TILES_ACROSS) };
   }
 
   /** Writes the colour of the place, in four bytes. */
@@ -154,7 +154,7 @@ export class PixelSampler {
     const y = within(row, this.#rows);
     const tileX = Math.floor(x / this.#tileWidth);
     const tileY = Math.floor(y / this.#tileHeight);
-    const key = tileY * MOST_TILES_ACROSS + tileX;
+    const key = tileY * MAX_TILES_ACROSS + tileX;
     if (key !== this.#key) {
       this.#key = key;
       this.#tile = this.#tiles.get(key) ?? null;
@@ -163,7 +163,7 @@ export class PixelSampler {
   }
 }
 
-/** The pixels on either side; one and the same where a place is a pixel's centre but for rounding. */
+/** The pixels on either side; the same one where a place is a pixel's centre, up to rounding. */
 function firstPixel(at: number): number {
   return Math.floor(at + ROUNDING);
 }
@@ -188,7 +188,7 @@ function boxOf(places: Float64Array, count: number) {
 }
 
 function addRect({ minX, minY, maxX, maxY }: TileRect, keys: Set<number>): void {
-  for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) keys.add(y * MOST_TILES_ACROSS + x);
+  for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) keys.add(y * MAX_TILES_ACROSS + x);
 }
 
 function pixelRange(first: number, last: number, size: number): Range {

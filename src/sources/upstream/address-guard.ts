@@ -26,7 +26,7 @@ const KINDS = {
 };
 
 export class AddressRefused extends Error {
-  /** For callers, who are not told where a source is. */
+  /** For callers, who must not learn the address of a source. */
   readonly advice: string;
   /** No setting allows it. */
   readonly isNever: boolean;

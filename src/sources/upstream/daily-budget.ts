@@ -28,7 +28,7 @@ interface DailyBudgetOptions {
 
 /** This share of a budget is reserved at a time; a crash loses no more than that. */
 const SHARE = 0.01;
-const MOST_AT_ONCE = 100;
+const MAX_CONCURRENT = 100;
 /** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
 const LAST_SECONDS = 5;
 const DAY_MS = 86_400_000;
@@ -91,7 +91,7 @@ export class DailyBudget {
   async #fill(): Promise<void> {
     const { book, limit, log, clock } = this.#options;
     const day = this.#day;
-    const wanted = Math.min(MOST_AT_ONCE, Math.max(1, Math.floor(limit * SHARE)));
+    const wanted = Math.min(MAX_CONCURRENT, Math.max(1, Math.floor(limit * SHARE)));
     try {
       const { taken, count } = await book.take(this.#nameOf(day), wanted, limit);
       this.#turnDay();
@@ -102,7 +102,7 @@ export class DailyBudget {
     } catch (error) {
       log.warn(
         { err: error },
-        'the daily budget of a host could not be read; no requests are sent to it meanwhile',
+        'the daily budget of a host could not be read; no requests are sent to it until it is',
       );
       this.#blockedUntil = clock.monotonic() + BOOK_PAUSE;
     }

@@ -38,7 +38,7 @@ export function openDeskLine(channel: Channel): UpstreamDesk {
       try {
         await channel.ask(ENTER, { id, host, priority, again }, signal);
       } catch (error) {
-        // Whether it was let in meanwhile is not known here.
+        // It may have been admitted in the meantime; this side cannot know.
         if (signal.aborted) channel.tell(END, { id, end: LEFT });
         throw error;
       }

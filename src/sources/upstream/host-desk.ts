@@ -209,7 +209,7 @@ export class HostDesk {
         this.#wakeIn(delay);
         return;
       }
-      // A probe takes the only place; those behind it are told so.
+      // A probe takes the only slot; requests behind it are refused with that reason.
       const closing = this.#closedFor(next.priority);
       if (closing) {
         next.refuse(this.#closed(closing));
@@ -338,7 +338,7 @@ export class HostDesk {
     });
   }
 
-  /** People wait in line while all places are taken: one timer, however many come and go meanwhile. */
+  /** Interactive requests queue while all slots are taken: one timer for all of them. */
   #listenForSilence(): void {
     const delay = this.#scoutDelay();
     if (this.#listening || !Number.isFinite(delay)) return;
@@ -352,7 +352,7 @@ export class HostDesk {
 
   #tell(state: UpstreamStatus['breaker']): void {
     const { log, host } = this.#options;
-    log.info({ upstream: host, breaker: state, closed: this.#closedFor('task') }, 'a host has changed');
+    log.info({ upstream: host, breaker: state, closed: this.#closedFor('task') }, 'upstream state changed');
   }
 
   #closedFor(priority: UpstreamPriority): HostClosing | null {

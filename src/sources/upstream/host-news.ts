@@ -5,7 +5,7 @@ import type { Surroundings } from '../../lib/surroundings.ts';
 export interface NewsBook {
   /** Null: the host answers again. */
   tell(host: string, news: HostNews | null): Promise<void>;
-  /** What other nodes have told, by host. A host that answers again is missing. */
+  /** Reports of other nodes, by host. A host that has recovered is missing. */
   read(): Promise<ReadonlyMap<string, HostNews>>;
   /** There may be something new. It may be lost. */
   listen(heard: () => void): () => void;

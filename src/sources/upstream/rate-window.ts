@@ -1,7 +1,7 @@
 /** So far may a request begin before its turn in an even row; timers are not exact. */
 const TOLERANCE_MS = 25;
 /** A request that has not been answered by then has long reached the server. */
-const LONGEST_WAY_MS = 500;
+const MAX_WAY_MS = 500;
 
 export interface RateTicket {
   /** The server has answered, or the request was given up: it reached the server before now, or never will. */
@@ -61,7 +61,7 @@ export class RateWindow {
     const next = this.#free[this.#head];
     if (next !== undefined) return next;
     const [oldest] = this.#begun;
-    return (oldest?.at ?? now) + LONGEST_WAY_MS + this.#windowMs;
+    return (oldest?.at ?? now) + MAX_WAY_MS + this.#windowMs;
   }
 
   #end(begun: Begun, at: number): void {
@@ -73,8 +73,8 @@ export class RateWindow {
 
   #settle(now: number): void {
     for (const begun of this.#begun) {
-      if (begun.at + LONGEST_WAY_MS > now) break;
-      this.#end(begun, begun.at + LONGEST_WAY_MS);
+      if (begun.at + MAX_WAY_MS > now) break;
+      this.#end(begun, begun.at + MAX_WAY_MS);
     }
     while ((this.#free[this.#head] ?? Number.POSITIVE_INFINITY) <= now) this.#head++;
     if (this.#head < 1024) return;

@@ -14,7 +14,7 @@ interface ReadLimits {
   readonly now: number;
   /** Statuses that are answers. */
   readonly accepted: readonly number[];
-  /** Values that were sent, which an error page may repeat and nobody is to see. */
+  /** Values that were sent, which an error page may repeat; no client and no log shows them. */
   readonly secrets: readonly string[];
   /** Encodings of the body that are left to the caller. */
   readonly encodings: readonly string[];
@@ -96,7 +96,7 @@ export interface AnswerFreshness {
 export const NOT_MODIFIED = 304;
 const MAX_VALIDATOR = 200;
 /** Seconds; what a server promises beyond it is not believed. */
-const LONGEST_FRESH = 366 * 86_400;
+const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
 
 export function freshnessOf(headers: Headers, now: number): AnswerFreshness {
@@ -115,7 +115,7 @@ function remainingSeconds(headers: Headers, now: number): number | null {
   const promised = promisedSeconds(headers, now);
   const age = textOf(headers.age) ?? '';
   if (promised === null) return null;
-  return Math.min(Math.max(0, promised - (/^\d+$/.test(age) ? Number(age) : 0)), LONGEST_FRESH);
+  return Math.min(Math.max(0, promised - (/^\d+$/.test(age) ? Number(age) : 0)), MAX_FRESH);
 }
 
 /** RFC 9111, 4.2.1: `s-maxage` before `max-age` before `Expires`. */

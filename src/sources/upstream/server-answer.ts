@@ -49,7 +49,7 @@ export function checkAnswerType(mediaType: string | null, asked: string): void {
   if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(asked)) return;
   throw new TilewardenError(
     'source-bad-answer',
-    'The map source sent an image of another type than was asked for.',
+    'The map source sent an image of another type than requested.',
     { reason: 'wrong-type', cause: new Error(`asked for ${asked}, got ${mediaType}`) },
   );
 }

@@ -18,7 +18,7 @@ const SILENCE_OF_STRANGERS = 5000;
 /** What a scout has to bring its answer, before the next one takes its place. */
 const PATIENCE = 600;
 const PATIENCE_OF_USUAL = 2;
-const LONGEST_PATIENCE = 15_000;
+const MAX_PATIENCE = 15_000;
 
 /**
  * Notices when a host that has requests under way says nothing any more, and says when one more may be sent to see
@@ -90,7 +90,7 @@ export class SilenceWatch<Request extends UnderWay> {
   #patience(usual: number | null, failing: boolean, most: number): number {
     if (usual === null && !failing) return SILENCE_OF_STRANGERS;
     const patience = Math.max(PATIENCE, (usual ?? 0) * PATIENCE_OF_USUAL);
-    return most > 1 ? patience : Math.min(LONGEST_PATIENCE, patience * 2 ** this.#scoutsInARow);
+    return most > 1 ? patience : Math.min(MAX_PATIENCE, patience * 2 ** this.#scoutsInARow);
   }
 }
 

@@ -20,7 +20,7 @@ export interface Permit {
    * again. Its holder may queue again.
    */
   readonly revoked: AbortSignal;
-  /** Gives the place back; what comes after the first time is not heard. */
+  /** Releases the slot; further calls have no effect. */
   end(end: RequestEnd): void;
 }
 

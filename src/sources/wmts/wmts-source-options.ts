@@ -12,11 +12,11 @@ export const wmtsSourceOptions = z.strictObject({
     .describe("Format to ask for; the tiles' own if the server has it, else PNG or the first it has"),
   tileMatrixSet: text
     .optional()
-    .describe('Use this one only; otherwise whichever fits the grid set that is asked for'),
+    .describe('Use only this tile matrix set; by default the one that fits the requested grid set'),
   encoding: z
     .enum(['auto', 'kvp', 'rest'])
     .default('auto')
-    .describe('How tiles are asked for: by query or by path; auto: as the address is given'),
+    .describe('How tiles are requested: by query or by path; auto: as the address is given'),
   dimensions: z
     .record(text, z.union([z.string(), z.number()]).transform(String))
     .default({})

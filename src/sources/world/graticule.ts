@@ -14,13 +14,13 @@ interface GraticuleLine {
 }
 
 const STEPS = [30, 15, 10, 5, 2, 1, 1 / 2, 1 / 6, 1 / 12, 1 / 30, 1 / 60, 1 / 180, 1 / 360];
-const LEAST_DISTANCE = 100;
+const MIN_DISTANCE = 100;
 /** Lines and labels reach this far into a picture from outside of it. */
 const REACH = 160;
 const POLE = 90;
 
 export function graticuleOf(view: MapView): Graticule {
-  const step = STEPS.findLast((degrees) => degrees / view.resolutionX >= LEAST_DISTANCE) ?? STEPS[0] ?? 30;
+  const step = STEPS.findLast((degrees) => degrees / view.resolutionX >= MIN_DISTANCE) ?? STEPS[0] ?? 30;
   return { step, meridians: meridiansOf(view, step), parallels: parallelsOf(view, step) };
 }
 

@@ -39,7 +39,7 @@ export const xyzSourceOptions = z
       .min(1)
       .max(MAX_SUBDOMAINS)
       .optional()
-      .describe('What {s} stands for in turn'),
+      .describe('The values of {s}, used in turn'),
     keys: z
       .record(keyName, text)
       .default({})

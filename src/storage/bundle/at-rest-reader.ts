@@ -24,13 +24,13 @@ const [TILE_ROOT, SHARED_ROOT] = [5, 6];
 const PAGE_BYTES = SQLITE_PAGE_BYTES;
 const [INTERIOR, LEAF] = [5, 13];
 /** Of a cell, what lies in its leaf: https://sqlite.org/fileformat.html#b_tree_pages, "cell payload overflow pages". */
-const [MOST_WITHIN, LEAST_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
+const [MAX_WITHIN, MIN_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
 const OVERFLOW_BYTES = PAGE_BYTES - 4;
 /** Bytes that are read in one go: the pages of a tile mostly follow one another. */
 const WINDOW_BYTES = 16 * PAGE_BYTES;
 /** Bytes. Larger is a damaged length, or a tile for which SQLite's way is no slower. */
-const MOST_PAYLOAD = 16 * 1024 ** 2;
-const MOST_LEVELS = 8;
+const MAX_PAYLOAD = 16 * 1024 ** 2;
+const MAX_LEVELS = 8;
 /** Of rows of version 0.2, and of others; in bundles of that version the new columns come after the bytes. */
 const [FORMER_COLUMNS, COLUMNS] = [7, 9];
 
@@ -137,7 +137,7 @@ function sharedBytes(pages: Pages, checksum: number): Value | undefined {
 
 function findRow(pages: Pages, root: number, key: number): readonly Value[] | null | 'unsure' {
   let page = root;
-  for (let level = 0; level < MOST_LEVELS; level++) {
+  for (let level = 0; level < MAX_LEVELS; level++) {
     const at = pages.at(page);
     if (pages.window[at] === LEAF) return rowInLeaf(pages, at, key);
     if (pages.window[at] !== INTERIOR) return 'unsure';
@@ -176,7 +176,7 @@ function firstCell(cells: number, isSo: (cell: number) => boolean): number {
 }
 
 function payload(pages: Pages, from: number, length: number): Buffer {
-  if (length > MOST_PAYLOAD) throw new RangeError('too large');
+  if (length > MAX_PAYLOAD) throw new RangeError('too large');
   const all = Buffer.allocUnsafeSlow(length);
   let filled = pages.window.copy(all, 0, from, from + bytesWithin(length));
   for (let next = from + filled; filled < length; ) {
@@ -188,9 +188,9 @@ function payload(pages: Pages, from: number, length: number): Buffer {
 
 /** How much of a row lies in its leaf; the rest is in a chain of pages. */
 function bytesWithin(length: number): number {
-  if (length <= MOST_WITHIN) return length;
-  const fitting = LEAST_WITHIN + ((length - LEAST_WITHIN) % OVERFLOW_BYTES);
-  return fitting <= MOST_WITHIN ? fitting : LEAST_WITHIN;
+  if (length <= MAX_WITHIN) return length;
+  const fitting = MIN_WITHIN + ((length - MIN_WITHIN) % OVERFLOW_BYTES);
+  return fitting <= MAX_WITHIN ? fitting : MIN_WITHIN;
 }
 
 /** https://sqlite.org/fileformat.html#record_format: the kinds of the columns, then their values. */

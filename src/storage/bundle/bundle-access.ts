@@ -93,7 +93,7 @@ export class BundleAccess {
       .run('rest', [path])
       .then(() => undefined)
       .catch((error: unknown) =>
-        this.#log.debug({ err: error, file: path }, 'a bundle keeps its log for now'),
+        this.#log.debug({ err: error, file: path }, 'could not fold the log of a bundle; retrying later'),
       )
       .finally(() => this.#resting.delete(resting));
     this.#resting.add(resting);
@@ -108,7 +108,7 @@ export class BundleAccess {
   }
 }
 
-/** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
+/** Retries while another process holds what `work` needs, and yields the thread in between. */
 export async function patiently<T>(work: () => T, clock: Clock, signal?: AbortSignal): Promise<T> {
   const begun = clock.monotonic();
   while (!signal?.aborted) {

@@ -47,9 +47,9 @@ export class BundleBlocks {
   readonly #stopping = new AbortController();
   /** What open bundles looked like when they were last read. */
   readonly #looks = new Map<string, Look>();
-  /** Bundles that the index is wrong about, and cannot be told on a disk that is full or may only be read. */
+  /** Bundles whose entry in the index is wrong and cannot be corrected on a full or read-only disk. */
   readonly #unmarked = new Set<string>();
-  /** The tile set of the bundle told last: most share theirs with their neighbours. */
+  /** The tile set of the bundle reported last: neighbours mostly share it. */
   #lastSet: { readonly identity: string; readonly set: TileSetKey } | null = null;
   /** Null while it cannot be opened on such a disk. */
   #index: BundleIndex | null = null;
@@ -128,7 +128,7 @@ export class BundleBlocks {
     void this.#compareOnce();
   }
 
-  /** Before the changes are told: what opens or comes to rest meanwhile is among those. */
+  /** Read before the changes are reported, which then include bundles opened or closed in between. */
   async #openBundles(): Promise<Set<string>> {
     const found = new Set<string>();
     const after = (row: number) => this.#index?.openAfter(row) ?? [];
@@ -245,7 +245,7 @@ export class BundleBlocks {
     }
   }
 
-  /** Reading goes on where nothing can be written: what the index cannot be told is looked at each time. */
+  /** Reading continues where nothing can be written: entries that cannot be corrected are read from their bundle each time. */
   async #note(id: string, change: (index: BundleIndex) => void): Promise<void> {
     this.#unmarked.add(id);
     const index = this.#index;

@@ -20,9 +20,9 @@ import { DamagedBundle } from './sqlite-failure.ts';
 import type { FreshnessChange, KeyedTile } from './write-commands.ts';
 
 /** Bytes. Larger tiles are seldom equal. */
-const MOST_SHARED = 1500;
+const MAX_SHARED = 1500;
 /** Checksums that are remembered, to know what comes again. */
-const MOST_SEEN = 1000;
+const MAX_SEEN = 1000;
 
 /** Later than any tile. */
 export const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -229,9 +229,9 @@ export class BundleEditor {
 
   /** Small tiles that come a second time are kept once. What was shared in the last transaction may be gone in this one. */
   #isShared(checksum: number, bytes: Uint8Array): boolean {
-    if (bytes.length > MOST_SHARED) return false;
+    if (bytes.length > MAX_SHARED) return false;
     if (!this.#seen.has(checksum)) {
-      if (this.#seen.size >= MOST_SEEN) this.#seen.clear();
+      if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
       this.#seen.add(checksum);
       return false;
     }

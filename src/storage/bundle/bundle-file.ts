@@ -84,7 +84,7 @@ export const COUNT_RANGE = `
   FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`;
 
 /**
- * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
+ * The name of a bundle's file is never reused: a file that follows it in the same folder has another. SQLite
  * finds a file's log by its name, so a process that still holds a removed bundle can never touch its successor's.
  */
 export function findBundleFile(folder: string): string | null {

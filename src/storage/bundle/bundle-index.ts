@@ -24,7 +24,7 @@ export interface BundleSummary extends BundleCounts {
 
 /**
  * `resting`: it has no writer, and the index has its content. `open`: a process may write to it, or died doing
- * so: it has to be looked at. `gone`: it is no more.
+ * so: it has to be read. `gone`: it was removed.
  */
 type BundleState = 'resting' | 'open' | 'gone';
 
@@ -167,7 +167,7 @@ export class BundleIndex {
       .immediate();
   }
 
-  /** Afterwards. What was written to the folder meanwhile has to be looked at. */
+  /** Afterwards. Bundles written to the folder in between have to be read. */
   dropped(folder: string, change: number): void {
     const id = this.idOf(folder);
     this.#db

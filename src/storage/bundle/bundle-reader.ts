@@ -143,7 +143,7 @@ export class BundleReader {
   readonly #paths = new Map<string, string>();
   readonly #atRest = new AtRestReader();
 
-  /** `onLog` hears of bundles that were closed here while they had a log. */
+  /** `onLog` is called with bundles that were closed while they had a log. */
   constructor(maxOpen: number, onLog: (path: string) => void) {
     this.#maxOpen = maxOpen;
     this.#onLog = onLog;

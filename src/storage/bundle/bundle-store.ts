@@ -54,7 +54,7 @@ interface BundleStoreTools extends Surroundings {
 /** A moment at which every tile was fresh. */
 const BEFORE_ALL = -FOREVER;
 /** Bundles whose seed is remembered; working it out takes a twentieth as long as reading a tile. */
-const MOST_SEEDS = 20_000;
+const MAX_SEEDS = 20_000;
 /** Milliseconds. More than file systems take to tell times apart. */
 const DROPPED_LATELY = 2000;
 
@@ -80,7 +80,7 @@ export async function openBundleStore(
 
   const seeds = new Map<string, number>();
   const seedOf = (folder: string) => {
-    if (seeds.size >= MOST_SEEDS) seeds.clear();
+    if (seeds.size >= MAX_SEEDS) seeds.clear();
     return getOrMake(seeds, folder, () => proofSeed(folder.slice(layout.layers.length + 1)));
   };
 

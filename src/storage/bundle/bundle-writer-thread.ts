@@ -38,7 +38,7 @@ function putTogether(requests: readonly WriterRequest[]): boolean {
   }
 }
 
-/** What has come meanwhile is taken too: tiles that lie one behind the other there share a transaction. */
+/** Includes commands that arrived in between: writes in a row share a transaction. */
 port.on('message', (first: WriterRequest) => {
   const requests = [first];
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))

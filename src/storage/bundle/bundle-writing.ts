@@ -50,7 +50,7 @@ export class BundleWriting {
   readonly #generations: Generations;
   readonly #editors = new Map<string, BundleEditor>();
   #index: BundleIndex | null = null;
-  /** What the index could not be told yet, by the folder concerned. */
+  /** Changes that could not be written to the index yet, by folder. */
   readonly #untold = new Map<string, (index: BundleIndex) => void>();
 
   constructor(layout: BundleLayout, onDamage: OnDamage) {
@@ -182,7 +182,7 @@ export class BundleWriting {
 
   /**
    * Before a folder of bundles is moved away; answers a mark for `closeBelow`, which follows it. On a full disk, where this makes room, the
-   * index hears of it only afterwards.
+   * index is updated only afterwards.
    */
   dropping(folder: string): number {
     try {
@@ -214,7 +214,7 @@ export class BundleWriting {
     return this.#index;
   }
 
-  /** Of a removal, which has its way on a full disk too: the index is then told as soon as there is room. */
+  /** For removals, which succeed on a full disk too: the index is updated as soon as there is room. */
   #tell(folder: string, change: (index: BundleIndex) => void): void {
     try {
       change(this.#indexed());
@@ -279,7 +279,7 @@ export class BundleWriting {
     throw storeFailure(new Error('no bundle stays in place'));
   }
 
-  /** Null when a bundle was removed meanwhile, so that the caller starts again. */
+  /** Null if a bundle was removed in between: the caller starts again. */
   #attempt<T>(
     addresses: readonly BundleAddress[],
     create: boolean,

@@ -85,7 +85,7 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Folders that another process sweeps at the same time are as good as empty. */
+/** Folders that another process sweeps at the same time count as empty. */
 async function* entriesOf(folder: string) {
   const opened = await tolerateAbsence(opendir(folder));
   if (opened) yield* opened;

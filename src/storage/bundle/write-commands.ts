@@ -33,7 +33,7 @@ export type FreshnessChange =
   | ({ readonly staleAt: number } & TileLimits)
   | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly ticket: number });
 
-/** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
+/** Removes a tile whose bytes do not have its checksum, unless it has been replaced. */
 export interface DiscardTileCommand extends Pick<StoredTile, 'checksum' | 'createdAt'> {
   readonly path: string;
   readonly key: number;

@@ -28,7 +28,7 @@ const LOOK_INTERVAL = 5000;
 /** What is left of the size when the least recently used copies have gone. */
 const LEFT = 0.9;
 /** Packs waiting to be copied; what comes beyond is not. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 /**
  * Copies of packed tiles on this machine's disk. Each is kept with the object it came from: a copy counts only if the
@@ -76,7 +76,7 @@ export class DiskTier {
 
   /** Behind the answer; a copy that could not be made is made the next time. */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
-    if (this.#waiting >= MOST_WAITING) return;
+    if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
     const writes = copies.map(({ tile: { x, y, createdAt, freshUntil, object }, bytes }) => ({
       x,
@@ -145,8 +145,8 @@ function blockName(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_SIZE)} ${Math.floor(y / BLOCK_SIZE)}`;
 }
 
-/** Pages that are told apart; when there are more, no copy made before counts. */
-const MOST_PAGES = 50_000;
+/** Pages tracked one by one; if there are more, all copies made before are invalid. */
+const MAX_PAGES = 50_000;
 
 /** What has been changed elsewhere since copies were made. Moments are numbers that rise with each piece of news. */
 class CopyVoids {
@@ -166,7 +166,7 @@ class CopyVoids {
       this.#pages.set(pageKey(news.set, news.z, minX, minY), this.#now);
     }
     if (news.kind === 'layer' || news.kind === 'place') this.#layers.set(news.layer, this.#now);
-    if (news.kind !== 'everything' && this.#pages.size <= MOST_PAGES) return;
+    if (news.kind !== 'everything' && this.#pages.size <= MAX_PAGES) return;
     this.#everything = this.#now;
     this.#pages.clear();
     this.#layers.clear();

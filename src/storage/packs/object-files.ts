@@ -7,8 +7,8 @@ import type { ObjectStore } from './object-store.ts';
 const FOLDER = 'exports/';
 /** Bytes sent or requested at a time, and held in memory: a reader may take hours, a request may not. S3 takes no less. */
 const PIECE = 5 * 2 ** 20;
-/** S3 takes an object in no more. */
-const MOST_PIECES = 10_000;
+/** The limit of S3 for the parts of an object. */
+const MAX_PIECES = 10_000;
 
 /** Files as objects beside those of the tiles. */
 export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
@@ -59,7 +59,7 @@ async function* piecesOf(path: string, signal: AbortSignal): AsyncGenerator<Buff
   const { size } = await stat(path);
   const file = await open(path);
   try {
-    const length = Math.max(PIECE, Math.ceil(size / MOST_PIECES));
+    const length = Math.max(PIECE, Math.ceil(size / MAX_PIECES));
     for (let position = 0; position < size; position += length) {
       signal.throwIfAborted();
       const piece = Buffer.allocUnsafe(Math.min(length, size - position));

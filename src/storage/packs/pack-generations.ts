@@ -20,7 +20,7 @@ export function createPackGenerations(database: Database, store: string, index: 
     return (await raised.execute(query)).rows[0]?.number ?? 0;
   }
 
-  /** What is forgotten holds for the whole layer, and is news to those who have not heard of it. */
+  /** A forgotten raise applies to the whole layer, and is reported to readers that have not seen it. */
   async function fold(query: Statements, layer: string): Promise<void> {
     await sql`with floor as (
         select number from tile_marks where store = ${store} and layer = ${layer}

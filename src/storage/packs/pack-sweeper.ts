@@ -133,7 +133,7 @@ export class PackSweeper {
     for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
 
-  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would be new for ever. */
+  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would never become old. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
@@ -249,7 +249,10 @@ export class PackSweeper {
       if (!head) continue;
       await index.restore(id, head.set, head, clock.now());
       const { layer } = head.set;
-      log.warn({ layer, set: id }, 'objects of a tile set that the database does not know go in a day');
+      log.warn(
+        { layer, set: id },
+        'found objects of a tile set that is not in the database; they are removed in a day',
+      );
     }
   }
 
@@ -273,7 +276,7 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
 }
 
 /** Milliseconds. No write takes so long. */
-export const LONGEST_WRITE = 3_600_000;
+export const MAX_WRITE = 3_600_000;
 
 /** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;

@@ -10,7 +10,7 @@ import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
 import { type ObjectTile, writePackObject } from './pack-object.ts';
-import { LONGEST_WRITE } from './pack-sweeper.ts';
+import { MAX_WRITE } from './pack-sweeper.ts';
 import { type PackEdit, planPackChange, slotOf } from './plan-pack-change.ts';
 
 export interface PackWriterOptions {
@@ -40,14 +40,14 @@ export interface Conditions extends Pick<PackChange, 'writtenAt' | 'lease' | 'fe
 export const UNCONDITIONAL: Conditions = { writtenAt: null, lease: null, fence: null };
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 /** Tile sets whose number is remembered. */
-const MOST_SETS = 10_000;
+const MAX_SETS = 10_000;
 /** A write that is overtaken so often at the same place gives up. */
-const MOST_ATTEMPTS = 1000;
+const MAX_ATTEMPTS = 1000;
 
 /** Changes the index, and writes objects before it says that they are there. */
 export class PackWriter {
   readonly #options: PackWriterOptions;
-  readonly #sets = new RecentMap<string, FoundSet>(MOST_SETS);
+  readonly #sets = new RecentMap<string, FoundSet>(MAX_SETS);
 
   constructor(options: PackWriterOptions) {
     this.#options = options;
@@ -80,7 +80,7 @@ export class PackWriter {
     { leavesObjects, ...conditions }: Conditions,
   ): Promise<StoreChange | null> {
     let rows = seen;
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { change, ...plan } = planPackChange(found, rows, edit);
       const planned = leavesObjects ? { ...plan, orphans: [] } : plan;
       if (planned.packs.length === 0 && planned.orphans.length === 0) return NOTHING;
@@ -130,7 +130,7 @@ export class PackWriter {
     try {
       const begun = clock.monotonic();
       await this.#write(set, found, z, [...packs.values()]);
-      if (clock.monotonic() - begun > LONGEST_WRITE / 2)
+      if (clock.monotonic() - begun > MAX_WRITE / 2)
         throw new TilewardenError('store-failed', 'Writing to the object store took too long.');
       const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
       const edit = this.#edit(packs, named);

@@ -204,8 +204,8 @@ interface RenewedPage {
   readonly y: number;
 }
 
-/** Pages told one by one; when there are more, their layers are told. */
-const MOST_PAGES = 2000;
+/** Pages reported one by one; if there are more, their layers are reported. */
+const MAX_PAGES = 2000;
 
 /** See `TileStore.news`. The cursor is a snapshot: news is what was not visible in it, whatever is open elsewhere. */
 export async function readPackNews(
@@ -231,14 +231,14 @@ export async function readPackNews(
     where store = ${store} and dropped_at is not null and ${isNew('dropped')}`;
   const isRenewed = sql`from pack_pages p join tile_sets s on s.id = p.tile_set
     where ${isNew('p.renewed')} and s.store = ${store} and s.dropped_at is null`;
-  const renewed = sql<RenewedPage>`select s.identity, p.z, p.x, p.y ${isRenewed} limit ${MOST_PAGES + 1}`;
+  const renewed = sql<RenewedPage>`select s.identity, p.z, p.x, p.y ${isRenewed} limit ${MAX_PAGES + 1}`;
   const layers = sql<{ layer: string }>`select distinct s.layer ${isRenewed}`;
   return askIndex(async () => {
     const raised = (await marks.execute(query)).rows.map(newsOfMark);
     const gone = (await dropped.execute(query)).rows.map(newsOfLayer);
     const found = (await renewed.execute(query)).rows;
     const tiles =
-      found.length > MOST_PAGES ? (await layers.execute(query)).rows.map(newsOfLayer) : found.map(newsOfPage);
+      found.length > MAX_PAGES ? (await layers.execute(query)).rows.map(newsOfLayer) : found.map(newsOfPage);
     return { news: [...raised, ...gone, ...tiles], cursor };
   });
 }

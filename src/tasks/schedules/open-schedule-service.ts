@@ -82,7 +82,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     remove: store.remove,
     /** Newest first. */
     runs: store.runs,
-    /** When it will begin next, as far as it can be told; none while it is switched off. */
+    /** When it will begin next, if known; none while it is switched off. */
     nextRuns,
     /** When a schedule would begin that is not recorded. Throws as `create` does. */
     async preview(declaration: ScheduleDeclaration, count: number): Promise<readonly number[]> {

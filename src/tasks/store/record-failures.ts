@@ -14,9 +14,9 @@ export interface FailureContext {
 const KEPT_SAMPLES = 10;
 /** Minutes that a task waits for a host that fails. */
 const HOST_PATIENCE = 8;
-const LONGEST_REASON = 300;
+const MAX_REASON = 300;
 /** Milliseconds. */
-const LONGEST_BACKOFF = 300_000;
+const MAX_BACKOFF = 300_000;
 const BACKOFF_SPREAD = 0.2;
 
 /** Records failures of a task's steps, each of which waits for another attempt or is given up, and adds them up. */
@@ -41,14 +41,14 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
     if (attempts > request.tileFailureRetryCount) return null;
     const wait = Math.min(
       request.tileFailureRetryWaitTime * 2 ** (attempts - 1),
-      Math.max(LONGEST_BACKOFF, request.tileFailureRetryWaitTime),
+      Math.max(MAX_BACKOFF, request.tileFailureRetryWaitTime),
     );
     return Math.round(now + jitter(wait, BACKOFF_SPREAD, random));
   }
 
   async function insert(failure: StepFailure, attempts: number, retryAt: number | null): Promise<void> {
     const { z, rect, tiles: failed } = failure;
-    const reason = failure.reason.slice(0, LONGEST_REASON);
+    const reason = failure.reason.slice(0, MAX_REASON);
     const place = { z, min_x: rect.minX, min_y: rect.minY, max_x: rect.maxX, max_y: rect.maxY };
     const how = { attempts, retry_at: retryAt, at: now, token: null };
     await query
@@ -69,7 +69,7 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
       const row = await failed.executeTakeFirstOrThrow();
       const attempts = row.attempts + 1;
       const retryAt = retryTime(attempts);
-      const shown = reason.slice(0, LONGEST_REASON);
+      const shown = reason.slice(0, MAX_REASON);
       await query
         .updateTable('task_failures')
         .set({ attempts, retry_at: retryAt, token: null, reason: shown, at: now })

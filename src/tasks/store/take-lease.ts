@@ -9,7 +9,7 @@ import { failedStepOf, lockTasks, planOf, requestOf, type TaskRow, updateTask } 
 /** Failed steps that one lease tries again. */
 const RETRY_BATCH = 32;
 /** Milliseconds. A wait longer than any we give comes from a clock that has been set back, and is over. */
-const LONGEST_RETRY_WAIT = 3_600_000 * 2;
+const MAX_RETRY_WAIT = 3_600_000 * 2;
 
 /** The next work by fair turn; null when nothing can be done now, `again` when something else may be. */
 export async function takeLease(
@@ -110,10 +110,7 @@ export function nextInTurn(
 
 function isDue(now: number) {
   return ({ eb, or }: Conditions<'task_failures'>) =>
-    or([
-      eb('task_failures.retry_at', '<=', now),
-      eb('task_failures.retry_at', '>', now + LONGEST_RETRY_WAIT),
-    ]);
+    or([eb('task_failures.retry_at', '<=', now), eb('task_failures.retry_at', '>', now + MAX_RETRY_WAIT)]);
 }
 
 /** What was seen before the task's row was locked may have changed since. */

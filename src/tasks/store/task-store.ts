@@ -42,7 +42,7 @@ interface Retention {
 /** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
 const EXPRESS_TILES = 256n;
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
-const LONGEST_LIST = 1000;
+const MAX_LIST = 1000;
 /** New tasks come one after the other: they are counted, and a key stands for one. */
 const CREATION = 'task-creation';
 const CHANGE = [TASKS_CHANGED];
@@ -80,7 +80,7 @@ export function createTaskStore(database: Database) {
     async list(filter: TaskListing): Promise<readonly Task[]> {
       let found = filteredTasks(query, filter).selectAll();
       if (filter.afterId !== undefined) found = found.where('id', '<', filter.afterId);
-      const limit = Math.min(filter.limit, LONGEST_LIST);
+      const limit = Math.min(filter.limit, MAX_LIST);
       return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
     },
     count: (filter: TaskFilter): Promise<TaskCounts> => countTasks(database, filter),
@@ -127,10 +127,11 @@ export function createTaskStore(database: Database) {
       return row ? planOf(row) : null;
     },
 
-    async unfinishedTruncations(layer: string): Promise<readonly TaskPlan[]> {
+    /** Whether a task that has not ended removes what the mark `number` of a store hides. */
+    async isTruncating(layer: string, store: string, number: number): Promise<boolean> {
       const found = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
       const truncations = found.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
-      return (await truncations.execute()).map(planOf);
+      return (await truncations.execute()).some((row) => planOf(row).raised?.[store] === number);
     },
 
     async givenUp(id: number, limit: number): Promise<readonly FailedStep[]> {

@@ -6,7 +6,7 @@ import type { FeedMessage } from './task-feed.ts';
 
 /** Milliseconds before a stream that the server refused is asked for again; doubled each time. */
 const FIRST_WAIT = 2000;
-const LONGEST_WAIT = 30_000;
+const MAX_WAIT = 30_000;
 
 const ports = new Set<MessagePort>();
 let source: EventSource | null = null;
@@ -36,7 +36,7 @@ function open(address: string): void {
     // The browser tries again by itself unless it was refused.
     if (stream.readyState !== EventSource.CLOSED) return;
     timer = self.setTimeout(() => open(address), wait);
-    wait = Math.min(LONGEST_WAIT, 2 * wait);
+    wait = Math.min(MAX_WAIT, 2 * wait);
   };
 }
 

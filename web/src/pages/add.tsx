@@ -31,7 +31,7 @@ type Found = Reply<'POST /api/v1/import'>;
 
 const WORDS = TEXTS.add;
 const ROW_HEIGHT = 44;
-const MOST_REPORTED = 500;
+const MAX_REPORTED = 500;
 const STARTING_POINT: Declaration = {
   name: 'new-layer',
   source: { type: 'wms', url: 'https://', layers: '' },
@@ -270,7 +270,7 @@ function Report({ found }: { found: Found }) {
       <Table
         label={WORDS.report('')}
         className="snug"
-        rows={lines.slice(0, MOST_REPORTED).map(([key, { subject, element, fate, what }]) => {
+        rows={lines.slice(0, MAX_REPORTED).map(([key, { subject, element, fate, what }]) => {
           return [key, WORDS.fates[fate], subject, element, what];
         })}
       />

@@ -72,6 +72,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
             TEXTS.nav.layers,
             WORDS.origins,
             WORDS.limits,
+            WORDS.today,
             TEXTS.inspect.expires,
             TEXTS.accounts.lastUsed,
           ]}
@@ -84,6 +85,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
             </span>,
             key.origins?.join(', ') ?? WORDS.any,
             limitText(key),
+            countText(key.requestsToday),
             key.expiresAt === null ? TEXTS.never : timeText(key.expiresAt),
             key.lastUsedAt === null ? TEXTS.never : timeText(key.lastUsedAt),
             <ConfirmButton

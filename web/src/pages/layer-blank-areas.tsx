@@ -12,7 +12,7 @@ type Blanks = Answer<'/api/v1/layers/{layer}/blank-areas'>;
 type Accepted = Body<'POST /api/v1/layers/{layer}/blank-areas'>;
 
 const WORDS = TEXTS.blanks;
-const MOST_SUSPECTS = 10;
+const MAX_SUSPECTS = 10;
 
 /** Where blank tiles are accepted, and suspect blank tiles; for operators. */
 export function LayerBlankAreas({ layer }: { layer: string }) {
@@ -55,7 +55,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
               </div>
             ))}
             {suspects.length > 0 && <p>{WORDS.suspects(suspects.length)}</p>}
-            {suspects.slice(0, MOST_SUSPECTS).map(({ gridSet, z, tiles, at, refused }) => (
+            {suspects.slice(0, MAX_SUSPECTS).map(({ gridSet, z, tiles, at, refused }) => (
               <div className="row entry" key={`${gridSet} ${tiles[0]}`}>
                 <span>
                   {gridSet}, {TEXTS.exports.zooms(z, z)}, {WORDS.tiles(tiles.length, tiles[0] ?? '')}

@@ -187,13 +187,13 @@ const AGE_COLOURS: readonly Colour[] = [
 const FEW: Colour = [198, 219, 239];
 const ALL: Colour = [8, 81, 156];
 /** Pixels of a cell: browsers smooth pictures that are drawn much larger than they are. */
-const MOST_PIXELS = 1024;
+const MAX_PIXELS = 1024;
 
 /** A picture of the cells, as a data address; null when there is nothing to show. */
 function coveragePicture(coverage: Coverage): string | null {
   const { columns, rows, runs, shows } = coverage;
   if (columns === 0 || rows === 0) return null;
-  const scale = Math.max(1, Math.floor(MOST_PIXELS / Math.max(columns, rows)));
+  const scale = Math.max(1, Math.floor(MAX_PIXELS / Math.max(columns, rows)));
   const canvas = document.createElement('canvas');
   canvas.width = columns * scale;
   canvas.height = rows * scale;

@@ -47,7 +47,7 @@ import { TEXTS } from '../texts.ts';
 const TaskArea = lazy(() => import('./task-area.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
-const MOST_SAMPLES = 600;
+const MAX_SAMPLES = 600;
 
 export function TaskPage({ id }: { id: string }) {
   const resource = useResource<Answer<'/api/v1/tasks/{id}'>>(`api/v1/tasks/${encodeURIComponent(id)}`);
@@ -149,7 +149,7 @@ function Rate({ task }: { task: Task }) {
   const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';
   useEffect(() => {
-    if (running) setRates((before) => [...before.slice(1 - MOST_SAMPLES), [Date.now(), task.tilesPerSecond]]);
+    if (running) setRates((before) => [...before.slice(1 - MAX_SAMPLES), [Date.now(), task.tilesPerSecond]]);
   }, [task, running]);
   const average = averageText(task);
   return (

@@ -15,7 +15,7 @@ import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
 
 /** As many as a list shows; typing finds the others. */
-const MOST_OFFERED = 50;
+const MAX_OFFERED = 50;
 
 /** What is wrong with the text of a layer field; null: it names a layer. */
 export type LayerFault = string | null;
@@ -87,7 +87,7 @@ export function LayerField(props: {
         onBlur={() => typed !== null && take(typed)}
       />
       <datalist id={id}>
-        {offered.slice(0, MOST_OFFERED).map(({ name, title }) => (
+        {offered.slice(0, MAX_OFFERED).map(({ name, title }) => (
           <option key={name} value={name}>
             {title}
           </option>

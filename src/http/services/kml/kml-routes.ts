@@ -61,7 +61,7 @@ function tileSetOf(exchange: Exchange, bound: BoundLayer, extension: string): Re
   const { gridSet } = degreesSubset(layer);
   const format = formatNamed(layer, extension);
   if (format.kind !== 'raster') {
-    throw new TilewardenError('format-unknown', `KML shows pictures, and .${extension} is none.`);
+    throw new TilewardenError('format-unknown', `KML shows images; .${extension} is not an image format.`);
   }
   const parameters = parametersOf(exchange.query, layer.parameters);
   return resolveTileSet(bound, { gridSet: gridSet.name, format: format.mediaType, parameters });

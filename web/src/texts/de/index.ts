@@ -278,6 +278,7 @@ const GERMAN: Texts = {
     day: 'Anfragen pro Tag',
     perSecond: (count) => `${count} pro Sekunde`,
     perDay: (count) => `${count} pro Tag`,
+    today: 'Anfragen heute (UTC)',
     removeText: 'Anfragen mit diesem Schlüssel werden ab jetzt abgelehnt.',
   },
 

@@ -276,6 +276,7 @@ const SPANISH: Texts = {
     day: 'Solicitudes por día',
     perSecond: (count) => `${count} por segundo`,
     perDay: (count) => `${count} por día`,
+    today: 'Peticiones hoy (UTC)',
     removeText: 'Las solicitudes con esta clave se rechazan desde ahora.',
   },
 

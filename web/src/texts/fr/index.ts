@@ -277,6 +277,7 @@ const FRENCH: Texts = {
     day: 'Requêtes par jour',
     perSecond: (count) => `${count} par seconde`,
     perDay: (count) => `${count} par jour`,
+    today: 'Requêtes aujourd’hui (UTC)',
     removeText: 'Les requêtes avec cette clé sont refusées dès maintenant.',
   },
 

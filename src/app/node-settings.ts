@@ -1,0 +1,53 @@
+/** What follows from the settings of a node: its name, where it listens, and what it shares with other nodes and processes. */
+import { createHash } from 'node:crypto';
+import { availableParallelism, hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { driverOf } from '../storage/drivers.ts';
+import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
+
+/** Whether other nodes may use the same database and stores. */
+export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
+  return settings.database !== null && sharesStores(settings);
+}
+
+export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
+  return Object.values(stores).every((store) => driverOf(store).place === 'shared');
+}
+
+export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string {
+  return node ?? `${hostname()}:${port}`;
+}
+
+/** Another node on this machine may have the port. */
+export function workerName({ node }: Pick<Settings, 'node'>): string {
+  return node ?? `${hostname()}:worker-${process.pid}`;
+}
+
+const FILE = 'http.sock';
+/** unix(7): a path has at most 107 bytes. */
+const LONGEST = 100;
+
+/** Where the primary listens for its processes. Only the server's own user can connect. */
+export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
+  const path = join(data, FILE);
+  if (Buffer.byteLength(path) <= LONGEST) return path;
+  const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
+  return join(tmpdir(), `tilewarden-${name}.sock`);
+}
+
+/** Where a server with these settings answers, with a slash at the end. */
+export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+}
+
+/** What one process keeps in its memory another cannot fill. */
+export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
+  return Object.values(stores).some((store) => driverOf(store).place === 'memory');
+}
+
+export function taskSettings({ tasks }: Settings): TaskSettings {
+  const usual = taskSettingsFor(availableParallelism());
+  const { workers, maxThreads } = tasks;
+  return { ...tasks, workers: workers ?? usual.workers, maxThreads: maxThreads ?? usual.maxThreads };
+}

@@ -1,0 +1,100 @@
+import type { ChildProcess } from 'node:child_process';
+import { CATALOG_CHANGED, openServiceSettings } from '../catalog/catalog-entries.ts';
+import { layersAbove } from '../catalog/tile-fates.ts';
+import { createTileRecords } from '../catalog/tile-records.ts';
+import type { SettingsHandover } from '../config/settings-handover.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import type { HttpProcesses } from '../http/processes/http-processes.ts';
+import { createChannel } from '../lib/channel.ts';
+import type { ForkedProcess } from '../lib/child-pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { addCountsOf } from '../pipeline/counter-feed.ts';
+import { serveDesk } from '../sources/upstream/desk-line.ts';
+import type { NodeRoad } from './open-node-road.ts';
+
+interface DeclarationParts {
+  readonly clock: Clock;
+  readonly processes: HttpProcesses | undefined;
+  /** Undefined: tasks run in this process. */
+  readonly forkWorker: (() => ChildProcess) | undefined;
+}
+
+export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
+
+/** What is declared, kept in step in the processes of this node. */
+export async function openDeclarations(road: NodeRoad, parts: DeclarationParts) {
+  const { catalog, events, documents } = road;
+  const { clock, processes, forkWorker } = parts;
+  const { entries, declared } = documents;
+  const records = createTileRecords({ entries, catalog, clock });
+  const redeclared = await records.declareAll();
+  await declared.refresh();
+  const workers = new Workers(road);
+  const service = await openServiceSettings(entries);
+
+  async function announce(file: SettingsHandover | null = null): Promise<void> {
+    processes?.catalogChanged(file);
+    await workers.announce(file);
+    await processes?.settle();
+  }
+
+  /** With those that are drawn from them. */
+  async function outdate(layers: readonly string[]): Promise<void> {
+    const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
+    for (const layer of all) {
+      events.emit({ type: 'outdated', layer, places: null, above: null, at: clock.now() });
+    }
+  }
+
+  return {
+    ...documents,
+    reader: await documents.reader(),
+    records,
+    /** Layers that are not as they were when the server ended. */
+    redeclared,
+    service,
+    ...(forkWorker && { forkWorker: () => workers.fork(forkWorker) }),
+    /** To the other processes of this node. */
+    announce,
+    outdate,
+    /** Takes up what another node has declared. */
+    async refresh(): Promise<void> {
+      if (!(await declared.refresh())) return;
+      await service.refresh();
+      await announce();
+    },
+  };
+}
+
+/** Milliseconds until a worker that does not take up a change counts as hanging. */
+const WORKER_PATIENCE = 10_000;
+
+/** The processes that perform tasks for this node. */
+class Workers {
+  readonly #road: Pick<NodeRoad, 'desk' | 'tallies'>;
+  readonly #running = new Set<ForkedProcess>();
+
+  constructor(road: Pick<NodeRoad, 'desk' | 'tallies'>) {
+    this.#road = road;
+  }
+
+  fork(start: () => ChildProcess): ForkedProcess {
+    const worker = start();
+    const channel = createChannel(worker, errorCopier);
+    serveDesk(this.#road.desk, channel);
+    addCountsOf(channel, this.#road.tallies);
+    const forked = { process: worker, channel };
+    this.#running.add(forked);
+    channel.closed.addEventListener('abort', () => this.#running.delete(forked));
+    return forked;
+  }
+
+  /** One that does not answer in time is ended, and another takes its place. */
+  async announce(file: SettingsHandover | null): Promise<void> {
+    const tell = ({ process: worker, channel }: ForkedProcess) =>
+      channel
+        .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_PATIENCE))
+        .catch(() => void worker.kill('SIGKILL'));
+    await Promise.all([...this.#running].map(tell));
+  }
+}

@@ -1,0 +1,103 @@
+import { createCatalogEditor } from '../catalog/catalog-editor.ts';
+import type { ServiceSettings } from '../catalog/catalog-entries.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { lastId } from '../db/numbers.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import { repeat } from '../lib/repeat.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import type { Membership } from './join-nodes.ts';
+import type { Declarations } from './open-declarations.ts';
+import type { NodeRoad } from './open-node-road.ts';
+import type { Work } from './open-work.ts';
+
+interface EditingParts extends Surroundings {
+  readonly road: NodeRoad;
+  readonly membership: Membership;
+  readonly declarations: Declarations;
+  readonly work: Pick<Work, 'tasks' | 'schedules' | 'quota'>;
+}
+
+/** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
+const COLLECT_INTERVAL = 3_600_000;
+
+/** Changes of what is declared: over HTTP in all nodes, by the configuration file in this one. */
+export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
+  const { road, membership, declarations, work, log } = parts;
+  const { news, registry } = membership;
+  const { tasks, schedules, quota } = work;
+  const file = createFileTaker(settings, parts);
+  const editor = createCatalogEditor({
+    ...declarations,
+    catalog: road.catalog,
+    parameters: road.parameters,
+    log,
+    async announce() {
+      await declarations.announce();
+      await news?.heardByAll();
+    },
+    changed: declarations.outdate,
+    gridSetDocuments: file.gridSetDocuments,
+    belongings: async (query) => ({
+      task: await lastId(query, 'tasks'),
+      schedule: await lastId(query, 'schedules'),
+    }),
+    async clear(layer, { task, schedule }, by) {
+      await tasks.cancel({ layers: [layer], upTo: task }, by);
+      const left = (await schedules.list(layer)).filter(({ id }) => id <= schedule);
+      for (const { id } of left) await schedules.remove(id);
+      if (road.catalog.layer(layer)) return;
+      const { layerQuotas } = await quota.settings.read();
+      const others = layerQuotas.filter((quota) => quota.layer !== layer);
+      if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
+    },
+  });
+  await editor.finish((await registry.list()).length <= 1);
+  open.use(collectTiles(parts));
+  return { editor, fileTaker: file.taker, service: shareService(parts) };
+}
+
+/** The node that leads removes tiles that no declaration reaches any more. */
+function collectTiles({ membership, declarations, clock, log }: EditingParts) {
+  const failure = 'tiles of former declarations could not be removed';
+  const pace = { clock, log, pause: COLLECT_INTERVAL, failure, pauseFirst: true } as const;
+  return membership.lead((signal) => repeat(() => declarations.records.collectAll(signal), pace, signal));
+}
+
+function shareService({ membership: { news }, declarations: { service } }: EditingParts): ServiceSettings {
+  return {
+    ...service,
+    get current() {
+      return service.current;
+    },
+    async change(change, by) {
+      await service.change(change, by);
+      await news?.heardByAll();
+    },
+  };
+}
+
+/** A file belongs to one node: the others have theirs. */
+function createFileTaker(settings: Settings, { road, declarations, work }: EditingParts) {
+  const { records, declared } = declarations;
+  let { gridSetDocuments } = settings;
+  let reloaded: readonly string[] = [];
+  const taker = {
+    async apply(next: Settings) {
+      const other = await records.declareFixed(next.layers, next.gridSets);
+      await declared.refresh();
+      gridSetDocuments = next.gridSetDocuments;
+      road.desk.setUpstreams(next.upstreams);
+      const changed = road.takeUp(next);
+      reloaded = [...new Set([...changed, ...other])];
+      return changed;
+    },
+    async announce({ handover }: LoadedSettings) {
+      await declarations.announce(handover);
+      await declarations.outdate(reloaded);
+    },
+    schedule: (declaredNow: readonly ScheduleDeclaration[]) => work.schedules.takeOver(declaredNow),
+  };
+  return { gridSetDocuments: () => gridSetDocuments, taker };
+}

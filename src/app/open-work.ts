@@ -1,0 +1,131 @@
+import { mkdir } from 'node:fs/promises';
+import { createChangeApplier } from '../changes/apply-changes.ts';
+import { openLayersAbove } from '../changes/follow-layers-above.ts';
+import type { Settings } from '../config/settings.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import { openRepeater } from '../lib/repeat.ts';
+import { openQuotaService } from '../quota/quota-service.ts';
+import { createInvalidation } from '../tasks/invalidation.ts';
+import { openMarks } from '../tasks/marks.ts';
+import { createMassTruncation } from '../tasks/mass-truncation.ts';
+import { openTaskService } from '../tasks/open-task-service.ts';
+import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
+import { createTaskStore } from '../tasks/store/task-store.ts';
+import { createExporter, exportFolder } from './exporter.ts';
+import type { Following, Membership } from './join-nodes.ts';
+import { taskSettings } from './node-settings.ts';
+import type { Declarations } from './open-declarations.ts';
+import type { NodeRoad } from './open-node-road.ts';
+import { openOutgoing } from './open-outgoing.ts';
+import type { RoadSurroundings } from './open-road.ts';
+
+interface WorkParts extends RoadSurroundings {
+  readonly road: NodeRoad;
+  readonly membership: Membership;
+  readonly declarations: Declarations;
+  readonly following: Following;
+}
+
+/** Milliseconds between looks for files of exports that a crash has left. */
+const TIDY_INTERVAL = 3_600_000;
+
+export type Work = Awaited<ReturnType<typeof openWork>>;
+
+/** What is done to tiles on request, by schedule, by a quota, and because the data behind them have changed. */
+export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
+  const { road, membership, declarations, following, clock, random, log } = parts;
+  const { database, catalog, events, desk, parameters, parameterSets } = road;
+  const { lead, leads } = membership;
+  const { pipeline } = following;
+  const stores = catalog.stores();
+  const obeyed = () => following.settled('changes');
+  const outgoing = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const { deliveries } = outgoing;
+  const forgottenByAll = () => deliveries.settle();
+  const tasksStored = createTaskStore(database);
+  const marks = open.use(
+    openMarks({ catalog, pipeline, forgottenByAll, leads, tasks: tasksStored, clock, log }),
+  );
+  const applier = createChangeApplier({
+    catalog,
+    marks,
+    renew: (...selected) => invalidation.renew(...selected),
+  });
+  const above = open.use(openLayersAbove({ catalog, events, applier }));
+  const settled = async (what: 'counts' | 'changes') => {
+    if (what === 'counts') return following.settled(what);
+    await deliveries.settle();
+    await above.settle();
+  };
+  await declarations.outdate(declarations.redeclared);
+  const exporter = await openExporter(settings, parts, open);
+  const { onFull, scheduleFailed } = outgoing;
+  const quota = open.use(
+    await openQuotaService({ database, stores, parameters, events, lead, onFull, clock, log }),
+  );
+  const tasks = open.use(
+    await openTaskService({
+      database,
+      catalog,
+      pipeline,
+      exporter,
+      events,
+      settings: taskSettings(settings),
+      lead,
+      ...(declarations.forkWorker && { forkWorker: declarations.forkWorker }),
+      forgottenByAll: () => settled('changes'),
+      parameterSets,
+      usedPages: (set) => quota.usedPages(set),
+      clock,
+      random,
+      log,
+    }),
+  );
+  await outgoing.watch(tasks, stores, desk.report);
+  const invalidation = createInvalidation({
+    catalog,
+    parameters,
+    pipeline,
+    tasks,
+    usesOf: (page) => quota.frequencyOf(page),
+    clock,
+  });
+  const schedules = open.use(
+    await openScheduleService({
+      database,
+      tasks,
+      invalidation: {
+        async invalidateDraft(draft) {
+          const marked = await invalidation.invalidateDraft(draft);
+          await settled('changes');
+          return marked;
+        },
+      },
+      declared: settings.schedules,
+      lead,
+      onFailed: scheduleFailed,
+      clock,
+      log,
+    }),
+  );
+  return {
+    tasks,
+    schedules,
+    massTruncation: createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock }),
+    invalidation,
+    quota,
+    exporter,
+    deliveries,
+    notifier: outgoing.notifier,
+    applyChanges: applier.apply,
+    settled,
+  };
+}
+
+async function openExporter(settings: Settings, { road, clock, log }: WorkParts, open: ClosingStack) {
+  await mkdir(exportFolder(settings), { recursive: true });
+  const exporter = createExporter({ settings, ...road, log });
+  const failure = 'could not remove files of former exports';
+  open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
+  return exporter;
+}

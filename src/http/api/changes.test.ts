@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed, noAccounts } from '../../../test/fixtures/http-app.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { FeedStatus } from '../../changes/change.ts';
+
+const feed = (name: string, layers: readonly string[]): FeedStatus => ({
+  ...{ name, layers, type: 'webhook', action: 'invalidate', state: 'ok', lastAt: null, lastError: null },
+  ...{ received: 2, applied: 2, pending: 0 },
+});
+const recorded = (id: number, layers: readonly string[]) => ({
+  ...{ id, feed: 'both', at: 0, event_id: null, merged: 1, layers, boxes: [[0, 0, 1, 1]] },
+});
+
+/** As an operator, or a viewer, of the layer `roads` alone. */
+function appFor(role: Caller['role']) {
+  const replayed: string[] = [];
+  const caller = { name: 'rosa', role, layers: ['roads'], via: 'basic' } as Caller;
+  const changes = {
+    list: async () => [feed('own', ['roads']), feed('both', ['roads', 'rails']), feed('other', ['rails'])],
+    recent: async () => [recorded(3, ['roads', 'rails']), recorded(2, ['rails']), recorded(1, ['roads'])],
+    replay: async (name: string) => replayed.push(name),
+    webhook: () => null,
+  };
+  const layers = ['roads', 'rails'].map((name) => layerNamed(name, { access: 'authenticated' }));
+  const app = createTestApp({
+    deps: { catalog: catalogOf(layers), changes, accounts: noAccounts },
+    access: { loopbackOnly: false, authenticate: async () => caller, stillHolds: async () => true },
+  });
+  const ask = async (method: string, path: string) => {
+    const { status, text } = await app.request(method, `/api/v1/changes${path}`);
+    return { status, text };
+  };
+  return { ask, replayed };
+}
+
+it('a caller of some layers sees feeds of these, with no other layer in them', async () => {
+  const { text } = await appFor('viewer').ask('GET', '');
+  expect(JSON.parse(text).changes).toMatchObject([
+    { name: 'own', layers: ['roads'] },
+    { name: 'both', layers: ['roads'] },
+  ]);
+});
+
+it('a caller of some layers sees recent changes of these alone, and an unknown feed as one of other layers', async () => {
+  const { ask } = appFor('viewer');
+  const { text } = await ask('GET', '/both/recent');
+  expect(JSON.parse(text).changes).toMatchObject([{ id: 1, layers: ['roads'] }]);
+  const unknown = { status: 404, text: 'There is no feed of that name.' };
+  expect([await ask('GET', '/other/recent'), await ask('GET', '/nothing/recent')]).toEqual([
+    unknown,
+    unknown,
+  ]);
+});
+
+it('an operator of some layers replays feeds of these alone, and a viewer none', async () => {
+  const { ask, replayed } = appFor('operator');
+  expect((await ask('POST', '/own/replay')).status).toBe(200);
+  expect((await ask('POST', '/both/replay')).status).toBe(403);
+  expect((await ask('POST', '/other/replay')).status).toBe(404);
+  expect(replayed).toEqual(['own']);
+  expect((await appFor('viewer').ask('POST', '/own/replay')).status).toBe(403);
+});
