@@ -6,7 +6,7 @@ import { inLength, randomSeed } from '../fixtures/length.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { runKillLoop } from './kill-loop.ts';
 
-const CYCLES = inLength(2, 100);
+const CYCLES = inLength(1, 100);
 const SEED = randomSeed();
 
 it.each([

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createAccountAccess } from '../../src/http/door/access.ts';
 import { openTestAccounts } from '../fixtures/accounts.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
+import { isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
 /** All names have the same length: an answer may repeat the name, and nothing else tells them apart. */
@@ -110,9 +111,10 @@ it('to a stranger every closed layer, disabled or not, is like one that does not
     .filter(({ method, role, path }) => method === 'GET' && role === 'public' && path !== '/readyz')
     .flatMap(({ path }) => addresses(path));
   const told: string[] = [];
-  for (const address of asked) {
+  for (const [place, address] of asked.entries()) {
     const unknown = await look(address, UNKNOWN);
-    for (const layer of HIDDEN) {
+    // In the short form two of them in turn.
+    for (const layer of HIDDEN.filter((_, at) => isLong || (at + place) % 2 === 0)) {
       const hidden = await look(address, layer);
       if (hidden !== unknown) told.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
     }
