@@ -322,7 +322,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('takes no more than 350 KB to load', async () => {
+  it('the console takes no more than 350 KB to load', async () => {
     const context = await browser.newContext({ storageState: await open.page.context().storageState() });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
@@ -337,7 +337,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(bytes).toBeLessThan(350 * 1024);
   });
 
-  it('works below a prefix', async () => {
+  it('the console works below a prefix', async () => {
     await open.page.goto(`${server.url}/geoserver/gwc/#/layers/world`);
     await open.page.getByRole('heading', { name: 'World', level: 1 }).waitFor();
     await open.page.locator('#console .map canvas').first().waitFor();

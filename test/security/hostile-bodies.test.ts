@@ -212,7 +212,7 @@ describe('a hostile address or header', () => {
     expect(answer.text).not.toMatch(/^x-evil/im);
   });
 
-  it('tells strangers nothing about what runs here', async () => {
+  it('answers to callers without credentials contain nothing about the program', async () => {
     for (const path of ['/', '/healthz', '/rest/x', '/nothing', '/tiles/x/0/0/0.png']) {
       const { text } = await rawRequest(server.url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
       expect(text).not.toMatch(/^(server|x-powered-by):/im);
