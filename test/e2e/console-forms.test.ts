@@ -117,7 +117,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await curl().count()).toBe(0);
   });
 
-  it('counts only what is missing before it seeds', async () => {
+  it('a form counts only the missing tiles before it seeds', async () => {
     await perform({ layer: 'world', zoomStop: 2 });
     await open.go('seed/world?zoomStart=0&zoomStop=3', 'Seed and truncate');
     await page.getByText('64 of 85', { exact: false }).waitFor();
@@ -152,7 +152,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect((await api<{ tasks: unknown[] }>('tasks')).tasks).toHaveLength(before);
   });
 
-  it('draws a rectangle by dragging', async () => {
+  it('a rectangle is drawn on the map by dragging', async () => {
     await open.go('seed/world', 'Seed and truncate');
     await button('Draw a rectangle').click();
     const map = await page.locator('#console .map canvas').first().boundingBox();
@@ -183,7 +183,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText('There is no layer no such layer.').waitFor();
   });
 
-  it('says what is wrong with a cron expression', async () => {
+  it('a form says what is wrong with a cron expression', async () => {
     await open.go('schedules/new', 'New schedule');
     await page.getByLabel('Cron expression').fill('61 * * * *');
     await page.getByText(/minute.*0 to 59/).waitFor();
@@ -308,7 +308,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByRole('tooltip').waitFor();
   });
 
-  it('keeps filters in the address', async () => {
+  it('filters of the task list are kept in the address', async () => {
     await open.go('layers', 'Layers');
     await page.getByLabel('Search').fill('roa');
     await page.getByLabel('Sort by').selectOption('size');
@@ -341,7 +341,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     );
   });
 
-  it('says that fetching again replaces the tile', async () => {
+  it('the inspector says that fetching again replaces the tile', async () => {
     await open.go('inspect/world?tile=0/0/0', 'Tile inspector');
     await button(/replace/i).waitFor();
   });
