@@ -275,6 +275,20 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText(/127\.0\.0\.1:\d+ is failing \(HTTP 503\)/).waitFor();
     await page.getByText(/disk of store default is full: 1\.5 % free/i).waitFor();
     await page.unroute('**/api/v1/usage');
+    await page.route('**/api/v1/tasks?*', async (route) => {
+      const answer = await route.fetch();
+      const list = (await answer.json()) as { tasks: object[] };
+      const text = 'The disk of /data is full.';
+      const waitingFor = { host: null, reason: 'store-full', until: '2100-01-01T00:00:00Z', text };
+      const waits = { state: 'running', outcome: null, endedAt: null, waitingFor };
+      await route.fulfill({
+        response: answer,
+        json: { ...list, tasks: list.tasks.map((task) => ({ ...task, ...waits })) },
+      });
+    });
+    await open.go('tasks', 'Tasks');
+    await page.getByText('waiting for disk').first().waitFor();
+    await page.unroute('**/api/v1/tasks?*');
     await open.go('upstreams', 'Upstreams');
     await page.getByText(/^(Failing|Probing)$/).waitFor();
   });
