@@ -17,7 +17,7 @@ const DOORS = {
   access: ['domain', 'db', 'lib'],
   geowebcache: ['domain', 'lib'],
   import: ['domain', 'sources', 'geowebcache', 'lib'],
-  nodes: ['domain', 'db', 'lib'],
+  cluster: ['domain', 'db', 'lib'],
   http: [
     'domain',
     'catalog',
@@ -27,7 +27,7 @@ const DOORS = {
     'quota',
     'access',
     'geowebcache',
-    'nodes',
+    'cluster',
     'lib',
   ],
   config: [

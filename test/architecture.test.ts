@@ -99,14 +99,14 @@ describe('the house', () => {
     expect(loaded).not.toContain('zod');
   });
 
-  it('has no file that outgrew its room', () => {
+  it('no source file is longer than its limit', () => {
     const long = [...files, ...sourceFiles('web/src')].filter(
       ({ text }) => text.split('\n').length > MAX_LINES + 1,
     );
     expect(long.map(({ path }) => path)).toEqual([]);
   });
 
-  it('has no drawer for odds and ends', () => {
+  it('no folder is a drawer for odds and ends', () => {
     const drawers = files.filter(({ path }) => /\b(utils?|helpers?|misc|common)\b/.test(path));
     expect(drawers.map(({ path }) => path)).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe('the house', () => {
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
-  it('has no inner barrel', () => {
+  it('no inner file only passes exports on', () => {
     const barrels = code.filter(
       ({ path, text }) => /\/index\.ts$/.test(path) || /^export \* from/m.test(text),
     );
@@ -165,7 +165,7 @@ describe('the packages it stands on', () => {
     expect(withScripts.filter((name) => !decided.includes(name))).toEqual([]);
   });
 
-  it('are held to exact versions', () => {
+  it('dependencies are held to exact versions', () => {
     const loose = [manifest, web, readJson('test/package.json') as Manifest]
       .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
       .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));

@@ -51,7 +51,7 @@ describe('the built documentation', () => {
     expect(faults.filter((fault) => fault !== null)).toEqual([]);
   });
 
-  it('lists every page on its first page', () => {
+  it('the first page of the documentation lists every page', () => {
     const listed = addressesIn(pages.get('index.html') ?? '').map((address) => address.split('#')[0]);
     expect([...pages.keys()].filter((path) => path !== 'index.html' && !listed.includes(path))).toEqual([]);
   });

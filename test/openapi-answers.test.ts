@@ -117,7 +117,7 @@ it('describes every JSON answer of our own interface', () => {
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
-it('is a valid document of OpenAPI 3.1', async () => {
+it('the description of the interface is a valid document of OpenAPI 3.1', async () => {
   const config = await createConfig({
     rules: {
       struct: 'error',

@@ -82,6 +82,29 @@ describe('limits of keys', () => {
     expect(waits).toBe(1);
   });
 
+  it('permits that are left while the next block is drawn are not given back and used as well', async () => {
+    const { held } = await open({ requestsPerDay: 1_000_000 });
+    const clock = createHeldClock();
+    const waiting: (() => void)[] = [];
+    const returned: number[] = [];
+    let isFirst = true;
+    const meter = new KeyMeter(clock, {
+      async draw({ wanted }) {
+        if (!isFirst) await new Promise<void>((resolve) => waiting.push(resolve));
+        isFirst = false;
+        return { granted: wanted, left: 1_000_000, waitMs: 0 };
+      },
+      putBack: (unused) => void returned.push(...unused.map(({ count }) => count)),
+    });
+    for (let i = 0; i < 4000; i++) await meter.admit(held);
+    expect(waiting).toHaveLength(1);
+    clock.advance(2000);
+    meter.putBack();
+    expect(returned).toEqual([]);
+    waiting[0]?.();
+    expect(await meter.admit(held)).toBeNull();
+  });
+
   it.each([null, 1000])(
     'requests of today are listed with a limit of %s, after a restart too',
     async (limit) => {

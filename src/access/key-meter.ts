@@ -100,8 +100,9 @@ export class KeyMeter {
     const now = this.#clock.monotonic();
     const unused: Unused[] = [];
     for (const [id, hand] of this.#hands.day) {
-      if (!all && now - hand.usedAt < DAY_PERMITS_LAST_MS) continue;
+      if (!all && (hand.drawing || now - hand.usedAt < DAY_PERMITS_LAST_MS)) continue;
       if (hand.permits > 0) unused.push({ id, day: hand.day, count: hand.permits });
+      hand.permits = 0;
       if (!hand.drawing) this.#hands.day.delete(id);
     }
     for (const [id, hand] of this.#hands.rate) {

@@ -45,6 +45,7 @@ export function createOidcProvider(
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
+  let jose: Promise<typeof import('jose')> | null = null;
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
@@ -74,6 +75,12 @@ export function createOidcProvider(
       // The settings allow http on this machine only.
       execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
     });
+  }
+
+  /** Once: importing it again for each token costs more than the check. */
+  function loadJose(): Promise<typeof import('jose')> {
+    jose ??= import('jose');
+    return jose;
   }
 
   async function fetchKeys(): Promise<void> {
@@ -230,14 +237,6 @@ function partOf(token: string, index: 0 | 1): Claims {
   } catch {
     return {};
   }
-}
-
-let jose: Promise<typeof import('jose')> | null = null;
-
-/** Once: importing it again for each token costs more than the check. */
-function loadJose(): Promise<typeof import('jose')> {
-  jose ??= import('jose');
-  return jose;
 }
 
 function away(cause?: unknown): OutOfReach {

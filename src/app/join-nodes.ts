@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ReaderKeys } from '../access/open-reader-keys.ts';
+import { createNodeNews, type NodeNews } from '../cluster/node-news.ts';
+import { type NodeRole, openNodeRegistry } from '../cluster/node-registry.ts';
 import { readVersion } from '../config/environment.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Database, leadAlone } from '../db/database.ts';
@@ -10,8 +12,6 @@ import { forgetEverywhere } from '../http/processes/primary-part.ts';
 import type { Forgotten } from '../http/processes/process-messages.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { createNodeNews, type NodeNews } from '../nodes/node-news.ts';
-import { type NodeRole, openNodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
@@ -34,12 +34,12 @@ export async function joinNodes(
   if (location === null) {
     return { instance, registry: await register(), lead: leadAlone, leads: () => true, news: null };
   }
-  const { openServerLock } = await import('../db/postgres/server-lock.ts');
+  const { openServerLock } = await import('../cluster/server-lock.ts');
   const lock = await openServerLock({ location, ...tools, shared: sharesStores(settings) });
   if (!lock) throw inUse(settings);
   open.use(lock);
   const registry = await register();
-  const { openLeadership } = await import('../db/postgres/leadership.ts');
+  const { openLeadership } = await import('../cluster/leadership.ts');
   let leading = false;
   const changed = (leads: boolean) => {
     leading = leads;

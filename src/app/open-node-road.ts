@@ -1,10 +1,10 @@
+import { createFlightClaims } from '../cluster/flight-claims.ts';
+import { createHostNewsBook } from '../cluster/host-news-book.ts';
+import { createShareBook } from '../cluster/share-book.ts';
 import type { Settings } from '../config/settings.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import type { Database } from '../db/database.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import { createFlightClaims } from '../nodes/flight-claims.ts';
-import { createHostNewsBook } from '../nodes/host-news-book.ts';
-import { createShareBook } from '../nodes/share-book.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
 import type { Membership } from './join-nodes.ts';

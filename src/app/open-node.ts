@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
+import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { NodeRole } from '../nodes/node-registry.ts';
 import { followNodes, joinNodes } from './join-nodes.ts';
 import { keepsInMemory } from './node-settings.ts';
 import { openDeclarations } from './open-declarations.ts';

@@ -39,7 +39,7 @@ describe('a grid set', () => {
     ]);
   });
 
-  it('anchors its rows at the bottom, or at the top when told to', () => {
+  it('a grid set anchors its rows at the bottom, or at the top when configured', () => {
     expect(boundsOfTile(createSwiss({}), 1, 0, 1).minY).toBe(1_030_000);
     expect(boundsOfTile(createSwiss({ alignTopLeft: true }), 1, 0, 0).maxY).toBe(1_350_000);
   });

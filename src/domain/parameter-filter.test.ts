@@ -36,7 +36,7 @@ describe('a filter of fixed values', () => {
     expect(() => styles.apply('POLYGON')).toThrow('violates filter');
   });
 
-  it('brings letters to one case when told to', () => {
+  it('a parameter filter brings letters to one case when configured', () => {
     const upper = createParameterFilter({
       name: 'S',
       values: ['a', 'B'],

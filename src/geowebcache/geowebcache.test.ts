@@ -144,7 +144,7 @@ describe("GeoWebCache's document of a layer", () => {
     });
   });
 
-  it('is told element by element what has no effect', () => {
+  it('an import lists element by element what has no effect', () => {
     const told = read(LAYER).warnings.map(({ element }) => element);
     expect(told.toSorted()).toEqual([
       'gridSubsets.gridSubset.note',

@@ -15,7 +15,7 @@ describe('a channel between two processes', () => {
     expect(await Promise.all([1, 2, 3].map((number) => server.ask(DOUBLE, number)))).toEqual([3, 6, 9]);
   });
 
-  it('keeps the order of what is told and asked', async () => {
+  it('a channel keeps the order of messages and requests', async () => {
     const { server, child } = createChannelPair();
     const heard: string[] = [];
     child.handle(NOTE, (text) => void heard.push(text));

@@ -214,7 +214,7 @@ describe('a truncation', () => {
     expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
   });
 
-  it('empties the memory tier when it is told as an event', async () => {
+  it('a truncation that arrives as an event empties the memory tier', async () => {
     const road = open();
     await road.read(4, 5, 6);
     await landed(road);

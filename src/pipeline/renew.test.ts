@@ -73,7 +73,7 @@ describe('renewing a metatile', () => {
     expect(await storedVersion(road)).toBe(2);
   });
 
-  it('replaces everything when told to, also in the memory tier', async () => {
+  it('a renewal of everything replaces all tiles, also in the memory tier', async () => {
     const road = open();
     await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
@@ -194,7 +194,7 @@ describe('renewing a metatile', () => {
     await expect(road.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });
   });
 
-  it('stops when told to, and nothing of it is stored', async () => {
+  it('a renewal that is aborted stops, and none of its tiles is stored', async () => {
     const road = open();
     const gate = createGate();
     road.source.answer = async (request) => {

@@ -103,7 +103,7 @@ describe('copying a store', () => {
     });
   });
 
-  it('stops when it is told to, and goes on where it was', async () => {
+  it('a copy that is aborted stops, and goes on where it was', async () => {
     const [from, to] = [await filled(), open()];
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error('enough'));

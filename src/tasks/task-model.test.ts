@@ -232,6 +232,6 @@ it('whatever happens to tasks, none is lost, none goes backwards, every count is
       await fc.asyncModelRun(() => ({ model, real }), list);
       await drain(model, real);
     }),
-    { numRuns: inLength(25, 2000) },
+    { numRuns: inLength(15, 2000) },
   );
 });

@@ -54,7 +54,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
     );
   });
 
-  it('has no text that was left in English', () => {
+  it('a translation has no text that was left in English', () => {
     const known = new Set(same.split(' '));
     const left = entriesOf(ENGLISH).flatMap(([path, text]) => {
       const words = sample(path, text);
@@ -64,7 +64,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
     expect(left.filter((words) => !known.has(words))).toEqual([]);
   });
 
-  it('puts the same values into its sentences', () => {
+  it('a translation puts the same values into its sentences', () => {
     const values = (text: string) => [...new Set(text.match(/\d+/g))].sort();
     for (const [path, text] of entriesOf(ENGLISH))
       expect([path, ...values(sample(path, translated.get(path)))]).toEqual([
@@ -75,7 +75,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
 });
 
 describe('the pages of the console', () => {
-  it('take every visible text from the tables', () => {
+  it('pages take every visible text from the tables', () => {
     const folder = fileURLToPath(new URL('../../web/src', import.meta.url));
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.tsx'),

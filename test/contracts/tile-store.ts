@@ -389,7 +389,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
     });
 
-    it('is told with who made the tile, as far as that was said', async () => {
+    it('a tile is read with the task that made it, where one is known', async () => {
       const makers = [7, 0, null, 2 ** 40].map((madeBy, x) => ({ ...tile(x, 0, 'map', 100), madeBy }));
       await use().putMany(states, 9, [...makers, tile(4, 0, 'map', 100)], 0);
       const found = await Promise.all([0, 1, 2, 3, 4].map((x) => use().get(states, { z: 9, x, y: 0 })));

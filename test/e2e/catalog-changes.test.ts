@@ -123,13 +123,13 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).json.title).toBe('misspelt');
   });
 
-  it.each(['.', '..', '*'])('cannot be called %s', async (name) => {
+  it.each(['.', '..', '*'])('a layer cannot be called %s', async (name) => {
     const { document } = fresh(name);
     const answer = await call('POST', '/api/v1/layers', document);
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('name must not be')]);
   });
 
-  it('goes with its tiles', async () => {
+  it('a deleted layer goes with its tiles', async () => {
     const { document, at, tile } = fresh('goes');
     await call('POST', '/api/v1/layers', document);
     await call('GET', tile);

@@ -47,7 +47,7 @@ describe('adding a layer in the console', needs('chromium'), () => {
     expect(console.complaints()).toEqual([]);
   });
 
-  it('changes, disables and deletes it again', async () => {
+  it('a layer is changed, disabled and deleted in the console', async () => {
     const { page } = console;
     await console.go('add/copied%20world', 'Edit copied world');
     await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Another world');

@@ -59,7 +59,7 @@ describe('areas in the console', needs('chromium'), () => {
     });
   });
 
-  it('takes bounds in degrees', async () => {
+  it('a form takes bounds in degrees', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
     await page.getByLabel('Bounds in').selectOption('degrees');

@@ -117,7 +117,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await curl().count()).toBe(0);
   });
 
-  it('counts only what is missing before it seeds', async () => {
+  it('a form counts only the missing tiles before it seeds', async () => {
     await perform({ layer: 'world', zoomStop: 2 });
     await open.go('seed/world?zoomStart=0&zoomStop=3', 'Seed and truncate');
     await page.getByText('64 of 85', { exact: false }).waitFor();
@@ -152,7 +152,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect((await api<{ tasks: unknown[] }>('tasks')).tasks).toHaveLength(before);
   });
 
-  it('draws a rectangle by dragging', async () => {
+  it('a rectangle is drawn on the map by dragging', async () => {
     await open.go('seed/world', 'Seed and truncate');
     await button('Draw a rectangle').click();
     const map = await page.locator('#console .map canvas').first().boundingBox();
@@ -183,7 +183,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText('There is no layer no such layer.').waitFor();
   });
 
-  it('says what is wrong with a cron expression', async () => {
+  it('a form says what is wrong with a cron expression', async () => {
     await open.go('schedules/new', 'New schedule');
     await page.getByLabel('Cron expression').fill('61 * * * *');
     await page.getByText(/minute.*0 to 59/).waitFor();
@@ -275,6 +275,20 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText(/127\.0\.0\.1:\d+ is failing \(HTTP 503\)/).waitFor();
     await page.getByText(/disk of store default is full: 1\.5 % free/i).waitFor();
     await page.unroute('**/api/v1/usage');
+    await page.route('**/api/v1/tasks?*', async (route) => {
+      const answer = await route.fetch();
+      const list = (await answer.json()) as { tasks: object[] };
+      const text = 'The disk of /data is full.';
+      const waitingFor = { host: null, reason: 'store-full', until: '2100-01-01T00:00:00Z', text };
+      const waits = { state: 'running', outcome: null, endedAt: null, waitingFor };
+      await route.fulfill({
+        response: answer,
+        json: { ...list, tasks: list.tasks.map((task) => ({ ...task, ...waits })) },
+      });
+    });
+    await open.go('tasks', 'Tasks');
+    await page.getByText('waiting for disk').first().waitFor();
+    await page.unroute('**/api/v1/tasks?*');
     await open.go('upstreams', 'Upstreams');
     await page.getByText(/^(Failing|Probing)$/).waitFor();
   });
@@ -308,7 +322,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByRole('tooltip').waitFor();
   });
 
-  it('keeps filters in the address', async () => {
+  it('filters of the task list are kept in the address', async () => {
     await open.go('layers', 'Layers');
     await page.getByLabel('Search').fill('roa');
     await page.getByLabel('Sort by').selectOption('size');
@@ -341,7 +355,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     );
   });
 
-  it('says that fetching again replaces the tile', async () => {
+  it('the inspector says that fetching again replaces the tile', async () => {
     await open.go('inspect/world?tile=0/0/0', 'Tile inspector');
     await button(/replace/i).waitFor();
   });

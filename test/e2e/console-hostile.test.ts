@@ -10,8 +10,8 @@ import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-/** All payloads are in the list; each run opens the pages of every sixth, and the long one all. */
-const STEP = inLength(6, 1);
+/** All payloads are in the list; each run opens the pages of every tenth, and the long one all. */
+const STEP = inLength(10, 1);
 
 /** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
 function configFor(upstream: string): string {

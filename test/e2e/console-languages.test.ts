@@ -42,7 +42,7 @@ describe('the console of a German browser', needs('chromium'), () => {
     await page.getByRole('heading', { name: 'Übersicht', level: 1 }).waitFor();
   });
 
-  it('is in German, and loads no other translation', async () => {
+  it('the console is in German, and loads no other translation', async () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     expect(loaded.filter((path) => /\/(de|fr|es)-[^/]*\.js$/.test(path)).join()).toMatch(
       /^\/assets\/de-[^,]*$/,
@@ -69,7 +69,7 @@ describe('the console of a German browser', needs('chromium'), () => {
     expect(complaints()).toEqual([]);
   });
 
-  it('changes to French by choice, and stays so', async () => {
+  it('the console changes to French by choice, and stays so', async () => {
     await page.goto(`${server.url}/#/overview`);
     await page.getByRole('button', { name: 'Menü' }).click();
     await page.getByLabel('Sprache').selectOption('Français');

@@ -154,7 +154,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     expect(own.complaints()).toEqual([]);
   });
 
-  it('gives commands that work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {
+  it('commands of the console work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {
     const { page } = open;
     await open.go(`layers/${encodeURIComponent(LAYER)}`, 'Land and sea');
     const commandOf = async (name: string) => {

@@ -149,14 +149,14 @@ it.each<[what: string, body: object, status: number, message: string]>([
   ['bounds outside the layer', { ...ORDER, bounds: [9e7, 9e7, 9.1e7, 9.1e7] }, 400, 'outside'],
   ['an area of another form', { ...ORDER, area: { type: 'Point', coordinates: [0, 0] } }, 400, 'area.type'],
   ['an unknown parameter', { ...ORDER, parameters: { COLOUR: 'red' } }, 400, 'COLOUR'],
-])('refuses %s', async (_what, body, status, message) => {
+])('an export with %s is refused', async (_what, body, status, message) => {
   const answer = await call('POST', 'exports', body);
   expect(answer.status).toBe(status);
   expect(await answer.text()).toContain(message);
   expect((await json<{ exports: Export[] }>('GET', 'exports')).exports).toEqual([]);
 });
 
-it('says why one has failed', async () => {
+it('a failed export says why', async () => {
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, format: 'image/jpeg' });
   expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'No tile of this selection is cached.' });
   expect((await call('GET', `exports/${id}/file`)).status).toBe(409);
@@ -181,7 +181,7 @@ it('says on the command line what cannot be read or written', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('is for operators, of their layers', async () => {
+it('exports are for operators, of their layers', async () => {
   const { id } = await json<Export>('POST', 'exports', ORDER);
   const password = 'another password for tests';
   const as = (name: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;

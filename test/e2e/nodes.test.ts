@@ -104,7 +104,8 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   });
 
   it('make a tile once, however many nodes are asked for it', async () => {
-    cluster.wms.answer = { delayMs: 500 };
+    // Longer than a request takes to reach the second node, also on a busy machine.
+    cluster.wms.answer = { delayMs: 3000 };
     await Promise.all([a, b].flatMap((node) => [0, 1, 2].map((x) => node.tile({ z: 4, x, y: 1 }))));
     expect(cluster.wms.requests).toHaveLength(1);
   });

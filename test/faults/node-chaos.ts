@@ -44,14 +44,15 @@ export interface ChaosResult {
   readonly seeds: number;
 }
 
-const TILES = [...tilesOf(0, 3)];
+const ZOOM_STOP = inLength(2, 3);
+const TILES = [...tilesOf(0, ZOOM_STOP)];
 const SET = { layer: LAYER, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const ANY_LOG = /./;
 /** Milliseconds. */
 const READ_PATIENCE = 20_000;
-const READ_PAUSE = inLength(150, 5);
-const ADMINISTRATOR_PAUSE = inLength(1000, 300);
+const READ_PAUSE = inLength(300, 5);
+const ADMINISTRATOR_PAUSE = inLength(1500, 300);
 
 export async function openChaos(count: number) {
   const postgres = await openTestPostgres();
@@ -247,7 +248,7 @@ export class Chaos {
   }
 
   async #seed({ server }: Member): Promise<void> {
-    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2 }));
+    this.#tasks.push(await server.start({ zoomStop: ZOOM_STOP, threadCount: 2 }));
   }
 
   /** Every task that was accepted has ended, all nodes say the same, and the ledger is what a recount finds. */

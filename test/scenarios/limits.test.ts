@@ -8,7 +8,7 @@ const RATE = 40;
 
 it('three workers and people together keep a limit, and people do not wait for the task', async () => {
   const report = await runUnderLimit({
-    seconds: inLength(3, 120),
+    seconds: inLength(2, 120),
     ratePerSecond: RATE,
     workers: 3,
     people: 10,

@@ -101,7 +101,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     await context.close();
   });
 
-  it('leaves its attempts in the audit log', async () => {
+  it('attempts of another site are in the audit log', async () => {
     const answer = await fetch(`${server.url}/api/v1/audit?outcome=refused&text=/rest/seed`, {
       headers: { authorization: server.authorization },
     });

@@ -1,7 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { inLength } from '../fixtures/length.ts';
 import { type RawAnswer, rawRequest } from './raw-request.ts';
 
 /** Different addresses that guesses come from. */
 const SOURCES = 100;
+/** Milliseconds after a refusal, so that guessers leave the processor to the server that they wait for. */
+const REFUSED_PAUSE = inLength(100, 0);
 
 /** The `Authorization` header of `admin` with this password. */
 export function basicOf(password: string): string {
@@ -31,6 +35,7 @@ export function openLoginFlood(url: string, atOnce: number): LoginFlood {
       const from = `127.0.1.${1 + (number % SOURCES)}`;
       const { status } = await askWho(url, basicOf(`guess ${number}`), from);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 429) await pause(REFUSED_PAUSE);
     }
   };
   const guessers = Array.from({ length: atOnce }, guesser);

@@ -119,6 +119,8 @@ describe('who may do what', () => {
     let asked = 0;
     for (const [row, { method, path }] of routes.entries()) {
       for (const [column, [variant, write]] of VARIANTS.entries()) {
+        // In the short form a third of them for each route, and other ones for the next.
+        if (!isLong && (row + column) % 3 !== 0) continue;
         for (const caller of someCallers(row + column)) {
           const { status, text } = await ask(method, write(addressOf(path, LAYER)), caller);
           asked += 1;

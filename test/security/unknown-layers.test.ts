@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openAccountApp } from '../fixtures/account-app.ts';
 import { catalogOf, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
-import { inLength } from '../fixtures/length.ts';
+import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
 /** All names have the same length: an answer may repeat the name, and nothing else tells them apart. */
@@ -116,9 +116,10 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
     }
     const told: string[] = [];
     const asked = EVERYTHING.filter((_, at) => at % every === 0);
-    for (const address of asked) {
+    for (const [place, address] of asked.entries()) {
       const unknown = await look(address, UNKNOWN);
-      for (const layer of HIDDEN) {
+      // In the short form two of them in turn.
+      for (const layer of HIDDEN.filter((_, at) => isLong || (at + place) % 2 === 0)) {
         const hidden = await look(address, layer);
         if (hidden !== unknown) told.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
       }

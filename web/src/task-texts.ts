@@ -70,6 +70,7 @@ export const TASK_TEXTS = {
     repeat: 'Run again',
     requested: (what: string, count: number) => `${what}: ${count === 1 ? '1 task' : `${count} tasks`}.`,
     waiting: 'waiting for host',
+    waitingForStore: 'waiting for disk',
     waitingFor: (host: string, why: string, until: string) =>
       `Waiting for ${host} (${why}). Next try at ${until}`,
     took: (time: string) => `took ${time}`,

@@ -87,7 +87,7 @@ it('reads from a bundle at rest what SQLite reads from it, whatever was written 
       const expected = rows();
       for (const { key } of list) expect(reader.read(path, key)).toEqual(expected.get(key) ?? null);
     }),
-    { numRuns: inLength(12, 500) },
+    { numRuns: inLength(6, 500) },
   );
 });
 
@@ -112,7 +112,7 @@ it('reads from a bundle of version 0.2 what is there, before and after it is wri
         expect(reader.read(path, key)).toEqual(after.get(key) ?? null);
       }
     }),
-    { numRuns: inLength(12, 500) },
+    { numRuns: inLength(6, 500) },
   );
 });
 

@@ -113,7 +113,7 @@ it('lets no tile of another process outlive a truncation that it is older than',
     () => ours.dropLayer(set.layer),
     () => ours.dropTileSet(set),
   ];
-  for (let round = 0; round < inLength(9, 60); round++) {
+  for (let round = 0; round < inLength(6, 60); round++) {
     const generation = await ours.raiseGeneration(set.layer);
     await truncations[round % truncations.length]?.();
     // Once the writer writes under the new generation, what it had in hand before has been stored or refused.

@@ -19,7 +19,7 @@ const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const open = (root: string) => openBundleStore(options, { root, log: silentLogger, clock: systemClock });
 
 describe('a bundle store', () => {
-  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(15, 200) });
+  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(8, 200) });
 
   it('shows at every process what was asked for last, whatever is stored, removed and marked late', () =>
     fc.assert(

@@ -24,7 +24,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
           }
         }),
       ),
-      { numRuns: inLength(3, 500) },
+      { numRuns: inLength(2, 500) },
     ));
 
   it('shows every node immediately what another has stored, replaced and truncated', () =>

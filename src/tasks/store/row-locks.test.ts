@@ -105,7 +105,7 @@ it('reports of one worker go together, and one that is refused does not spoil th
   expect((await tasks.get(id))?.tilesProcessed).toBe(2n);
 });
 
-it('a change is told though an older transaction is still open, and that one’s change when it has ended', async () => {
+it('a change is sent though an older transaction is still open, and that one’s change when it has ended', async () => {
   const { database, tasks, create } = await openHouse();
   const first = await create(newTask(8));
   const second = await create(newTask(8));

@@ -23,13 +23,16 @@ import { ConfirmButton } from './dialog.tsx';
 
 const WORDS = TEXTS.tasks;
 
-/** A task that has failed says so, and whether all of it did; one that waits for its host does not run. */
+/** A task that has failed says so, and whether all of it did; one that waits for its host or its store does not run. */
 export function StateBadge({ task }: { task: Task }) {
   const { state, outcome, waitingFor } = task;
   if (outcome === 'partial') return <span className="badge warn">{WORDS.partlyFailed}</span>;
   if (outcome === 'failed') return <span className="badge failed">{WORDS.failed}</span>;
   if (outcome === 'stopped') return <span className="badge">{WORDS.states.aborted}</span>;
-  if (waitingFor && !isOver(task)) return <span className="badge warn">{WORDS.waiting}</span>;
+  if (waitingFor && !isOver(task)) {
+    const what = waitingFor.host === null ? WORDS.waitingForStore : WORDS.waiting;
+    return <span className="badge warn">{what}</span>;
+  }
   return <span className={`badge ${state}`}>{WORDS.states[state]}</span>;
 }
 

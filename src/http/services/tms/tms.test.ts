@@ -181,6 +181,17 @@ describe('TMS documents', () => {
     expect((await request('GET', `${ROOT}/a/0/0/0.png`)).status).toBe(200);
   });
 
+  it('a tile is also named in the query of its tile map, for clients with a key in the address', async () => {
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a')]) } });
+    const statuses = [];
+    for (const place of ['/0/0/0.png', '/0/9/0.png', '/0/0', '0/0/0.png', '/../0/0.png', '']) {
+      statuses.push((await request('GET', `${ROOT}/a?tms-tile=${place}`)).status);
+    }
+    expect(statuses).toEqual([200, 404, 400, 400, 400, 400]);
+    const refused = await request('GET', `${ROOT}/a?tms-tile=/0`);
+    expect(refused.text).toContain('tms-tile must be the place of a tile such as /3/2/1.png');
+  });
+
   it('show each caller what they may see', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);

@@ -81,6 +81,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Noch einmal ausführen',
     requested: (what, count) => `${what}: ${tasksText(count)}.`,
     waiting: 'wartet auf Host',
+    waitingForStore: 'wartet auf Platte',
     waitingFor: (host, why, until) => `Wartet auf ${host} (${why}). Nächster Versuch um ${until}`,
     took: (time) => `dauerte ${time}`,
     failedTiles: (count) => `${count} fehlgeschlagen`,

@@ -79,6 +79,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Ejecutar de nuevo',
     requested: (what, count) => `${what}: ${tasksText(count)}.`,
     waiting: 'espera al host',
+    waitingForStore: 'espera al disco',
     waitingFor: (host, why, until) => `Espera a ${host} (${why}). Próximo intento a las ${until}`,
     took: (time) => `duró ${time}`,
     failedTiles: (count) => `${count} fallidas`,

@@ -80,6 +80,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Relancer',
     requested: (what, count) => `${what} : ${tasksText(count)}.`,
     waiting: 'attend l’hôte',
+    waitingForStore: 'attend le disque',
     waitingFor: (host, why, until) => `Attend ${host} (${why}). Prochain essai à ${until}`,
     took: (time) => `a duré ${time}`,
     failedTiles: (count) => `${count} en échec`,

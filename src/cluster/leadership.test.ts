@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { eventually } from '../../../test/fixtures/eventually.ts';
-import { createPostgresDatabase } from '../../../test/fixtures/shared-services.ts';
-import { openDatabaseProxy } from '../../../test/fixtures/tcp-proxy.ts';
-import { whenOver } from '../../../test/fixtures/when-over.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { openDatabase } from '../open-database.ts';
+import { eventually } from '../../test/fixtures/eventually.ts';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { openDatabaseProxy } from '../../test/fixtures/tcp-proxy.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
 import { openLeadership } from './leadership.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };

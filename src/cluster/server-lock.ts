@@ -1,5 +1,5 @@
-import type { DatabaseOptions } from '../database.ts';
-import { connectSession, endSession, type SessionClient } from './session-client.ts';
+import type { DatabaseOptions } from '../db/database.ts';
+import { connectSession, endSession, type SessionClient } from '../db/postgres/session-client.ts';
 
 interface ServerLockOptions extends DatabaseOptions {
   /** Whether other servers may use the database too: all stores of this one can be shared. */

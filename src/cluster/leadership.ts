@@ -1,6 +1,6 @@
-import { openRepeater } from '../../lib/repeat.ts';
-import type { DatabaseOptions, Lead } from '../database.ts';
-import { connectSession, endSession, type SessionClient } from './session-client.ts';
+import type { DatabaseOptions, Lead } from '../db/database.ts';
+import { connectSession, endSession, type SessionClient } from '../db/postgres/session-client.ts';
+import { openRepeater } from '../lib/repeat.ts';
 
 interface LeadershipOptions extends DatabaseOptions {
   /** Called when this node has become the one, and when it is not any more. */

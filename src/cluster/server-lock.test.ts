@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { openServerLock } from './server-lock.ts';
+
+const quiet = { clock: systemClock, log: silentLogger };
+
+describe('the lock of a server whose stores lie on its own disk', () => {
+  it('is refused to a second server, and free again when the first has ended', async () => {
+    const location = await createPostgresDatabase();
+    const first = await openServerLock({ location, ...quiet, shared: false });
+    expect(first).not.toBeNull();
+    expect(await openServerLock({ location, ...quiet, shared: false })).toBeNull();
+    await first?.close();
+    const second = await openServerLock({ location, ...quiet, shared: false });
+    expect(second).not.toBeNull();
+    await second?.close();
+  });
+
+  it('is shared by servers whose stores can be shared, and not with one whose stores cannot', async () => {
+    const location = await createPostgresDatabase();
+    const take = (shared: boolean) => openServerLock({ location, ...quiet, shared });
+    const [first, second] = [await take(true), await take(true)];
+    expect(first).not.toBeNull();
+    expect(second).not.toBeNull();
+    expect(await take(false)).toBeNull();
+    await first?.close();
+    await second?.close();
+    const local = await take(false);
+    expect(local).not.toBeNull();
+    expect(await take(true)).toBeNull();
+    await local?.close();
+  });
+
+  it('is taken again when its connection breaks', async () => {
+    const location = await createPostgresDatabase();
+    const database = await openDatabase({ location, ...quiet });
+    const lock = await openServerLock({ location, ...quiet, shared: false });
+    const holders = async () => {
+      const found = sql<{ pid: number }>`select pid from pg_locks l join pg_database d on d.oid = l.database
+        where locktype = 'advisory' and datname = current_database()`;
+      return (await found.execute(database.query)).rows.map(({ pid }) => pid);
+    };
+    const [first] = await holders();
+    await sql`select pg_terminate_backend(${first})`.execute(database.query);
+    await expect.poll(async () => (await holders()).filter((pid) => pid !== first).length).toBe(1);
+    await lock?.close();
+    await database.close();
+  });
+});
