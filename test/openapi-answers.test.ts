@@ -6,7 +6,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type App, openApp } from '../src/app.ts';
 import { loadSettings } from '../src/config/load-settings.ts';
-import { descriptionOf, openApiDocument } from '../src/http/api/openapi.ts';
+import { openApiDocument } from '../src/http/api/openapi.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { eventually } from './fixtures/eventually.ts';
@@ -72,7 +72,7 @@ const shown = everyRoute().filter(
     route.method === 'GET' &&
     route.path.startsWith('/api/v1/') &&
     !LEFT_OUT.includes(route.path) &&
-    descriptionOf(route).answer !== undefined,
+    route.describe?.answer !== undefined,
 );
 
 it.each(shown.map((route) => [route.path, route] as const))(
@@ -84,7 +84,7 @@ it.each(shown.map((route) => [route.path, route] as const))(
     );
     const body: unknown = await answer.json();
     expect(answer.status).toBe(200);
-    expect(descriptionOf(route).answer?.parse(body)).toEqual(body);
+    expect(route.describe?.answer?.parse(body)).toEqual(body);
   },
 );
 
@@ -113,10 +113,7 @@ it('a dry run of an export counts the tiles that would be exported', async () =>
 it('describes every JSON answer of our own interface', () => {
   const silent = everyRoute()
     .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/'))
-    .filter((route) => {
-      const { answer, answerType } = descriptionOf(route);
-      return answer === undefined && answerType === undefined;
-    });
+    .filter(({ describe }) => describe?.answer === undefined && describe?.answerType === undefined);
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 

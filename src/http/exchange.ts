@@ -230,22 +230,17 @@ export function createdAnswer({ baseUrl }: Exchange, path: string, made: object)
 }
 
 /** The number in the path; 0, which nothing has, for what is none. */
-export function idIn({ params: { id = '' } }: Exchange): number {
+export function idIn({ params: { id = '' } }: Pick<Exchange, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 
-export function callerName(exchange: Exchange): string {
-  return exchange.caller?.name ?? 'anonymous';
-}
-
 /** A document that names addresses of map servers, as the caller may see it. */
-export function shownTo<Document>({ caller }: Exchange, document: Document): Document {
+export function shownTo<Document>({ caller }: Pick<Exchange, 'caller'>, document: Document): Document {
   return caller?.role === 'admin' ? document : (hideKeys(document) as Document);
 }
 
 /** For what the caller starts. */
-export function authorIn(exchange: Exchange): TaskAuthor {
-  const { caller } = exchange;
-  const name = callerName(exchange);
+export function authorIn({ caller }: Pick<Exchange, 'caller'>): TaskAuthor {
+  const name = caller?.name ?? 'anonymous';
   return { name, account: accountOf(caller ?? { name }), unlimited: caller?.role === 'admin' };
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Accounts } from '../access/open-accounts.ts';
 import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -19,12 +20,10 @@ import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
-import type { ExportFiles } from './api/exports.ts';
 import type { TrafficSeries } from './api/series.ts';
 import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
-import type { Reloaded } from './rest/reload.ts';
 import type { TileRefresh } from './services/refresh-tile.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
@@ -46,9 +45,9 @@ export interface RouteDeps extends Surroundings {
   readonly blankAreas: BlankAreas;
   readonly blankSuspects: Pick<BlankSuspects, 'of'>;
   readonly quota: QuotaService;
-  /** What has happened to a layer; from memory, since a list asks for thousands. */
   /** Every `host:port` that the settings of a source name. */
   readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;
+  /** What has happened to a layer; from memory, since a list asks for thousands. */
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   /** Milliseconds since 1970. */
@@ -131,3 +130,25 @@ export interface StoreDescription {
   /** What else its driver is told and GeoWebCache has a word for, e.g. `bucket`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
 }
+
+/** Files that exports have made. */
+export interface ExportFiles {
+  /** From the first byte to the last one named; null: it is gone. */
+  read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
+  /** Removes the files of exports that are no longer listed. */
+  tidy(): Promise<void>;
+}
+
+/** What reading the configuration file again has done. */
+export type Reloaded =
+  | {
+      readonly layers: number;
+      /** Names of layers and grid sets that are new, other than before, or gone. */
+      readonly changed: readonly string[];
+      /** Hosts whose limits or permissions are new, other than before, or gone. */
+      readonly upstreams: readonly string[];
+      /** Settings that differ and need a restart. */
+      readonly restart: readonly string[];
+    }
+  /** What is wrong with it; nothing has changed. */
+  | { readonly problems: readonly string[] };

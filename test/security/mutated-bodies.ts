@@ -1,4 +1,8 @@
 import fc from 'fast-check';
+import { z } from 'zod';
+import type { ApiRoute } from '../../src/http/api-route.ts';
+import { API_ROUTES, type ApiBody, type ApiRequest } from '../../src/http/api-routes.ts';
+import { addressOf } from './every-route.ts';
 
 type Ask = (method: string, path: string, body?: string) => Promise<{ status: number; text: string }>;
 
@@ -16,53 +20,64 @@ export interface BodyRoute {
   readonly undo?: (ask: Ask) => Promise<void>;
 }
 
-const bounds = [90, 45, 170, 80];
-const area = {
-  type: 'Polygon',
-  coordinates: [
-    [
-      [90, 45],
-      [170, 45],
-      [170, 80],
-      [90, 45],
-    ],
-  ],
-};
-const selection = {
+/** What a test needs to know of a body besides its schema. */
+interface Example<Body> {
+  readonly body: Body;
+  /** Where the address is not that of layer `a`. */
+  readonly path?: string;
+  /** Where the schema does not say it. */
+  readonly mayBeAbsent?: readonly string[];
+  readonly selectsNothing?: boolean;
+  readonly undo?: (ask: Ask) => Promise<void>;
+}
+
+/** Their bodies change nothing that is compared; a slip in the body of a webhook is a wrong signature. */
+type Untried =
+  | 'POST /api/v1/session'
+  | 'PUT /api/v1/me/password'
+  | 'POST /api/v1/import'
+  | 'POST /api/v1/changes/{name}';
+type Tried = Exclude<
+  { [Request in ApiRequest]: [ApiBody<Request>] extends [never] ? never : Request }[ApiRequest],
+  Untried
+>;
+
+const bounds: [number, number, number, number] = [90, 45, 170, 80];
+const selection: ApiBody<'POST /api/v1/layers/{layer}/truncate'> = {
   gridSets: ['EPSG:4326'],
   formats: ['image/png'],
   parameters: { STYLES: 'dark' },
   zoomStart: 3,
   zoomStop: 3,
-  area,
+  area: {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [90, 45],
+        [170, 45],
+        [170, 80],
+        [90, 45],
+      ],
+    ],
+  },
   areaCrs: 'grid-set',
 };
+const { area: _, areaCrs: __, ...unplaced } = selection;
+const part = { zoomStart: 3, zoomStop: 3, bounds, gridSet: 'EPSG:4326' };
 export const TASK = {
   layer: 'a',
-  type: 'truncate',
-  gridSet: 'EPSG:4326',
+  type: 'truncate' as const,
   format: 'image/png',
   parameters: { STYLES: 'dark' },
-  zoomStart: 3,
-  zoomStop: 3,
-  bounds,
+  ...part,
   threadCount: 1,
   priority: 1,
 };
-const narrowing = [
-  'gridSets',
-  'formats',
-  'parameters',
-  'parameters.STYLES',
-  'zoomStart',
-  'zoomStop',
-  'area',
-  'bounds',
-  'areaCrs',
-];
-const ofTask = [...narrowing, 'type', 'gridSet', 'format', 'threadCount', 'priority'];
-const USER = { name: 'mary', password: 'a long enough sentence', role: 'operator', layers: ['a'] };
-const quota = {
+const SCHEDULE = { ...TASK, name: 'nightly', cron: '0 3 * * *', hours: '22:00-06:00', enabled: false };
+export const KEPT_SCHEDULE = { ...SCHEDULE, name: 'kept' };
+const USER = { name: 'mary', password: 'a long enough sentence', role: 'operator' as const, layers: ['a'] };
+export const KEPT_USER = { ...USER, name: 'kept' };
+const quota: ApiBody<'PUT /api/v1/quota'> = {
   enabled: false,
   globalQuota: { value: 500, units: 'MiB' },
   globalExpirationPolicyName: 'LFU',
@@ -70,23 +85,29 @@ const quota = {
   layerQuotas: [],
 };
 
-const DECLARED = {
-  name: 'declared',
-  source: { type: 'layer', layer: 'a' },
-  formats: ['image/png'],
-  gridSets: [{ name: 'EPSG:4326', zoomStop: 3 }],
-  metatile: [2, 2],
-  parameters: [{ name: 'SEASON', default: 'dry', values: ['dry', 'wet'] }],
-};
-const GRID_SET = { name: 'declared', srs: 3857, extent: [0, 0, 1000, 1000], levels: 3, tileSize: 256 };
-
 const undeclared = async (ask: Ask) => {
   for (const path of ['/api/v1/layers/declared', '/api/v1/gridsets/declared']) await ask('DELETE', path);
 };
-
-const SCHEDULE = { ...TASK, name: 'nightly', cron: '0 3 * * *', hours: '22:00-06:00', enabled: false };
-export const KEPT_SCHEDULE = { ...SCHEDULE, name: 'kept' };
-export const KEPT_USER = { ...USER, name: 'kept' };
+const layer = {
+  body: {
+    name: 'declared',
+    source: { type: 'layer', layer: 'a' },
+    formats: ['image/png'],
+    gridSets: [{ name: 'EPSG:4326', zoomStop: 3 }],
+    metatile: [2, 2],
+    parameters: [{ name: 'SEASON', default: 'dry', values: ['dry', 'wet'] }],
+  },
+  mayBeAbsent: [
+    ...['name', 'formats', 'gridSets', 'gridSets.0.zoomStop', 'metatile', 'parameters'],
+    'parameters.0.default',
+  ],
+  undo: undeclared,
+};
+const gridSet = {
+  body: { name: 'declared', srs: 3857, extent: [0, 0, 1000, 1000], levels: 3, tileSize: 256 },
+  mayBeAbsent: ['name', 'tileSize'],
+  undo: undeclared,
+};
 
 /** Removes every thing of a list that is not to be kept, by its id or name. */
 function emptied(path: string, list: string, id: string): (ask: Ask) => Promise<void> {
@@ -108,142 +129,72 @@ const stopped = async (ask: Ask) => {
   }
 };
 
-function declaring(name: string) {
-  const [method = '', route = ''] = name.split(' ');
-  return { method, route, path: route.replace(/\{\w+\}/, 'declared'), undo: undeclared };
-}
-
-export const JSON_BODIES: readonly BodyRoute[] = [
-  {
-    method: 'POST',
-    path: '/api/v1/layers/a/truncate',
-    route: '/api/v1/layers/{layer}/truncate',
-    body: selection,
-    mayBeAbsent: narrowing,
+/** A valid body for each request that takes one: the type asks for those of routes to come. */
+const EXAMPLES: { readonly [Request in Tried]: Example<ApiBody<Request>> } = {
+  'POST /api/v1/layers/{layer}/truncate': { body: selection, selectsNothing: true },
+  'POST /api/v1/layers/{layer}/invalidate': {
+    body: { ...unplaced, tiles: ['3/7/1'], renew: false },
     selectsNothing: true,
   },
-  {
-    method: 'POST',
-    path: '/api/v1/layers/a/invalidate',
-    route: '/api/v1/layers/{layer}/invalidate',
-    body: { ...selection, area: undefined, areaCrs: undefined, tiles: ['3/7/1'], renew: false },
-    mayBeAbsent: [...narrowing, 'tiles', 'renew'],
-    selectsNothing: true,
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/tasks',
-    route: '/api/v1/tasks',
-    body: TASK,
-    mayBeAbsent: ofTask,
-    undo: stopped,
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/tile-addresses',
-    route: '/api/v1/tile-addresses',
-    body: { addresses: ['/tiles/a/EPSG:4326/3/7/1.png'] },
-    mayBeAbsent: [],
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/tasks/stop',
-    route: '/api/v1/tasks/stop',
-    body: { layer: 'a', type: 'seed', state: ['paused'] },
-    mayBeAbsent: ['layer', 'type', 'state'],
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/schedules',
-    route: '/api/v1/schedules',
-    body: SCHEDULE,
-    mayBeAbsent: [...ofTask, 'hours', 'enabled'],
-    undo: emptied('/api/v1/schedules', 'schedules', 'id'),
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/layers/a/blank-areas',
-    route: '/api/v1/layers/{layer}/blank-areas',
-    body: { gridSet: 'EPSG:4326', zoomStart: 3, zoomStop: 3, bounds, note: 'sea' },
-    mayBeAbsent: [...narrowing, 'gridSet', 'note'],
+  'POST /api/v1/tasks': { body: TASK, undo: stopped },
+  'POST /api/v1/tile-addresses': { body: { addresses: ['/tiles/a/EPSG:4326/3/7/1.png'] } },
+  'POST /api/v1/tasks/stop': { body: { layer: 'a', type: 'seed', state: ['paused'] } },
+  'POST /api/v1/schedules': { body: SCHEDULE, undo: emptied('/api/v1/schedules', 'schedules', 'id') },
+  'PUT /api/v1/schedules/{id}': { body: KEPT_SCHEDULE },
+  'POST /api/v1/layers/{layer}/blank-areas': {
+    body: { ...part, note: 'sea' },
     undo: emptied('/api/v1/layers/a/blank-areas', 'areas', 'id'),
   },
-  ...['POST /api/v1/layers', 'PUT /api/v1/layers/{layer}'].map((route) => ({
-    ...declaring(route),
-    body: DECLARED,
-    mayBeAbsent: [
-      ...['name', 'formats', 'gridSets', 'gridSets.0.zoomStop', 'metatile', 'parameters'],
-      'parameters.0.default',
-    ],
-  })),
-  ...['POST /api/v1/gridsets', 'PUT /api/v1/gridsets/{gridSet}'].map((route) => ({
-    ...declaring(route),
-    body: GRID_SET,
-    mayBeAbsent: ['name', 'tileSize'],
-  })),
-  {
-    method: 'POST',
-    path: '/api/v1/exports',
-    route: '/api/v1/exports',
-    body: {
-      layer: 'a',
-      type: 'mbtiles',
-      gridSet: 'EPSG:4326',
-      format: 'image/png',
-      parameters: { STYLES: 'dark' },
-      zoomStart: 3,
-      zoomStop: 3,
-      bounds,
-    },
-    mayBeAbsent: [...narrowing, 'gridSet', 'format'],
+  'POST /api/v1/layers': layer,
+  'PUT /api/v1/layers/{layer}': { ...layer, path: '/api/v1/layers/declared' },
+  'POST /api/v1/gridsets': gridSet,
+  'PUT /api/v1/gridsets/{gridSet}': { ...gridSet, path: '/api/v1/gridsets/declared' },
+  'POST /api/v1/exports': {
+    body: { layer: 'a', type: 'mbtiles', format: 'image/png', parameters: { STYLES: 'dark' }, ...part },
     undo: emptied('/api/v1/exports', 'exports', 'id'),
   },
-  {
-    method: 'PUT',
-    path: '/api/v1/quota',
-    route: '/api/v1/quota',
-    body: quota,
-    mayBeAbsent: Object.keys(quota),
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/users',
-    route: '/api/v1/users',
-    body: USER,
-    mayBeAbsent: ['layers'],
-    undo: emptied('/api/v1/users', 'users', 'name'),
-  },
-  {
-    method: 'PUT',
-    path: '/api/v1/schedules/1',
-    route: '/api/v1/schedules/{id}',
-    body: KEPT_SCHEDULE,
-    mayBeAbsent: [...ofTask, 'hours', 'enabled'],
-  },
-  {
-    method: 'PUT',
-    path: '/api/v1/users/kept',
-    route: '/api/v1/users/{name}',
-    body: { role: 'operator', layers: ['a'] },
-    mayBeAbsent: ['role', 'layers'],
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/tokens',
-    route: '/api/v1/tokens',
+  'PUT /api/v1/quota': { body: quota },
+  'POST /api/v1/users': { body: USER, undo: emptied('/api/v1/users', 'users', 'name') },
+  'PUT /api/v1/users/{name}': { body: { role: 'operator', layers: ['a'] }, path: '/api/v1/users/kept' },
+  'POST /api/v1/tokens': {
     body: { name: 'ci', role: 'viewer', layers: ['a'], expiresAt: '2199-01-01T00:00:00Z' },
-    mayBeAbsent: ['layers', 'expiresAt'],
     undo: emptied('/api/v1/tokens', 'tokens', 'id'),
   },
-  {
-    method: 'POST',
-    path: '/api/v1/keys',
-    route: '/api/v1/keys',
+  'POST /api/v1/keys': {
     body: { name: 'portal', layers: ['a'], origins: ['https://maps.example'], requestsPerDay: 100 },
-    mayBeAbsent: ['origins', 'requestsPerDay'],
     undo: emptied('/api/v1/keys', 'keys', 'id'),
   },
-];
+};
+
+export const JSON_BODIES: readonly BodyRoute[] = API_ROUTES.flatMap(({ name, shape }: ApiRoute) => {
+  const example = Object.entries<Example<unknown>>(EXAMPLES).find(([request]) => request === name)?.[1];
+  if (!example || !shape.body) return [];
+  const [method = '', route = ''] = name.split(' ');
+  const schema = z.toJSONSchema(shape.body, { io: 'input', unrepresentable: 'any' });
+  const body = example.body as BodyRoute['body'];
+  const mayBeAbsent = optionalIn(body, schema, []);
+  return [{ method, route, path: addressOf(route, 'a'), mayBeAbsent, ...example, body }];
+});
+
+/** Fields of a body that its schema does not require, by their path. */
+function optionalIn(value: unknown, schema: z.core.JSONSchema.BaseSchema, path: Path): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const forms = schema.anyOf ?? schema.oneOf ?? [schema];
+  const fits = ({ properties }: (typeof forms)[number]) =>
+    !properties || Object.keys(value).every((key) => key in properties);
+  return forms.filter(fits).flatMap(({ properties = {}, required = [], items }) =>
+    Object.entries(value).flatMap(([key, item]) => {
+      const here = [...path, key];
+      const inner = Array.isArray(value) ? items : properties[key];
+      const own = Array.isArray(value) || required.includes(key) ? [] : [here.join('.')];
+      return [...own, ...optionalIn(item, isSchema(inner) ? inner : {}, here)];
+    }),
+  );
+}
+
+function isSchema(value: unknown): value is z.core.JSONSchema.BaseSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 const seedRequest = {
   gridSetId: 'EPSG:4326',
@@ -301,7 +252,10 @@ const RESOURCES: readonly (readonly [path: string, body: Readonly<Record<string,
 export const REST_BODIES: readonly BodyRoute[] = [
   ...RESOURCES.flatMap(([resource, body]) =>
     ['json', 'xml'].map((format) => ({
-      ...declaring(`PUT ${resource}.${format}`),
+      method: 'PUT',
+      route: `${resource}.${format}`,
+      path: `${resource.replace(/\{\w+\}/, 'declared')}.${format}`,
+      undo: undeclared,
       body,
       mayBeAbsent: pathsIn(body, []).map((path) => path.join('.')),
     })),

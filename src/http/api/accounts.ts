@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { ROLES, WAYS_IN } from '../../access/caller.ts';
+import { type Caller, ROLES, WAYS_IN } from '../../access/caller.ts';
 import type { ReaderKey } from '../../access/reader-key.ts';
 import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
-import { createdAnswer, type Exchange, idIn } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { readBody } from '../wire/read-body.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
+import { createdAnswer, idIn } from '../exchange.ts';
 import { count, texts, time } from '../wire/values.ts';
 
 const role = z.enum(ROLES);
@@ -28,11 +25,14 @@ export const userAnswer = z.object({
   changedAt: time,
 });
 
-export const tokenBody = z.strictObject({
-  ...newRights,
-  /** Null or absent: it does not expire. */
-  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
-});
+/** Null or absent: never. */
+const expiresAt = z.iso
+  .datetime({ offset: true })
+  .nullable()
+  .default(null)
+  .transform((text) => (text === null ? null : Date.parse(text)));
+
+export const tokenBody = z.strictObject({ ...newRights, expiresAt });
 export const tokenAnswer = z.object({
   id: z.number().int(),
   ...rights,
@@ -49,7 +49,7 @@ export const keyBody = z.strictObject({
   origins: texts.nullable().default(null),
   ratePerSecond: limit,
   requestsPerDay: limit,
-  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
+  expiresAt,
 });
 export const keyAnswer = z.object({
   id: z.number().int(),
@@ -71,52 +71,42 @@ export const callerAnswer = z.object({
   passwordIsInitial: z.boolean(),
 });
 
-/** `/api/v1/users` and what lies below it. */
-export function userRoutes({ accounts: { users } }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/users';
-  const one = `${path}/{name}`;
-  return [
-    { method: 'GET', path, role: 'admin', handler: list },
-    { method: 'POST', path, role: 'admin', handler: add },
-    { method: 'GET', path: one, role: 'admin', handler: show },
-    { method: 'PUT', path: one, role: 'admin', handler: change },
-    { method: 'DELETE', path: one, role: 'admin', handler: remove },
-  ];
+export async function listUsers(_: Call, { accounts: { users } }: ApiDeps) {
+  return { users: (await users.list()).map(userDocument) };
+}
 
-  async function list(): Promise<Answer> {
-    return jsonAnswer({ users: (await users.list()).map(userDocument) });
-  }
+export async function showUser({ params }: Call<{ params: 'name' }>, { accounts: { users } }: ApiDeps) {
+  const user = await users.find(params.name);
+  if (user) return userDocument(user);
+  throw new TilewardenError('account-unknown', 'There is no such user.');
+}
 
-  async function show(exchange: Exchange): Promise<Answer> {
-    const user = await users.find(exchange.param('name'));
-    if (user) return jsonAnswer(userDocument(user));
-    throw new TilewardenError('account-unknown', 'There is no such user.');
-  }
+export async function addUser(
+  { body, exchange, note }: Call<{ body: typeof userBody }>,
+  { accounts: { users } }: ApiDeps,
+) {
+  note({ target: `user:${body.name}` });
+  const user = await users.add(body);
+  note({ target: `user:${user.name}`, after: rightsOf(user) });
+  return createdAnswer(exchange, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
+}
 
-  async function add(exchange: Exchange): Promise<Answer> {
-    const draft = readBody(exchange, userBody);
-    exchange.change = { target: `user:${draft.name}` };
-    const user = await users.add(draft);
-    exchange.change = { target: `user:${user.name}`, after: rightsOf(user) };
-    return createdAnswer(exchange, `${path}/${encodeURIComponent(user.name)}`, userDocument(user));
-  }
+export async function changeUser(
+  { params, body, note }: Call<{ params: 'name'; body: typeof userChangesBody }>,
+  { accounts: { users } }: ApiDeps,
+) {
+  const { before, after } = await users.change(params.name, body);
+  const passwordChanged = body.password !== undefined;
+  const target = `user:${params.name}`;
+  note({ target, before: rightsOf(before), after: { ...rightsOf(after), passwordChanged } });
+  return userDocument(after);
+}
 
-  async function change(exchange: Exchange): Promise<Answer> {
-    const target = `user:${exchange.param('name')}`;
-    exchange.change = { target };
-    const changes = readBody(exchange, userChangesBody);
-    const { before, after } = await users.change(exchange.param('name'), changes);
-    const passwordChanged = changes.password !== undefined;
-    exchange.change = { target, before: rightsOf(before), after: { ...rightsOf(after), passwordChanged } };
-    return jsonAnswer(userDocument(after));
-  }
-
-  async function remove(exchange: Exchange): Promise<Answer> {
-    const target = `user:${exchange.param('name')}`;
-    exchange.change = { target };
-    exchange.change = { target, before: rightsOf(await users.remove(exchange.param('name'))) };
-    return NOTHING;
-  }
+export async function removeUser(
+  { params: { name }, note }: Call<{ params: 'name' }>,
+  { accounts: { users } }: ApiDeps,
+) {
+  note({ target: `user:${name}`, before: rightsOf(await users.remove(name)) });
 }
 
 function rightsOf({ role, layers }: User): object {
@@ -128,79 +118,52 @@ function userDocument({ name, role, layers, passwordIsInitial, createdAt, change
   return { name, role, layers, passwordIsInitial, ...times };
 }
 
-/** `/api/v1/tokens` and what lies below it. */
-export function tokenRoutes({ accounts: { tokens } }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/tokens';
-  return [
-    { method: 'GET', path, role: 'admin', handler: list },
-    { method: 'POST', path, role: 'admin', handler: create },
-    { method: 'DELETE', path: `${path}/{id}`, role: 'admin', handler: revoke },
-  ];
-
-  async function list(): Promise<Answer> {
-    return jsonAnswer({ tokens: (await tokens.list()).map(tokenDocument) });
-  }
-
-  /** The one time that the token is shown. */
-  async function create(exchange: Exchange): Promise<Answer> {
-    const draft = readBody(exchange, tokenBody);
-    const expiresAt = draft.expiresAt === null ? null : Date.parse(draft.expiresAt);
-    const { token, secret } = await tokens.create({ ...draft, expiresAt }, makerOf(exchange));
-    exchange.change = { target: `token:${token.id}`, after: tokenDocument(token) };
-    return createdAnswer(exchange, `${path}/${token.id}`, { ...tokenDocument(token), token: secret });
-  }
-
-  async function revoke(exchange: Exchange): Promise<Answer> {
-    const target = `token:${exchange.param('id')}`;
-    exchange.change = { target };
-    exchange.change = { target, before: tokenDocument(await tokens.revoke(idIn(exchange))) };
-    return NOTHING;
-  }
+export async function listTokens(_: Call, { accounts: { tokens } }: ApiDeps) {
+  return { tokens: (await tokens.list()).map(secretDocument) };
 }
 
-/** `/api/v1/keys` and below: keys for readers. */
-export function keyRoutes({ accounts: { readerKeys } }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/keys';
-  return [
-    { method: 'GET', path, role: 'admin', handler: list },
-    { method: 'POST', path, role: 'admin', handler: create },
-    { method: 'DELETE', path: `${path}/{id}`, role: 'admin', handler: remove },
-  ];
-
-  async function list(): Promise<Answer> {
-    return jsonAnswer({ keys: (await readerKeys.list()).map(keyDocument) });
-  }
-
-  /** The one time that the key is shown. */
-  async function create(exchange: Exchange): Promise<Answer> {
-    const draft = readBody(exchange, keyBody);
-    const expiresAt = draft.expiresAt === null ? null : Date.parse(draft.expiresAt);
-    const { key, secret } = await readerKeys.create({ ...draft, expiresAt }, makerOf(exchange));
-    exchange.change = { target: `key:${key.id}`, after: keyDocument(key) };
-    return createdAnswer(exchange, `${path}/${key.id}`, { ...keyDocument(key), key: secret });
-  }
-
-  async function remove(exchange: Exchange): Promise<Answer> {
-    const target = `key:${exchange.param('id')}`;
-    exchange.change = { target };
-    exchange.change = { target, before: keyDocument(await readerKeys.remove(idIn(exchange))) };
-    return NOTHING;
-  }
+/** The one time that the token is shown. */
+export async function createToken(
+  { body, caller, exchange, note }: Call<{ body: typeof tokenBody }>,
+  { accounts: { tokens } }: ApiDeps,
+) {
+  const { token, secret } = await tokens.create(body, makerOf(caller));
+  note({ target: `token:${token.id}`, after: secretDocument(token) });
+  return createdAnswer(exchange, `/api/v1/tokens/${token.id}`, { ...secretDocument(token), token: secret });
 }
 
-function keyDocument({ createdAt, expiresAt, lastUsedAt, ...key }: ReaderKey): object {
-  const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
-  return { ...key, ...times, lastUsedAt: isoTime(lastUsedAt) };
+export async function revokeToken(call: Call<{ params: 'id' }>, { accounts: { tokens } }: ApiDeps) {
+  const before = secretDocument(await tokens.revoke(idIn(call)));
+  call.note({ target: `token:${call.params.id}`, before });
+}
+
+export async function listKeys(_: Call, { accounts: { readerKeys } }: ApiDeps) {
+  return { keys: (await readerKeys.list()).map(secretDocument) };
+}
+
+/** The one time that the key is shown. */
+export async function createKey(
+  { body, caller, exchange, note }: Call<{ body: typeof keyBody }>,
+  { accounts: { readerKeys } }: ApiDeps,
+) {
+  const { key, secret } = await readerKeys.create(body, makerOf(caller));
+  note({ target: `key:${key.id}`, after: secretDocument(key) });
+  return createdAnswer(exchange, `/api/v1/keys/${key.id}`, { ...secretDocument(key), key: secret });
+}
+
+export async function removeKey(call: Call<{ params: 'id' }>, { accounts: { readerKeys } }: ApiDeps) {
+  const before = secretDocument(await readerKeys.remove(idIn(call)));
+  call.note({ target: `key:${call.params.id}`, before });
 }
 
 /** A token that was made by means of another belongs to the same user, and goes when that one goes. */
-function makerOf({ caller }: Exchange): string {
+function makerOf({ account, via, owner, name }: Caller): string {
   // Not the name alone: it may be that of a user of ours, and what is made is not theirs.
-  if (caller?.account !== undefined) return `${caller.via}:${caller.name}`;
-  return caller?.owner ?? caller?.name ?? '';
+  return account === undefined ? (owner ?? name) : `${via}:${name}`;
 }
 
-function tokenDocument({ createdAt, expiresAt, lastUsedAt, ...token }: ApiToken): object {
+/** A token or a key, without its secret. */
+function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey): object {
   const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
-  return { ...token, ...times, lastUsedAt: isoTime(lastUsedAt) };
+  return { ...shown, ...times, lastUsedAt: isoTime(lastUsedAt) };
 }

@@ -3,11 +3,7 @@ import type { AuditEntry } from '../../access/audit-log.ts';
 import { WAYS_IN } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import { callerName, type Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { readQuery } from '../wire/read-body.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { anyTime, time, wholeNumber } from '../wire/values.ts';
 import { changeDocument, changeNote } from './catalog-changes.ts';
 
@@ -47,31 +43,21 @@ export const auditAnswer = z.object({
   ),
 });
 
-/** `/api/v1/audit`, newest first; `restore` declares a layer again as it was before a change. */
-export function auditRoutes({ accounts: { audit }, editor }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/audit';
-  return [
-    { method: 'GET', path, role: 'admin', handler: list },
-    { method: 'POST', path: `${path}/{id}/restore`, role: 'admin', handler: restore },
-  ];
+/** Newest first. */
+export async function listAudit({ query }: Call<{ query: typeof auditQuery }>, { accounts }: ApiDeps) {
+  return { entries: await accounts.audit.read(query) };
+}
 
-  async function list(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer({ entries: await audit.read(readQuery(exchange, auditQuery)) });
-  }
-
-  /** Secrets are hidden in the log: those of a layer that still exists are taken from it, others must be given again. */
-  async function restore(exchange: Exchange): Promise<Answer> {
-    const document = formerDocument(await entryOf(exchange.param('id')));
-    const change = await editor.restore(document, callerName(exchange));
-    exchange.change = { ...changeNote(change), summary: `restored layer ${change.name}` };
-    return jsonAnswer(changeDocument(change));
-  }
-
-  async function entryOf(id: string): Promise<AuditEntry> {
-    const [entry] = await audit.read({ id, outcome: 'done', limit: 1 });
-    if (entry) return entry;
-    throw new TilewardenError('entry-unknown', 'There is no such entry in the audit log.');
-  }
+/** Secrets are hidden in the log: those of a layer that still exists are taken from it, others must be given again. */
+export async function restoreLayer(
+  { params, caller, note }: Call<{ params: 'id' }>,
+  { accounts: { audit }, editor }: ApiDeps,
+) {
+  const [entry] = await audit.read({ id: params.id, outcome: 'done', limit: 1 });
+  if (!entry) throw new TilewardenError('entry-unknown', 'There is no such entry in the audit log.');
+  const change = await editor.restore(formerDocument(entry), caller.name);
+  note({ ...changeNote(change), summary: `restored layer ${change.name}` });
+  return changeDocument(change);
 }
 
 function formerDocument({ target, before }: AuditEntry): object {

@@ -9,13 +9,10 @@ import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { checkArea } from '../../tasks/task-area.ts';
-import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';
-import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import { createdAnswer, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { readBody } from '../wire/read-body.ts';
 import { parseTile, tileList } from '../wire/tile-selection.ts';
 import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from '../wire/values.ts';
 
@@ -65,50 +62,43 @@ export const blankAreaListAnswer = z.object({
   suspects: z.array(blankSuspect),
 });
 
-/** `/api/v1/layers/{layer}/blank-areas`: where empty pictures are right, and where they are suspect. */
-export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers/{layer}/blank-areas';
-  return [
-    { method: 'GET', path, role: 'viewer', handler: list },
-    { method: 'POST', path, role: 'operator', handler: add },
-    { method: 'DELETE', path: `${path}/{id}`, role: 'operator', handler: remove },
-  ];
+type OfLayer = Call<{ params: 'layer' }>;
 
-  async function layerIn(exchange: Exchange): Promise<Layer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    await refuseOthers(exchange, layer);
-    return layer;
-  }
+async function layerIn({ exchange, params }: OfLayer, { catalog }: ApiDeps): Promise<Layer> {
+  const { layer } = boundLayer(catalog, params.layer);
+  await refuseOthers(exchange, layer);
+  return layer;
+}
 
-  async function list(exchange: Exchange): Promise<Answer> {
-    const layer = await layerIn(exchange);
-    const kept = await blankAreas.list(layer.name);
-    const areas = [...layer.blankAreas, ...kept];
-    return jsonAnswer({
-      layer: layer.name,
-      everywhere: layer.blankIsRight,
-      areas: [...layer.blankAreas.map(declaredDocument), ...kept.map(keptDocument)],
-      suspects: blankSuspects.of(layer.name).flatMap((suspect) => suspectDocuments(layer, areas, suspect)),
-    });
-  }
+/** Where empty pictures are right, and where they are suspect. */
+export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
+  const layer = await layerIn(call, deps);
+  const kept = await deps.blankAreas.list(layer.name);
+  const areas = [...layer.blankAreas, ...kept];
+  const suspects = deps.blankSuspects.of(layer.name);
+  return {
+    layer: layer.name,
+    everywhere: layer.blankIsRight,
+    areas: [...layer.blankAreas.map(declaredDocument), ...kept.map(keptDocument)],
+    suspects: suspects.flatMap((suspect) => suspectDocuments(layer, areas, suspect)),
+  };
+}
 
-  async function add(exchange: Exchange): Promise<Answer> {
-    const layer = await layerIn(exchange);
-    const body = readBody(exchange, blankAreaBody);
-    const said = { note: body.note, createdBy: callerName(exchange) };
-    const kept = await blankAreas.add(layer.name, blankAreaOf(body, layer), said);
-    exchange.change = { target: `layer:${layer.name}`, after: { blankArea: kept } };
-    const place = `/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
-    return createdAnswer(exchange, place, keptDocument(kept));
-  }
+export async function addBlankArea(call: OfLayer & Call<{ body: typeof blankAreaBody }>, deps: ApiDeps) {
+  const { body, caller, exchange, note } = call;
+  const layer = await layerIn(call, deps);
+  const said = { note: body.note, createdBy: caller.name };
+  const kept = await deps.blankAreas.add(layer.name, blankAreaOf(body, layer), said);
+  note({ target: `layer:${layer.name}`, after: { blankArea: kept } });
+  const place = `/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
+  return createdAnswer(exchange, place, keptDocument(kept));
+}
 
-  async function remove(exchange: Exchange): Promise<Answer> {
-    const layer = await layerIn(exchange);
-    const removed = await blankAreas.remove(layer.name, idIn(exchange));
-    if (!removed) throw new HttpProblem('blank-area-unknown', `Layer ${layer.name} has no such blank area.`);
-    exchange.change = { target: `layer:${layer.name}`, before: { blankArea: removed } };
-    return NOTHING;
-  }
+export async function removeBlankArea(call: Call<{ params: 'layer' | 'id' }>, deps: ApiDeps) {
+  const layer = await layerIn(call, deps);
+  const removed = await deps.blankAreas.remove(layer.name, idIn(call));
+  if (!removed) throw new HttpProblem('blank-area-unknown', `Layer ${layer.name} has no such blank area.`);
+  call.note({ target: `layer:${layer.name}`, before: { blankArea: removed } });
 }
 
 function declaredDocument(area: BlankArea): object {

@@ -3,21 +3,24 @@ import type { EntryChanged } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import { TILE_CHOICES } from '../../catalog/incarnations.ts';
 import type { Fate } from '../../catalog/tile-fates.ts';
-import { invalid, TilewardenError } from '../../domain/errors.ts';
+import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
-import { type ChangeNote, callerName, type Exchange } from '../exchange.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
+import type { ChangeNote, Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { readJson, readQuery } from '../wire/read-body.ts';
 import { amount, count, tileSetName, yesOrNo } from '../wire/values.ts';
 
-/** The schema is the configuration file's, which is published with the program. */
+/** Checked by the configuration file's schema, which is published with the program. */
 export const declarationBody = z
-  .looseObject({ name: z.string().optional() })
-  .describe('A layer or grid set as in the configuration file; see tilewarden.schema.json');
+  .custom<{ readonly name?: string | undefined; readonly [field: string]: unknown }>()
+  .meta({
+    type: 'object',
+    properties: { name: { type: 'string' } },
+    additionalProperties: {},
+    description: 'A layer or grid set as in the configuration file; see tilewarden.schema.json',
+  });
 
 export const dryRunQuery = z.strictObject({
   dryRun: yesOrNo.default(false).describe('Only report what would happen to cached tiles'),
@@ -55,66 +58,57 @@ export const declarationAnswer = z.object({
 /** Tile sets named in an answer; of more only the numbers are told. */
 const NAMED_IN_ANSWER = 100;
 
-/** `POST`, `PUT` and `DELETE` of `/api/v1/layers` and `/api/v1/gridsets`: declaring at run time. */
-export function catalogChangeRoutes({ editor }: RouteDeps): readonly Route[] {
-  return [
-    ...changesOf('layer', '/api/v1/layers', 'layer'),
-    ...changesOf('grid-set', '/api/v1/gridsets', 'gridSet'),
-  ];
+type Declaring = Call<{ query: typeof changeQuery; body: typeof declarationBody }>;
 
-  function changesOf(kind: EntryKind, path: string, parameter: string): readonly Route[] {
-    const common = { role: 'admin', asksOnly: isDryRun } as const;
-    const one = { path: `${path}/{${parameter}}`, ...common };
-    const nameIn = (exchange: Exchange) => exchange.param(parameter);
-    return [
-      { method: 'POST', path, ...common, handler: (exchange) => create(kind, path, exchange) },
-      { method: 'PUT', ...one, handler: (exchange) => put(kind, nameIn(exchange), path, exchange) },
-      { method: 'DELETE', ...one, handler: (exchange) => remove(kind, nameIn(exchange), exchange) },
-    ];
-  }
+const PATHS = { layer: '/api/v1/layers', 'grid-set': '/api/v1/gridsets' } as const;
 
-  async function create(kind: EntryKind, path: string, exchange: Exchange): Promise<Answer> {
-    const document = readJson(exchange);
-    const options = { by: callerName(exchange), dryRun: isDryRun(exchange), expected: null };
-    try {
-      return changed(await editor.put(kind, document, options), path, exchange);
-    } catch (error) {
-      if (!(error instanceof TilewardenError) || error.code !== 'entry-changed') throw error;
-      throw new TilewardenError('entry-conflict', 'The name is already used; change that one with PUT.');
-    }
+/** `kind`: layers and grid sets are declared alike. */
+export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDeps): Promise<Answer> {
+  const options = { by: call.caller.name, dryRun: call.query.dryRun, expected: null };
+  try {
+    return changed(call, await editor.put(kind, call.body, options));
+  } catch (error) {
+    if (!isTilewardenError(error, 'entry-changed')) throw error;
+    throw new TilewardenError('entry-conflict', 'The name is already used; change that one with PUT.');
   }
+}
 
-  async function put(kind: EntryKind, name: string, path: string, exchange: Exchange): Promise<Answer> {
-    const document = withName(readJson(exchange), name);
-    const { dryRun, tiles = null } = readQuery(exchange, changeQuery);
-    const options = { by: callerName(exchange), dryRun, tiles, ...expectedBy(exchange) };
-    return changed(await editor.put(kind, document, options), path, exchange);
-  }
+export async function put(
+  call: Declaring,
+  kind: EntryKind,
+  name: string,
+  { editor }: ApiDeps,
+): Promise<Answer> {
+  const { dryRun, tiles = null } = call.query;
+  const options = { by: call.caller.name, dryRun, tiles, ...expectedBy(call.exchange) };
+  return changed(call, await editor.put(kind, withName(call.body, name), options));
+}
 
-  async function remove(kind: EntryKind, name: string, exchange: Exchange): Promise<Answer> {
-    const dryRun = isDryRun(exchange);
-    const options = { by: callerName(exchange), dryRun, ...expectedBy(exchange) };
-    const change = await editor.remove(kind, name, options);
-    if (dryRun) return jsonAnswer(changeDocument(change));
-    exchange.change = removalNote(change);
-    return NOTHING;
-  }
+type Removing = Call<{ query: typeof dryRunQuery }>;
 
-  function changed(change: EntryChanged, path: string, exchange: Exchange): Answer {
-    if (change.version === null) return jsonAnswer(changeDocument(change));
-    exchange.change = changeNote(change);
-    const location = `${exchange.baseUrl}${path}/${encodeURIComponent(change.name)}`;
-    const headers = ['ETag', entityTag(change.version), ...(change.created ? ['Location', location] : [])];
-    return jsonAnswer(changeDocument(change), headers, change.created ? 201 : 200);
-  }
+export async function remove(
+  { query, caller, exchange, note }: Removing,
+  kind: EntryKind,
+  name: string,
+  { editor }: ApiDeps,
+) {
+  const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(exchange) };
+  const change = await editor.remove(kind, name, options);
+  if (query.dryRun) return jsonAnswer(changeDocument(change));
+  note(removalNote(change));
+  return undefined;
+}
+
+function changed({ exchange, note }: Call, change: EntryChanged): Answer {
+  if (change.version === null) return jsonAnswer(changeDocument(change));
+  note(changeNote(change));
+  const location = `${exchange.baseUrl}${PATHS[change.kind]}/${encodeURIComponent(change.name)}`;
+  const headers = ['ETag', entityTag(change.version), ...(change.created ? ['Location', location] : [])];
+  return jsonAnswer(changeDocument(change), headers, change.created ? 201 : 200);
 }
 
 export function entityTag(version: number): string {
   return `"v${version}"`;
-}
-
-function isDryRun(exchange: Exchange): boolean {
-  return readQuery(exchange, changeQuery).dryRun;
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */

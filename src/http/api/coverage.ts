@@ -16,14 +16,10 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerBlock } from '../../quota/ledger-block.ts';
 import type { Amount } from '../../quota/usage-report.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { indexOf } from '../services/tiles.ts';
-import { readQuery } from '../wire/read-body.ts';
 import { amount, bounds, count, tileSetName } from '../wire/values.ts';
 import {
   AGE_STEPS,
@@ -89,75 +85,72 @@ export const coverageAnswer = z.object({
     .describe('A value and how many cells have it, in turn, row by row from the top left'),
 });
 
-/** What of a layer is cached: how much at each zoom, and where at one of them. */
-export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers/{layer}/coverage/{gridSet}';
-  return [
-    { method: 'GET', path, role: 'viewer', handler: showZooms },
-    { method: 'GET', path: `${path}/{z}`, role: 'viewer', handler: showPlaces },
-  ];
+export type OfTileSet = Call<{ params: 'layer' | 'gridSet'; query: typeof tileSetQuery }>;
 
-  async function showZooms(exchange: Exchange): Promise<Answer> {
-    const tiles = await requestedTileSet(exchange, catalog);
-    const { zoomStart, zoomStop } = tiles.subset;
-    const box = boundsIn(exchange);
-    const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
-      const z = zoomStart + place;
-      const offered = coverageAt(tiles.subset, z);
-      const rect = offered && requestedRect(tiles, z, box);
-      const shareOf = (part: TileRect) => (box && offered ? shareInside(rect, part, offered) : 1);
-      return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, shareOf };
-    });
-    /** Whether it is wholly inside or outside, or is too small to be looked at more closely. */
-    const count = (
-      { z, tiles, bytes }: Amount & { readonly z: number },
-      part: TileRect,
-      roughly: boolean,
-    ) => {
-      const zoom = zooms[z - zoomStart];
-      const share = zoom?.shareOf(part) ?? 0;
-      if (share > 0 && share < 1 && !roughly) return false;
-      if (zoom) zoom.tiles += Math.round(tiles * share);
-      if (zoom) zoom.bytes += Math.round(bytes * share);
-      return true;
-    };
-    const cut: LedgerBlock[] = [];
-    for await (const block of quota.blocks(tiles.set))
-      if (!count(block, blockAt(block.x, block.y, BLOCK_SIZE), false)) cut.push(block);
-    for await (const page of quota.pagesIn(cut))
-      count(page, blockAt(page.pageX, page.pageY, PAGE_SIZE), true);
-    const shown = zooms.map(({ shareOf: _, ...zoom }) => zoom);
-    return jsonAnswer({ ...tileSetNames(tiles.set), zooms: shown });
-  }
+/** How much of a layer is cached at each zoom. */
+export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCoverageQuery }>, deps: ApiDeps) {
+  const { catalog, quota } = deps;
+  const tiles = await requestedTileSet(call, catalog);
+  const { zoomStart, zoomStop } = tiles.subset;
+  const box = call.query.bounds ?? null;
+  const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
+    const z = zoomStart + place;
+    const offered = coverageAt(tiles.subset, z);
+    const rect = offered && requestedRect(tiles, z, box);
+    const shareOf = (part: TileRect) => (box && offered ? shareInside(rect, part, offered) : 1);
+    return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, shareOf };
+  });
+  /** Whether it is wholly inside or outside, or is too small to be looked at more closely. */
+  const count = ({ z, tiles, bytes }: Amount & { readonly z: number }, part: TileRect, roughly: boolean) => {
+    const zoom = zooms[z - zoomStart];
+    const share = zoom?.shareOf(part) ?? 0;
+    if (share > 0 && share < 1 && !roughly) return false;
+    if (zoom) zoom.tiles += Math.round(tiles * share);
+    if (zoom) zoom.bytes += Math.round(bytes * share);
+    return true;
+  };
+  const cut: LedgerBlock[] = [];
+  for await (const block of quota.blocks(tiles.set))
+    if (!count(block, blockAt(block.x, block.y, BLOCK_SIZE), false)) cut.push(block);
+  for await (const page of quota.pagesIn(cut)) count(page, blockAt(page.pageX, page.pageY, PAGE_SIZE), true);
+  return { ...tileSetNames(tiles.set), zooms: zooms.map(({ shareOf: _, ...zoom }) => zoom) };
+}
 
-  async function showPlaces(exchange: Exchange): Promise<Answer> {
-    const tiles = await requestedTileSet(exchange, catalog);
-    const z = indexOf('zoom', exchange.param('z'));
-    const rect = requestedRect(tiles, z, boundsIn(exchange));
-    const set = tileSetNames(tiles.set);
-    if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
-    const cell = cellSizeFor(rect);
-    const shows = readQuery(exchange, coverageQuery).shows ?? (cell === 1 ? 'age' : 'share');
-    const grid = await gridFor(tiles, z, { rect, cell, shows, now: clock.now() });
-    return jsonAnswer({ ...set, z, shows, ...gridDocument(tiles, z, grid) });
-  }
+/** Where a layer is cached at a zoom. */
+export async function showPlaces(
+  call: OfTileSet & Call<{ params: 'z'; query: typeof coverageQuery }>,
+  deps: ApiDeps,
+) {
+  const tiles = await requestedTileSet(call, deps.catalog);
+  const z = indexOf('zoom', call.params.z);
+  const rect = requestedRect(tiles, z, call.query.bounds ?? null);
+  const set = tileSetNames(tiles.set);
+  if (!rect) return { ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null };
+  const cell = cellSizeFor(rect);
+  const shows = call.query.shows ?? (cell === 1 ? 'age' : 'share');
+  const plan = { rect, cell, shows, now: deps.clock.now() };
+  const grid =
+    cell === 1
+      ? await gridOfTiles(tiles, z, plan)
+      : await gridOfParts(tiles, z, plan, partsOf(tiles.set, z, plan, deps));
+  return { ...set, z, shows, ...gridDocument(tiles, z, grid) };
+}
 
-  async function gridFor(tiles: ResolvedTileSet, z: number, plan: CellPlan): Promise<CoverageGrid> {
-    if (plan.cell === 1) return gridOfTiles(tiles, z, plan);
-    return gridOfParts(tiles, z, plan, partsOf(tiles.set, z, plan));
+/** Blocks where a cell is made of whole ones, otherwise pages, of those that `rect` touches. */
+async function* partsOf(
+  set: TileSetKey,
+  z: number,
+  { rect, cell }: CellPlan,
+  { quota }: ApiDeps,
+): AsyncGenerator<CountedPart> {
+  const blocks = blocksTouching(quota.blocks(set, z), rect);
+  if (cell >= BLOCK_SIZE) {
+    for await (const { x, y, tiles, changedAt } of blocks)
+      yield { x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt };
+    return;
   }
-
-  /** Blocks where a cell is made of whole ones, otherwise pages, of those that `rect` touches. */
-  async function* partsOf(set: TileSetKey, z: number, { rect, cell }: CellPlan): AsyncGenerator<CountedPart> {
-    const blocks = blocksTouching(quota.blocks(set, z), rect);
-    if (cell >= BLOCK_SIZE) {
-      for await (const { x, y, tiles, changedAt } of blocks)
-        yield { x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt };
-      return;
-    }
-    for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
-      yield { x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt };
-  }
+  for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
+    yield { x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt };
 }
 
 async function* blocksTouching(
@@ -192,10 +185,6 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
   };
 }
 
-function boundsIn(exchange: Exchange): Bounds | null {
-  return readQuery(exchange, zoomCoverageQuery).bounds ?? null;
-}
-
 /** Null when nothing that the layer offers lies there. */
 function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds | null): TileRect | null {
   const offered = coverageAt(subset, z);
@@ -211,18 +200,18 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
 
 /** The tile set of `/…/{layer}/…/{gridSet}?format=…` and the layer's parameters by name, for a caller who may see it. */
 export async function requestedTileSet(
-  exchange: Exchange,
+  { exchange, params, query }: OfTileSet,
   catalog: Pick<Catalog, 'layer'>,
 ): Promise<ResolvedTileSet> {
-  const bound = boundLayer(catalog, exchange.param('layer'));
+  const bound = boundLayer(catalog, params.layer);
   await refuseOthers(exchange, bound.layer);
   return resolveTileSet(bound, {
-    gridSet: exchange.param('gridSet'),
-    format: new URLSearchParams(exchange.query).get('format'),
+    gridSet: params.gridSet,
+    format: query.format ?? null,
     parameters: parametersOf(exchange.query, bound.layer.parameters),
   });
 }
 
-export function tileIn({ params: { z = '', x = '', y = '' } }: Exchange): TileIndex {
+export function tileIn({ params: { z, x, y } }: Call<{ params: 'z' | 'x' | 'y' }>): TileIndex {
   return { z: indexOf('zoom', z), x: indexOf('column', x), y: indexOf('row', y) };
 }

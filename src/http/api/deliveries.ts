@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_KINDS, DELIVERY_STATES } from '../../changes/deliveries/delivery-store.ts';
-import { jsonAnswer } from '../answer.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { NO_QUERY, readQuery } from '../wire/read-body.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { count, time } from '../wire/values.ts';
 
 export const deliveryListAnswer = z.object({
@@ -21,16 +18,6 @@ export const deliveryListAnswer = z.object({
 });
 
 /** What goes out to caches and programs. */
-export function deliveryRoutes({ deliveries }: Pick<RouteDeps, 'deliveries'>): readonly Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/v1/deliveries',
-      role: 'operator',
-      async handler(exchange) {
-        readQuery(exchange, NO_QUERY);
-        return jsonAnswer({ deliveries: await deliveries.list() });
-      },
-    },
-  ];
+export async function listDeliveries(_: Call, { deliveries }: ApiDeps) {
+  return { deliveries: await deliveries.list() };
 }

@@ -1,22 +1,19 @@
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
-import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
 import { askedPart } from '../answer/negotiate.ts';
-import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
-import { authorIn, callerName, createdAnswer, type Exchange } from '../exchange.ts';
+import { authorIn, createdAnswer } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Route } from '../route.ts';
-import { isDryRun, readBody } from '../wire/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../wire/task-document.ts';
 import {
   AREA_FIELDS,
@@ -60,110 +57,85 @@ export const exportAnswer = exportBody
     endedAt: time.nullable(),
   });
 
-/** Files that exports have made. */
-export interface ExportFiles {
-  /** From the first byte to the last one named; null: it is gone. */
-  read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
-  /** Removes the files of exports that are no longer listed. */
-  tidy(): Promise<void>;
-}
-
-interface ExportDeps {
-  readonly tasks: Pick<TaskService, 'list' | 'create' | 'estimate' | 'removeExport'>;
-  readonly exports: ExportFiles;
-  readonly catalog: Pick<Catalog, 'layer'>;
-}
 /** There are fewer. */
 const HIGHEST_LIMIT = 1000;
 
-/** `/api/v1/exports`: cached tiles as a file to be downloaded. A view of tasks; docs/decisions/0290 has their states. */
-export function exportRoutes({ tasks, exports, catalog }: ExportDeps): readonly Route[] {
-  const path = '/api/v1/exports';
-  const role = 'operator';
-  return [
-    { method: 'GET', path, role, handler: list },
-    { method: 'POST', path, role, handler: start, asksOnly: isDryRun },
-    { method: 'GET', path: `${path}/{id}`, role, handler: show },
-    { method: 'DELETE', path: `${path}/{id}`, role, handler: remove },
-    { method: 'GET', path: `${path}/{id}/file`, role, handler: download },
-  ];
+/** Oldest first. A view of tasks; docs/decisions/0290 has their states. */
+async function all({ tasks }: ApiDeps): Promise<readonly Task[]> {
+  return [...(await tasks.list({ exported: true, limit: HIGHEST_LIMIT }))].reverse();
+}
 
-  /** Oldest first. */
-  async function all(): Promise<readonly Task[]> {
-    return [...(await tasks.list({ exported: true, limit: HIGHEST_LIMIT }))].reverse();
-  }
+export async function listExports({ caller }: Call, deps: ApiDeps) {
+  const seen = (await all(deps)).filter(({ request }) => maySee(caller, request.layer, deps));
+  return { exports: seen.map(exportDocument) };
+}
 
-  async function list({ caller }: Exchange): Promise<Answer> {
-    const seen = (await all()).filter(({ request }) => !caller || maySee(caller, request.layer));
-    return jsonAnswer({ exports: seen.map(exportDocument) });
+export async function startExport(call: Call<{ body: typeof exportBody }>, deps: ApiDeps) {
+  const { catalog, tasks } = deps;
+  const { dryRun, layer, type, ...part } = call.body;
+  refuseForeignLayer(call.caller, layer);
+  await refuseOthers(call.exchange, boundLayer(catalog, layer).layer);
+  const { parameters: values = {}, area, areaCrs } = part;
+  const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
+  const draft = { layer, archive, ...taskDraftOf(part) };
+  refuseUnknownNames(catalog, draft);
+  if (dryRun) {
+    const { cachedTiles: tiles, cachedBytes: bytes } = await tasks.estimate(draft);
+    return jsonAnswer({ tiles, bytes });
   }
+  const started = exportDocument(await tasks.create(draft, authorIn(call)));
+  call.note({ target: `layer:${layer}`, after: { export: started.id, type } });
+  return createdAnswer(call.exchange, `/api/v1/exports/${started.id}`, started);
+}
 
-  async function start(exchange: Exchange): Promise<Answer> {
-    const { dryRun, layer, type, ...part } = readBody(exchange, exportBody);
-    refuseForeignLayer(exchange.caller, layer);
-    await refuseOthers(exchange, boundLayer(catalog, layer).layer);
-    const { parameters: values = {}, area, areaCrs } = part;
-    const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
-    const draft = { layer, archive, ...taskDraftOf(part) };
-    refuseUnknownNames(catalog, draft);
-    if (dryRun) {
-      const { cachedTiles: tiles, cachedBytes: bytes } = await tasks.estimate(draft);
-      return jsonAnswer({ tiles, bytes });
-    }
-    const started = exportDocument(await tasks.create(draft, authorIn(exchange)));
-    exchange.change = { target: `layer:${layer}`, after: { export: started.id, type } };
-    return createdAnswer(exchange, `${path}/${started.id}`, started);
-  }
+export async function showExport(call: Call<{ params: 'id' }>, deps: ApiDeps) {
+  return exportDocument(await own(call, deps));
+}
 
-  async function show(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer(exportDocument(await own(exchange)));
-  }
+export async function removeExport(call: Call<{ params: 'id' }>, deps: ApiDeps) {
+  const { id, request } = await own(call, deps);
+  await deps.tasks.removeExport(id, call.caller.name);
+  await deps.exports.tidy();
+  call.note({ target: `layer:${request.layer}`, before: { export: request.archive?.id } });
+}
 
-  async function remove(exchange: Exchange): Promise<Answer> {
-    const { id, request } = await own(exchange);
-    await tasks.removeExport(id, callerName(exchange));
-    await exports.tidy();
-    exchange.change = { target: `layer:${request.layer}`, before: { export: request.archive?.id } };
-    return NOTHING;
-  }
+export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps): Promise<Answer> {
+  const { method, headers } = call.exchange;
+  const { file, ...task } = await own(call, deps);
+  const document = exportDocument(task);
+  if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);
+  const size = document.bytes ?? 0;
+  const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
+  const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
+  // RFC 9110, 14.2: a range means something with GET only.
+  const part = method === 'GET' ? askedPart(headers, etag, size) : null;
+  const { start, end } = part ?? { start: 0, end: size - 1 };
+  const read = () => deps.exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
+  const bytes = method === 'GET' ? await read() : null;
+  if (method === 'GET' && !bytes) throw unknown('The file is gone; start the export again.');
+  return {
+    status: part ? 206 : 200,
+    headers: [
+      ...['Content-Type', 'application/octet-stream', 'Content-Length', String(end - start + 1)],
+      ...['Content-Disposition', `attachment; filename="${shown}"`, 'ETag', etag, 'Accept-Ranges', 'bytes'],
+      ...(part ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
+    ],
+    body: (response, signal) =>
+      void pipeline(bytes ?? [], response, { signal }).catch(() => response.destroy()),
+  };
+}
 
-  async function download(exchange: Exchange): Promise<Answer> {
-    const { file, ...task } = await own(exchange);
-    const document = exportDocument(task);
-    if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);
-    const size = document.bytes ?? 0;
-    const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
-    const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
-    // RFC 9110, 14.2: a range means something with GET only.
-    const part = exchange.method === 'GET' ? askedPart(exchange.headers, etag, size) : null;
-    const { start, end } = part ?? { start: 0, end: size - 1 };
-    const read = () => exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
-    const bytes = exchange.method === 'GET' ? await read() : null;
-    if (exchange.method === 'GET' && !bytes) throw unknown('The file is gone; start the export again.');
-    return {
-      status: part ? 206 : 200,
-      headers: [
-        ...['Content-Type', 'application/octet-stream', 'Content-Length', String(end - start + 1)],
-        ...['Content-Disposition', `attachment; filename="${shown}"`, 'ETag', etag, 'Accept-Ranges', 'bytes'],
-        ...(part ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
-      ],
-      body: (response, signal) =>
-        void pipeline(bytes ?? [], response, { signal }).catch(() => response.destroy()),
-    };
-  }
+async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
+  const found = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
+  if (!found) throw unknown('There is no such export.');
+  if (maySee(caller, found.request.layer, deps)) return found;
+  throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+}
 
-  async function own({ caller, params }: Exchange) {
-    const found = (await all()).find(({ request }) => request.archive?.id === params.id);
-    if (!found) throw unknown('There is no such export.');
-    if (!caller || maySee(caller, found.request.layer)) return found;
-    throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
-  }
-
-  /** As the layer itself. For whom a removed layer was is not known any more: administrators delete what is left of it. */
-  function maySee(caller: Caller, name: string): boolean {
-    const bound = catalog.layer(name);
-    return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
-  }
+/** As the layer itself. For whom a removed layer was is not known any more: administrators delete what is left of it. */
+function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
+  const bound = catalog.layer(name);
+  return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
 }
 
 const STATES = {

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { parseShallow, readBody } from '../wire/read-body.ts';
+import { parseShallow } from '../wire/read-body.ts';
 import { name, names } from '../wire/values.ts';
 import { tileIn } from './coverage.ts';
 
@@ -28,42 +25,42 @@ export const importAnswer = z.strictObject({
 });
 
 export const previewQuery = z.object({
-  document: z.string().describe('The layer as POST /api/v1/layers takes it'),
+  document: z
+    .custom<string>()
+    .transform(parseDocument)
+    .meta({ type: 'string', description: 'The layer as POST /api/v1/layers takes it' }),
 });
 
 /** Seconds; a map that is moved to and fro asks once. */
 const PREVIEW_SECONDS = 60;
 
-/** `POST /api/v1/import` and `GET /api/v1/preview/…`: what a layer would be, before it is declared. */
-export function importRoutes({ imports }: RouteDeps): readonly Route[] {
-  const { readService, previewLayer, previewTile } = imports;
-  return [
-    { method: 'POST', path: '/api/v1/import', role: 'admin', asksOnly: () => true, handler: read },
-    { method: 'GET', path: '/api/v1/preview', role: 'admin', handler: describe },
-    { method: 'GET', path: '/api/v1/preview/{gridSet}/{z}/{x}/{y}', role: 'admin', handler: preview },
-  ];
-
-  async function read(exchange: Exchange): Promise<Answer> {
-    const { url, layers: only } = readBody(exchange, importBody);
-    const { layers, gridSets, report } = await readService(url, only ?? null, exchange.signal);
-    return jsonAnswer({ layers, gridSets, report: report.entries });
-  }
-
-  async function describe(exchange: Exchange): Promise<Answer> {
-    return jsonAnswer(layerOffer(previewLayer(documentIn(exchange))));
-  }
-
-  async function preview(exchange: Exchange): Promise<Answer> {
-    const [document, tile] = [documentIn(exchange), tileIn(exchange)];
-    const { gridSet = '' } = exchange.params;
-    const { bytes, contentType } = await previewTile(document, gridSet, tile, exchange.signal);
-    const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
-    return { status: 200, headers, body: bytes };
-  }
+/** What a layer would be, before it is declared. */
+export async function readService(
+  { body, exchange }: Call<{ body: typeof importBody }>,
+  { imports }: ApiDeps,
+) {
+  const only = body.layers ?? null;
+  const { layers, gridSets, report } = await imports.readService(body.url, only, exchange.signal);
+  return { layers, gridSets, report: report.entries };
 }
 
-function documentIn({ query }: Pick<Exchange, 'query'>): unknown {
-  const text = new URLSearchParams(query).get('document');
+export function previewLayer({ query }: Call<{ query: typeof previewQuery }>, { imports }: ApiDeps) {
+  return layerOffer(imports.previewLayer(query.document));
+}
+
+export async function previewTile(
+  call: Call<{ query: typeof previewQuery; params: 'gridSet' | 'z' | 'x' | 'y' }>,
+  { imports }: ApiDeps,
+) {
+  const { query, params, exchange } = call;
+  const tile = tileIn(call);
+  const preview = await imports.previewTile(query.document, params.gridSet, tile, exchange.signal);
+  const { bytes, contentType } = preview;
+  const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
+  return { status: 200, headers, body: bytes };
+}
+
+function parseDocument(text: string | undefined): unknown {
   try {
     return parseShallow(text ?? '');
   } catch {

@@ -15,14 +15,12 @@ import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Task } from '../../tasks/task.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import { type Exchange, shownTo } from '../exchange.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
+import { shownTo } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { vectorAnswer } from '../services/tile-answer.ts';
 import { bounds, count, parameters, time } from '../wire/values.ts';
-import { requestedTileSet, tileIn, tileSet } from './coverage.ts';
+import { type OfTileSet, requestedTileSet, tileIn, tileSet } from './coverage.ts';
 import { failureDocument, layerFailure } from './layers.ts';
 
 export const tileAnswer = z.object({
@@ -58,53 +56,48 @@ export const tileAnswer = z.object({
 /** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
 const CONTENT_SECONDS = 60;
 
-/** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
-export function inspectRoutes({ catalog, quota, tasks, layerState, clock }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
-  return [
-    { method: 'GET', path, role: 'viewer', handler: inspect },
-    { method: 'GET', path: `${path}/content`, role: 'viewer', handler: showContent },
-  ];
+type OfTile = OfTileSet & Call<{ params: 'z' | 'x' | 'y' }>;
 
-  async function placeOf(exchange: Exchange) {
-    const tiles = await requestedTileSet(exchange, catalog);
-    const tile = tileIn(exchange);
-    checkTile(tiles, tile);
-    return { tiles, tile };
-  }
+async function placeOf(call: OfTile, { catalog }: ApiDeps) {
+  const tiles = await requestedTileSet(call, catalog);
+  const tile = tileIn(call);
+  checkTile(tiles, tile);
+  return { tiles, tile };
+}
 
-  /** The stored tile, though it may have expired: a request to a map service would create it again. */
-  async function showContent(exchange: Exchange): Promise<Answer> {
-    const { tiles, tile } = await placeOf(exchange);
-    const stored = await tiles.bound.store.get(tiles.set, tile);
-    if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
-    const lifetime = `private, max-age=${CONTENT_SECONDS}`;
-    const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', lifetime];
-    if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
-    const read = { ...stored, outcome: 'HIT' as const };
-    const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
-    return { status: 200, headers: [...type, ...headers], body: answer.bytes };
-  }
+/** The stored tile, though it may have expired: a request to a map service would create it again. */
+export async function showContent(call: OfTile, deps: ApiDeps) {
+  const { tiles, tile } = await placeOf(call, deps);
+  const stored = await tiles.bound.store.get(tiles.set, tile);
+  if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
+  const lifetime = `private, max-age=${CONTENT_SECONDS}`;
+  const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', lifetime];
+  if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
+  const read = { ...stored, outcome: 'HIT' as const };
+  const { answer, headers } = await vectorAnswer(call.exchange.headers['accept-encoding'], read);
+  return { status: 200, headers: [...type, ...headers], body: answer.bytes };
+}
 
-  async function inspect(exchange: Exchange): Promise<Answer> {
-    const { tiles, tile } = await placeOf(exchange);
-    return jsonAnswer({
-      ...tileSetNames(tiles.set),
-      ...tile,
-      parameters: Object.fromEntries(tiles.selection.values),
-      bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
-      stored: await storedDocument(tiles, tile, tasks, clock.now()),
-      page: pageDocument(tiles, tile, quota),
-      lastFailure: failureDocument(layerState(tiles.set.layer).lastFailure),
-      ...shownTo(exchange, sourceDocument(tiles, tile)),
-    });
-  }
+/** All that is known of one tile. Looking makes no tile. */
+export async function inspectTile(call: OfTile, deps: ApiDeps) {
+  const { quota, tasks, layerState, clock } = deps;
+  const { tiles, tile } = await placeOf(call, deps);
+  return {
+    ...tileSetNames(tiles.set),
+    ...tile,
+    parameters: Object.fromEntries(tiles.selection.values),
+    bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
+    stored: await storedDocument(tiles, tile, tasks, clock.now()),
+    page: pageDocument(tiles, tile, quota),
+    lastFailure: failureDocument(layerState(tiles.set.layer).lastFailure),
+    ...shownTo(call, sourceDocument(tiles, tile)),
+  };
 }
 
 async function storedDocument(
   { bound, set }: ResolvedTileSet,
   tile: TileIndex,
-  tasks: RouteDeps['tasks'],
+  tasks: ApiDeps['tasks'],
   now: number,
 ) {
   const stored = await bound.store.get(set, tile);
@@ -129,7 +122,7 @@ interface Made {
 /** Milliseconds. Workers on other machines have clocks of their own. */
 const CLOCKS_DIFFER = 60_000;
 
-async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: RouteDeps['tasks']) {
+async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: ApiDeps['tasks']) {
   if (madeBy === null) return { kind: 'unknown', task: null, inHistory: false };
   if (madeBy === MADE_BY_REQUEST) return { kind: 'request', task: null, inHistory: false };
   const task = await tasks.get(madeBy);
@@ -143,7 +136,7 @@ function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at:
   return startedAt - CLOCKS_DIFFER <= at && at <= until + CLOCKS_DIFFER;
 }
 
-function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: RouteDeps['quota']) {
+function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: ApiDeps['quota']) {
   const [pageX, pageY] = [pageOf(x), pageOf(y)];
   const use = quota.useOf({ set, z, pageX, pageY });
   return {

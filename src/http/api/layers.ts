@@ -9,17 +9,16 @@ import { isoTime } from '../../lib/clock.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
-import { type Exchange, shownTo } from '../exchange.ts';
+import { shownTo } from '../exchange.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import { bounds, count, texts, time, upstreamWords } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
-import { requestedTileSet } from './coverage.ts';
+import { type OfTileSet, requestedTileSet } from './coverage.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
@@ -131,75 +130,64 @@ export const gridSetAnswer = gridSetLine.extend({
   document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
 });
 
-/** `/api/v1/layers[/{layer}]` and `/api/v1/gridsets[/{gridSet}]`: what is declared. */
-export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers';
-  return [
-    { method: 'GET', path, role: 'viewer', handler: list },
-    { method: 'GET', path: `${path}/{layer}`, role: 'viewer', handler: show },
-    { method: 'GET', path: `${path}/{layer}/clients/{gridSet}`, role: 'viewer', handler: listClients },
-    { method: 'GET', path: '/api/v1/gridsets', role: 'viewer', handler: listGridSets },
-    { method: 'GET', path: '/api/v1/gridsets/{gridSet}', role: 'viewer', handler: showGridSet },
-  ];
+export async function listLayers({ exchange }: Call, deps: ApiDeps) {
+  const layers = await visibleLayers(exchange, await inTurns(deps.catalog.layers()));
+  const lines = await inTurns(summaries(layers, deps));
+  return {
+    status: 200,
+    headers: ['Content-Type', 'application/json'],
+    body: `{"layers":[${lines.join()}]}`,
+  };
+}
 
-  async function list(exchange: Exchange): Promise<Answer> {
-    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    const lines = await inTurns(summaries(layers));
-    return {
-      status: 200,
-      headers: ['Content-Type', 'application/json'],
-      body: `{"layers":[${lines.join()}]}`,
-    };
-  }
+function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> {
+  for (const layer of layers) yield writeJson(summary(layer, deps));
+}
 
-  function* summaries(layers: readonly Layer[]): Generator<string> {
-    for (const layer of layers) yield writeJson(summary(layer));
-  }
+/** A line of a list of thousands. */
+function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
+  const { name, title, enabled, access, gridSubsets, formats } = layer;
+  const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
+  return {
+    name,
+    title,
+    enabled,
+    access,
+    sourceType: type,
+    gridSets: gridSubsets.map(({ gridSet }) => gridSet.name),
+    formats: formats.map(({ mediaType }) => mediaType),
+    ...stateDocument(layerState(name)),
+  };
+}
 
-  /** A line of a list of thousands. */
-  function summary({ name, title, enabled, access, gridSubsets, formats }: Layer) {
-    const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
-    return {
-      name,
-      title,
-      enabled,
-      access,
-      sourceType: type,
-      gridSets: gridSubsets.map(({ gridSet }) => gridSet.name),
-      formats: formats.map(({ mediaType }) => mediaType),
-      ...stateDocument(layerState(name)),
-    };
-  }
+export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) {
+  const bound = boundLayer(deps.catalog, call.params.layer);
+  await refuseOthers(call.exchange, bound.layer);
+  const { name } = bound.layer;
+  return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps);
+}
 
-  async function show(exchange: Exchange): Promise<Answer> {
-    const bound = boundLayer(catalog, exchange.param('layer'));
-    await refuseOthers(exchange, bound.layer);
-    const { name } = bound.layer;
-    return declared(exchange, 'layer', name, layerDocument(bound, layerState(name)));
-  }
+export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {
+  const { baseUrl: base } = call.exchange;
+  return { base, clients: snippetsFor(await requestedTileSet(call, catalog), base) };
+}
 
-  async function listClients(exchange: Exchange): Promise<Answer> {
-    const { baseUrl: base } = exchange;
-    return jsonAnswer({ base, clients: snippetsFor(await requestedTileSet(exchange, catalog), base) });
-  }
+export async function showGridSet(call: Call<{ params: 'gridSet' }>, deps: ApiDeps) {
+  const gridSet = deps.catalog.gridSets.find(call.params.gridSet);
+  if (!gridSet) throw new TilewardenError('entry-unknown', 'There is no such grid set.');
+  return declared(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
+}
 
-  async function showGridSet(exchange: Exchange): Promise<Answer> {
-    const gridSet = catalog.gridSets.find(exchange.param('gridSet'));
-    if (!gridSet) throw new TilewardenError('entry-unknown', 'There is no such grid set.');
-    return declared(exchange, 'grid-set', gridSet.name, gridSetDocument(gridSet));
-  }
+async function declared(call: Call, kind: EntryKind, name: string, shown: object, { editor }: ApiDeps) {
+  const entry = await editor.show(kind, name);
+  const { origin = 'file', version = null, document = null } = entry ?? {};
+  const tag = version === null ? [] : ['ETag', entityTag(version)];
+  return jsonAnswer({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
+}
 
-  async function declared(exchange: Exchange, kind: EntryKind, name: string, shown: object): Promise<Answer> {
-    const entry = await editor.show(kind, name);
-    const { origin = 'file', version = null, document = null } = entry ?? {};
-    const tag = version === null ? [] : ['ETag', entityTag(version)];
-    return jsonAnswer({ ...shownTo(exchange, { ...shown, document }), origin, version }, tag);
-  }
-
-  async function listGridSets(exchange: Exchange): Promise<Answer> {
-    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    return jsonAnswer({ gridSets: gridSetsOf(layers).map(gridSetDocument) });
-  }
+export async function listGridSets({ exchange }: Call, { catalog }: ApiDeps) {
+  const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
+  return { gridSets: gridSetsOf(layers).map(gridSetDocument) };
 }
 
 function stateDocument({ changedAt, failures, failuresSince, lastFailure }: LayerState) {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApp } from '../../../test/fixtures/http-app.ts';
 import { everyRoute } from '../../../test/security/every-route.ts';
-import { descriptionOf, openApiDocument } from './openapi.ts';
-import { DESCRIPTIONS } from './openapi-book.ts';
+import { openApiDocument } from './openapi.ts';
 
 /** But for what only says which formats there are. */
 const OURS = /^\/(api\/v1|rest)\/(?!diskquota\.\{format\})/;
@@ -17,21 +16,6 @@ describe('the document of the interface', () => {
         role === 'public' ? 'Open to anybody.' : `Needs the role ${role}.`,
       );
     }
-  });
-
-  it('describes no route that is not there', () => {
-    const names = new Set(everyRoute().map(({ method, path }) => `${method} ${path}`));
-    expect(Object.keys(DESCRIPTIONS).filter((name) => !names.has(name))).toEqual([]);
-  });
-
-  it('says of each change what its body is', () => {
-    const withoutBody = /cancel|pause|resume|retry|restore|replay|\/run$|\/rest\/seed$|session|DELETE/;
-    const silent = everyRoute()
-      .filter(({ method, path }) => path.startsWith('/api/v1/') && method !== 'GET')
-      .filter((route) => DESCRIPTIONS[`${route.method} ${route.path}`] !== undefined)
-      .filter((route) => !withoutBody.test(`${route.method} ${route.path}`))
-      .filter((route) => descriptionOf(route).body === undefined);
-    expect(silent).toEqual([]);
   });
 
   it('is served, with the address it was asked at', async () => {

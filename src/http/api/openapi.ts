@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import type { Route, RouteDescription } from '../route.ts';
-import { DESCRIPTIONS } from './openapi-book.ts';
 
 /** Below these lies what is administered, but for what only says which formats there are; the rest are map services. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;
@@ -13,24 +12,17 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
 };
 
-/** `GET /api/v1/openapi.json`: the interface, from the same table and schemas that answer. */
-export function openApiRoutes(routes: readonly Route[]): readonly Route[] {
-  const own: Route = {
-    method: 'GET',
-    path: '/api/v1/openapi.json',
-    role: 'viewer',
-    handler: (exchange) => jsonAnswer(openApiDocument([...routes, own], exchange.baseUrl)),
-  };
-  return [own];
+export function showOpenApi({ exchange }: Call, { routes }: ApiDeps) {
+  return openApiDocument(routes(), exchange.baseUrl);
 }
 
 /** OpenAPI 3.1 of every route below which something is administered. */
 export function openApiDocument(routes: readonly Route[], server: string) {
-  const described = routes.filter(({ path }) => ADMINISTERED.test(path));
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of described) {
-    const here = paths[route.path] ?? {};
-    paths[route.path] = { ...here, [route.method.toLowerCase()]: operationOf(route) };
+  for (const route of routes) {
+    const { method, path, describe } = route;
+    if (!describe || !ADMINISTERED.test(path)) continue;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, describe) };
   }
   return {
     openapi: '3.1.0',
@@ -52,13 +44,7 @@ export function openApiDocument(routes: readonly Route[], server: string) {
   };
 }
 
-export function descriptionOf(route: Route): RouteDescription {
-  const name = `${route.method} ${route.path}`;
-  return route.describe ?? DESCRIPTIONS[name] ?? { summary: name };
-}
-
-function operationOf(route: Route): object {
-  const about = descriptionOf(route);
+function operationOf(route: Route, about: RouteDescription): object {
   return {
     summary: about.summary,
     tags: [tagOf(route.path)],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
@@ -7,6 +8,7 @@ import {
   CLEAN_UP_UNITS,
   cleanUpPeriod,
   EXPIRATION_POLICIES,
+  type LayerQuota,
   type Quota,
   type QuotaChange,
   type QuotaConfiguration,
@@ -17,13 +19,9 @@ import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
 import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { HttpProblem } from '../problems.ts';
-import { checkLayerQuotas } from '../rest/disk-quota.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { keysOf } from '../wire/quota-document.ts';
-import { readBody, readQuery } from '../wire/read-body.ts';
 import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
 
 const positive = z.int().min(1).max(999_999_999);
@@ -114,44 +112,62 @@ export const evictionsAnswer = z.object({
 const HOUR_MS = 3_600_000;
 const HOURS_OF_A_DAY = 24;
 
-/**
- * `/api/v1/quota`: the configuration of `/diskquota`, with numbers as numbers and without a root. `/api/v1/usage`: what
- * the tiles take on disk. `/api/v1/evictions`: what quotas removed, hour by hour, also before the last restart.
- */
-export function quotaRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/quota';
-  return [
-    { method: 'GET', path, role: 'viewer', handler: async () => answerWith(await quota.settings.read()) },
-    { method: 'PUT', path, role: 'admin', handler: change },
-    { method: 'GET', path: '/api/v1/usage', role: 'viewer', handler: usage },
-    { method: 'GET', path: '/api/v1/evictions', role: 'viewer', handler: evictions },
-  ];
+/** The configuration of `/diskquota`, with numbers as numbers and without a root. */
+export async function showQuota(_: Call, { quota }: ApiDeps) {
+  return answerWith(await quota.settings.read());
+}
 
-  async function change(exchange: Exchange): Promise<Answer> {
-    const wanted = quotaChangeOf(readBody(exchange, quotaBody));
-    checkLayerQuotas(catalog, wanted.layerQuotas);
-    let before: QuotaConfiguration | null = null;
-    const after = await quota.settings.change(wanted, (current) => {
-      before = current;
-      if (isSameVersion(exchange.headers['if-match'], etagOf(current))) return;
-      throw new HttpProblem(
-        'precondition-failed',
-        'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
-      );
-    });
-    exchange.change = { target: 'quota', before, after };
-    return answerWith(after);
-  }
+export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: ApiDeps) {
+  const after = await applyQuota(call, deps, quotaChangeOf(call.body), (current) => {
+    if (isSameVersion(call.exchange.headers['if-match'], etagOf(current))) return;
+    throw new HttpProblem(
+      'precondition-failed',
+      'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
+    );
+  });
+  return answerWith(after);
+}
 
-  async function usage(): Promise<Answer> {
-    return jsonAnswer(usageDocument(await quota.usage()));
-  }
+/** `check` may throw, and then nothing is changed. */
+export async function applyQuota(
+  { note }: Call,
+  { catalog, quota }: ApiDeps,
+  change: QuotaChange,
+  check: (current: QuotaConfiguration) => void = () => {},
+): Promise<QuotaConfiguration> {
+  checkLayerQuotas(catalog, change.layerQuotas);
+  let before: QuotaConfiguration | null = null;
+  const after = await quota.settings.change(change, (current) => {
+    before = current;
+    check(current);
+  });
+  note({ target: 'quota', before, after });
+  return after;
+}
 
-  async function evictions(exchange: Exchange): Promise<Answer> {
-    const hours = readQuery(exchange, evictionsQuery).days * HOURS_OF_A_DAY;
-    const first = Math.floor(clock.now() / HOUR_MS) - hours + 1;
-    return jsonAnswer(evictionDocument(await quota.evictedHours(first * HOUR_MS), first, hours));
+/** Throws for a layer that is not declared or named twice. */
+function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuota[] = []): void {
+  const seen = new Set<string>();
+  for (const { layer } of quotas) {
+    if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
+    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is listed twice.`);
+    seen.add(layer);
   }
+}
+
+/** What the tiles take on disk. */
+export async function showUsage(_: Call, { quota }: ApiDeps) {
+  return usageDocument(await quota.usage());
+}
+
+/** What quotas removed, hour by hour, also before the last restart. */
+export async function listEvictions(
+  { query }: Call<{ query: typeof evictionsQuery }>,
+  { quota, clock }: ApiDeps,
+) {
+  const hours = query.days * HOURS_OF_A_DAY;
+  const first = Math.floor(clock.now() / HOUR_MS) - hours + 1;
+  return evictionDocument(await quota.evictedHours(first * HOUR_MS), first, hours);
 }
 
 function quotaChangeOf({ cleanUpSeconds: _, ...body }: z.output<typeof quotaBody>): QuotaChange {

@@ -4,11 +4,8 @@ import { failureText, type UpstreamStatus } from '../../domain/upstream-status.t
 import { isoTime } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { createPace, inTurns } from '../../lib/in-turns.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { visibleLayers } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { closedReason, count, texts, time } from '../wire/values.ts';
 import { layerFailure } from './layers.ts';
 
@@ -79,48 +76,39 @@ export const upstreamsAnswer = z.object({
   ),
 });
 
-/** What is running here, on which nodes, and the state of each host that sources speak to. */
-export function statusRoutes(deps: RouteDeps): readonly Route[] {
-  const { about, nodes, traffic, metrics, catalog } = deps;
+export function showAbout(_: Call, { about }: ApiDeps) {
   const { version, startedAt, proxies } = about;
-  const get = (path: string, show: () => object | Promise<object>): Route => ({
-    method: 'GET',
-    path: `/api/v1/${path}`,
-    role: 'viewer',
-    handler: async () => jsonAnswer(await show()),
-  });
-  return [
-    get('about', () => ({ version, node: process.versions.node, startedAt: isoTime(startedAt), proxies })),
-    get('nodes', async () => ({
-      nodes: (await nodes.list()).map((node) => ({
-        ...node,
-        startedAt: isoTime(node.startedAt),
-        seenAt: isoTime(node.seenAt),
-      })),
-    })),
-    { method: 'GET', path: '/api/v1/upstreams', role: 'viewer', handler: listUpstreams },
-    get('series', () => {
-      traffic.flush();
-      return traffic.series.document();
-    }),
-  ];
+  return { version, node: process.versions.node, startedAt: isoTime(startedAt), proxies };
+}
 
-  async function listUpstreams(exchange: Exchange): Promise<Answer> {
-    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    const byHost = await layersByHost(layers, deps);
-    const upstreams = metrics.upstreams().map((status) => {
-      const names = byHost.get(status.host) ?? [];
-      const lastError = lastErrorOf(status.host, names, deps);
-      return { ...upstreamDocument(status), layers: names, lastError };
-    });
-    return jsonAnswer({ upstreams });
-  }
+export async function listNodes(_: Call, { nodes }: ApiDeps) {
+  const times = (node: { readonly startedAt: number; readonly seenAt: number }) => ({
+    startedAt: isoTime(node.startedAt),
+    seenAt: isoTime(node.seenAt),
+  });
+  return { nodes: (await nodes.list()).map((node) => ({ ...node, ...times(node) })) };
+}
+
+export function showSeries(_: Call, { traffic }: ApiDeps) {
+  traffic.flush();
+  return traffic.series.document();
+}
+
+export async function listUpstreams({ exchange }: Call, deps: ApiDeps) {
+  const layers = await visibleLayers(exchange, await inTurns(deps.catalog.layers()));
+  const byHost = await layersByHost(layers, deps);
+  const upstreams = deps.metrics.upstreams().map((status) => {
+    const names = byHost.get(status.host) ?? [];
+    const lastError = lastErrorOf(status.host, names, deps);
+    return { ...upstreamDocument(status), layers: names, lastError };
+  });
+  return { upstreams };
 }
 
 /** By host. The sources of thousands of layers are looked at in turns. */
 async function layersByHost(
   layers: readonly Layer[],
-  { catalog, hostsNamedIn }: RouteDeps,
+  { catalog, hostsNamedIn }: ApiDeps,
 ): Promise<ReadonlyMap<string, string[]>> {
   const byHost = new Map<string, string[]>();
   const pace = createPace(LAYERS_PER_TURN);
@@ -133,7 +121,7 @@ async function layersByHost(
 }
 
 /** A layer may have several hosts: the address of the request tells which one failed. */
-function lastErrorOf(host: string, layers: readonly string[], { layerState, hostsNamedIn }: RouteDeps) {
+function lastErrorOf(host: string, layers: readonly string[], { layerState, hostsNamedIn }: ApiDeps) {
   const failures = layers.flatMap((layer) => {
     const { lastFailure } = layerState(layer);
     const isOfHost = lastFailure?.upstream && hostsNamedIn(lastFailure.upstream.address).has(host);

@@ -2,18 +2,16 @@ import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
 import { authorIn, type Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
-import { checkBody, isDryRun, readBody, readQuery } from '../wire/read-body.ts';
+import { checkBody, readBody, readQuery } from '../wire/read-body.ts';
 import {
   invalidateBody,
   invalidateQuery,
   selectionOf,
   tileLines,
-  truncateBody,
+  type truncateBody,
 } from '../wire/tile-selection.ts';
 import { amount, tileSetName } from '../wire/values.ts';
 
@@ -25,34 +23,29 @@ export const truncateAnswer = z.object({
 });
 export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
 
-/** Below `/api/v1/layers/{layer}`: `truncate` removes a selection of its tiles, `invalidate` marks one as stale. */
-export function truncateRoutes({ catalog, massTruncation, invalidation }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers/{layer}';
-  const common = { method: 'POST', role: 'operator', asksOnly: isDryRun } as const;
-  return [
-    { path: `${path}/truncate`, ...common, handler: truncate },
-    { path: `${path}/invalidate`, ...common, handler: invalidate },
-  ];
+/** Removes a selection of a layer's tiles. */
+export async function truncate(
+  call: Call<{ params: 'layer'; body: typeof truncateBody }>,
+  { catalog, massTruncation }: ApiDeps,
+) {
+  const { body } = call;
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const selection = selectionOf(body, layer, 'any');
+  const selected = await massTruncation.truncateSelection(layer.name, selection, body.dryRun);
+  return report(call, 'deleted', layer.name, body.dryRun, selected);
+}
 
-  async function truncate(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const body = readBody(exchange, truncateBody);
-    const selection = selectionOf(body, layer, 'any');
-    const selected = await massTruncation.truncateSelection(layer.name, selection, body.dryRun);
-    return jsonAnswer(told(exchange, 'deleted', layer.name, body.dryRun, selected));
-  }
-
-  async function invalidate(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const body = readInvalidation(exchange);
-    const selection = selectionOf(body, layer, 'offered');
-    const by = body.renew ? authorIn(exchange) : null;
-    const { marked, tasks } = body.dryRun
-      ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
-      : await invalidation.invalidate(layer.name, selection, by);
-    const document = told(exchange, 'invalidated', layer.name, body.dryRun, marked);
-    return jsonAnswer({ ...document, tasks: tasks.map(({ id }) => id) });
-  }
+/** Marks a selection of a layer's tiles as stale. */
+export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, invalidation }: ApiDeps) {
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const body = readInvalidation(call.exchange);
+  const selection = selectionOf(body, layer, 'offered');
+  const by = body.renew ? authorIn(call) : null;
+  const { marked, tasks } = body.dryRun
+    ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
+    : await invalidation.invalidate(layer.name, selection, by);
+  const document = report(call, 'invalidated', layer.name, body.dryRun, marked);
+  return { ...document, tasks: tasks.map(({ id }) => id) };
 }
 
 /** Or a list of tiles alone; what else there is to say then stands in the address. */
@@ -62,9 +55,9 @@ function readInvalidation(exchange: Exchange): z.output<typeof invalidateBody> {
   return checkBody({ tiles: tileLines(exchange.body), ...asked }, invalidateBody);
 }
 
-/** The answer, which the audit log hears of too. */
-function told(
-  exchange: Exchange,
+/** The answer; the audit log has it too. */
+function report(
+  { note }: Call,
   done: string,
   layer: string,
   dryRun: boolean,
@@ -72,11 +65,7 @@ function told(
 ) {
   const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
   const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
-  exchange.change = {
-    target: `layer:${layer}`,
-    after: all,
-    summary: `${done} ${all.tiles} tiles of ${layer}`,
-  };
+  note({ target: `layer:${layer}`, after: all, summary: `${done} ${all.tiles} tiles of ${layer}` });
   const tileSets = selected.map(({ set, tiles, bytes }) => {
     const { layer: _, ...names } = tileSetNames(set);
     return { ...names, tiles, bytes };

@@ -16,100 +16,94 @@ import {
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { type Answer, type Headers, textAnswer } from '../answer.ts';
+import { type Headers, textAnswer } from '../answer.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
-import { callerName, type Exchange, shownTo } from '../exchange.ts';
+import { shownTo } from '../exchange.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import type { Method, Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { headerText } from '../services/tile-headers.ts';
-import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { documentAnswer, listAnswer, readRoot } from './representation.ts';
 
-const PATH = '/rest/layers';
 const MOST_WARNINGS = 10;
 
-export const roleFor = (method: Method) => (method === 'GET' ? 'viewer' : 'admin');
+type OfLayer = Call<{ params: 'layer' }>;
 
-/** `/rest/layers` and `/rest/layers/{layer}`, as GeoWebCache's clients know them. */
-export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[] {
-  const one = { GET: show, PUT: put, POST: post, DELETE: remove };
-  return [
-    ...resourceRoutes({ path: PATH, role: roleFor, what: 'the layers', handlers: { GET: list } }),
-    ...resourceRoutes({ path: `${PATH}/{layer}`, role: roleFor, what: 'a layer', handlers: one }),
-  ];
+export async function listLayers({ exchange }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
+  const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
+  return listAnswer(exchange, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
+}
 
-  async function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-    return await listAnswer(exchange, format, { names: namesOf(layers), entry: 'layer', path: PATH });
+export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
+  const name = nameIn(call, catalog);
+  const bound = catalog.layer(name);
+  if (!bound) throw unknownLayer(name);
+  await refuseOthers(call.exchange, bound.layer);
+  const entry = await editor.show('layer', bound.layer.name);
+  const { document, kept } = shownTo(call, { document: entry?.document, kept: keptIn(entry) });
+  return documentAnswer(writeGwcLayer(document, kept), format);
+}
+
+export async function putLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
+  const warnings = await save(call, readLayer(call, deps, format), deps);
+  return textAnswer(200, 'layer saved', warningHeader(warnings));
+}
+
+export async function postLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
+  const read = readLayer(call, deps, format);
+  const name = nameIn(call, deps.catalog);
+  if (!deps.catalog.layer(name)) {
+    throw invalid(
+      `Layer ${shortened(name)} is not known by the configuration.Maybe it was loaded from another source, or you're trying to add a new layer and need to do an HTTP PUT ?`,
+    );
   }
+  await save(call, read, deps);
+  return textAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
+}
 
-  async function show(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const bound = catalog.layer(nameIn(exchange));
-    if (!bound) throw unknownLayer(exchange);
-    await refuseOthers(exchange, bound.layer);
-    const entry = await editor.show('layer', bound.layer.name);
-    const { document, kept } = shownTo(exchange, { document: entry?.document, kept: keptIn(entry) });
-    return documentAnswer(writeGwcLayer(document, kept), format);
-  }
+async function save(
+  call: OfLayer,
+  read: ReadDocument,
+  { catalog, editor }: ApiDeps,
+): Promise<readonly ReadWarning[]> {
+  const former = await editor.show('layer', nameIn(call, catalog));
+  const options = { by: call.caller.name, dryRun: false, aside: read.kept };
+  call.note(changeNote(await editor.put('layer', merged(read.document, former), options)));
+  return read.warnings;
+}
 
-  async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const warnings = await save(exchange, readLayer(exchange, format));
-    return textAnswer(200, 'layer saved', warningHeader(warnings));
+export async function removeLayer(call: OfLayer, { catalog, editor }: ApiDeps) {
+  const name = nameIn(call, catalog);
+  try {
+    call.note(removalNote(await editor.remove('layer', name, { by: call.caller.name, dryRun: false })));
+  } catch (error) {
+    throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(name) : error;
   }
+  return textAnswer(200, `${name} deleted`);
+}
 
-  async function post(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const read = readLayer(exchange, format);
-    if (!catalog.layer(nameIn(exchange))) {
-      throw invalid(
-        `Layer ${shortened(nameIn(exchange))} is not known by the configuration.Maybe it was loaded from another source, or you're trying to add a new layer and need to do an HTTP PUT ?`,
-      );
-    }
-    await save(exchange, read);
-    return textAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
-  }
+/** A plus sign may stand for a space, unless a layer has one. */
+function nameIn({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>): string {
+  return catalog.layer(layer) || !layer.includes('+') ? layer : layer.replaceAll('+', ' ');
+}
 
-  async function save(exchange: Exchange, read: ReadDocument): Promise<readonly ReadWarning[]> {
-    const former = await editor.show('layer', nameIn(exchange));
-    const options = { by: callerName(exchange), dryRun: false, aside: read.kept };
-    exchange.change = changeNote(await editor.put('layer', merged(read.document, former), options));
-    return read.warnings;
+function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat): ReadDocument {
+  const name = nameIn(call, catalog);
+  const read = readGwcLayer(readRoot(call.exchange, format), catalog.layer(name) !== null);
+  if (read.document.name !== name) {
+    throw invalid(
+      'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
+    );
   }
+  const strays = read.kept.filter(({ path }) => path.length === 1 && path[0] === 'parameterFilters');
+  if (strays.some(({ element }) => element.name !== STYLE_FILTER)) {
+    throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
+  }
+  return read;
+}
 
-  async function remove(exchange: Exchange): Promise<Answer> {
-    const name = nameIn(exchange);
-    try {
-      const options = { by: callerName(exchange), dryRun: false };
-      exchange.change = removalNote(await editor.remove('layer', name, options));
-    } catch (error) {
-      throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(exchange) : error;
-    }
-    return textAnswer(200, `${name} deleted`);
-  }
-
-  /** A plus sign may stand for a space, unless a layer has one. */
-  function nameIn(exchange: Exchange): string {
-    const name = exchange.param('layer');
-    return catalog.layer(name) || !name.includes('+') ? name : name.replaceAll('+', ' ');
-  }
-
-  function readLayer(exchange: Exchange, format: DocumentFormat): ReadDocument {
-    const read = readGwcLayer(readRoot(exchange, format), catalog.layer(nameIn(exchange)) !== null);
-    if (read.document.name !== nameIn(exchange)) {
-      throw invalid(
-        'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
-      );
-    }
-    const strays = read.kept.filter(({ path }) => path.length === 1 && path[0] === 'parameterFilters');
-    if (strays.some(({ element }) => element.name !== STYLE_FILTER)) {
-      throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
-    }
-    return read;
-  }
-
-  function unknownLayer(exchange: Exchange): HttpProblem {
-    return new HttpProblem('path-unknown', `Unknown layer: ${shortened(nameIn(exchange))}`);
-  }
+function unknownLayer(name: string): HttpProblem {
+  return new HttpProblem('path-unknown', `Unknown layer: ${shortened(name)}`);
 }
 
 function* namesOf(layers: readonly Layer[]): Generator<string> {
@@ -148,25 +142,19 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
 }
 
 /** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
-export function boundsRoutes({ catalog }: { readonly catalog: Pick<Catalog, 'layer'> }): readonly Route[] {
-  const path = '/rest/bounds/{layer}/{gridSet}/{type}';
-  return [{ method: 'GET', path, role: 'viewer', handler: show }];
-
-  async function show(exchange: Exchange) {
-    const [layer, gridSet, type] = ['layer', 'gridSet', 'type'].map((name) => exchange.param(name));
-    const bound = catalog.layer(layer ?? '') ?? catalog.layer(layer?.replaceAll('+', ' ') ?? '');
-    if (!bound) return refusal('layer-unknown', `Unknown layer: ${shortened(layer ?? '')}`);
-    await refuseOthers(exchange, bound.layer);
-    const subset = findGridSubset(bound.layer, gridSet ?? '');
-    if (!subset) {
-      return refusal(
-        'layer-unknown',
-        `${shortened(layer ?? '')} does not support ${shortened(gridSet ?? '')}`,
-      );
-    }
-    if (type?.toLowerCase() === 'java') return textAnswer(200, coverages(subset));
-    return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type ?? '')}`);
+export async function showBounds(
+  { exchange, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
+  { catalog }: ApiDeps,
+) {
+  const bound = catalog.layer(layer) ?? catalog.layer(layer.replaceAll('+', ' '));
+  if (!bound) return refusal('layer-unknown', `Unknown layer: ${shortened(layer)}`);
+  await refuseOthers(exchange, bound.layer);
+  const subset = findGridSubset(bound.layer, gridSet);
+  if (!subset) {
+    return refusal('layer-unknown', `${shortened(layer)} does not support ${shortened(gridSet)}`);
   }
+  if (type.toLowerCase() === 'java') return textAnswer(200, coverages(subset));
+  return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type)}`);
 }
 
 const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
@@ -190,29 +178,21 @@ function coverages(subset: GridSubset): string {
   return `{${levels.join(', ')}}`;
 }
 
-/** `POST /rest/filter/{filter}/update/{xml|zip}`: what is computed from the extent is always up to date. */
-export function filterUpdateRoutes({
-  catalog,
-}: {
-  readonly catalog: Pick<Catalog, 'layers'>;
-}): readonly Route[] {
-  const path = '/rest/filter/{filter}/update/{type}';
-  return [{ method: 'POST', path, role: 'operator', handler: update }];
-
-  function update(exchange: Exchange) {
-    const name = exchange.param('filter');
-    if (!isKnown(name)) {
-      throw invalid(
-        `No filter by the name ${shortened(name)} was found. Raster filters are kept without effect, and need no update.`,
-      );
-    }
-    const type = exchange.param('type');
-    if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
-    return textAnswer(200, 'Filter update completed, no problems encountered.\n');
+/** What is computed from the extent is always up to date. */
+export function updateFilter(
+  { params: { filter, type } }: Call<{ params: 'filter' | 'type' }>,
+  { catalog }: ApiDeps,
+) {
+  if (!isKnownFilter(filter, catalog)) {
+    throw invalid(
+      `No filter by the name ${shortened(filter)} was found. Raster filters are kept without effect, and need no update.`,
+    );
   }
+  if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
+  return textAnswer(200, 'Filter update completed, no problems encountered.\n');
+}
 
-  function isKnown(name: string): boolean {
-    for (const { circularFilter } of catalog.layers()) if (circularFilter === name) return true;
-    return false;
-  }
+function isKnownFilter(name: string, catalog: Pick<Catalog, 'layers'>): boolean {
+  for (const { circularFilter } of catalog.layers()) if (circularFilter === name) return true;
+  return false;
 }

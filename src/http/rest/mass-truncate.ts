@@ -1,4 +1,4 @@
-import { mayWorkOnAll } from '../../access/caller.ts';
+import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
@@ -14,43 +14,29 @@ import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { textAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
-import { authorIn, type Exchange } from '../exchange.ts';
+import { authorIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Handler, Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import { parametersField, refuseEmptyParameters } from '../wire/seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MOST_NAMED = 100;
 
-/** Sections 2.3, 2.4 and 4.4 of the specification; below `/rest` too, for scripts that know it there. */
-export function massTruncateRoutes(deps: RouteDeps): readonly Route[] {
-  const truncate = createMassTruncateHandler(deps);
-  return ['/masstruncate', '/rest/masstruncate'].flatMap((path): Route[] => [
-    { method: 'GET', path, role: 'viewer', handler: (exchange) => typesAnswer(exchange, path) },
-    { method: 'POST', path, role: 'operator', handler: truncate },
-    // GeoNode sends `truncateAll` there.
-    { method: 'POST', path: `${path}/`, role: 'operator', handler: truncate },
-  ]);
-}
-
-/** The answer is sent when no reader sees the tiles any more. */
-function createMassTruncateHandler({ catalog, massTruncation }: RouteDeps): Handler {
-  return async (exchange) => {
-    const mediaType = requireMediaType(exchange.headers, [...BODY_TYPES.xml, JSON_TYPE]);
-    const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
-    const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
-    const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
-    exchange.change = { target, after: { type: request.type } };
-    refuseForeign(exchange, request);
-    if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
-      throw invalid(`Could not find layer ${request.layer}`);
-    }
-    const emptied = await carryOut(massTruncation, request, authorIn(exchange));
-    return emptied && mediaType === FORM ? allPage(emptied) : textAnswer(200, '');
-  };
+/** Sections 2.3, 2.4 and 4.4 of the specification. The answer is sent when no reader sees the tiles any more. */
+export async function massTruncate({ exchange, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
+  const mediaType = requireMediaType(exchange.headers, [...BODY_TYPES.xml, JSON_TYPE]);
+  const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
+  const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
+  const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
+  note({ target, after: { type: request.type } });
+  refuseForeign(caller, request);
+  if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
+    throw invalid(`Could not find layer ${request.layer}`);
+  }
+  const emptied = await carryOut(massTruncation, request, authorIn({ caller }));
+  return emptied && mediaType === FORM ? allPage(emptied) : textAnswer(200, '');
 }
 
 /**
@@ -93,19 +79,20 @@ async function carryOut(
   return null;
 }
 
-function refuseForeign({ caller }: Exchange, request: MassTruncateRequest): void {
+function refuseForeign(caller: Caller, request: MassTruncateRequest): void {
   if (request.type !== 'truncateAll') refuseForeignLayer(caller, request.layer);
-  if (request.type !== 'truncateAll' || !caller || mayWorkOnAll(caller)) return;
+  if (request.type !== 'truncateAll' || mayWorkOnAll(caller)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
 }
 
-function typesAnswer({ baseUrl, headers }: Exchange, path: string) {
+export function listTruncations({ exchange }: Call) {
+  const { baseUrl, target, headers } = exchange;
   const asked = headers.accept ?? '';
   const asTextXml = /\btext\/xml\b/i.test(asked) && !/\bapplication\/xml\b/i.test(asked);
   return {
     status: 200,
     headers: ['Content-Type', asTextXml ? 'text/xml' : 'application/xml'],
-    body: writeMassTruncateTypes(`${baseUrl}${path}`),
+    body: writeMassTruncateTypes(`${baseUrl}${target.path.slice(target.prefix.length)}`),
   };
 }
 

@@ -5,41 +5,13 @@ import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { Answer, Headers } from '../answer.ts';
+import { type ApiDeps, type ApiRoute, type Call, type ParamsIn, route, type Shape } from '../api-route.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Handler, Method, Route, RouteDescription, RouteRole } from '../route.ts';
-
-export interface Resource {
-  /** E.g. `/rest/layers/{layer}`. */
-  readonly path: string;
-  readonly role: (method: Method) => RouteRole;
-  /** What it is, e.g. `a layer`, for the description of the interface. */
-  readonly what: string;
-  readonly handlers: Readonly<
-    Partial<Record<Method, (exchange: Exchange, format: DocumentFormat) => Answer | Promise<Answer>>>
-  >;
-}
+import type { Method, RouteRole } from '../route.ts';
 
 const XML = ['application/xml', 'text/xml'];
 const JSON_TYPES = ['application/json', 'text/json'];
-
-/** At its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name. */
-export function resourceRoutes({ path, role, what, handlers }: Resource): readonly Route[] {
-  return (['xml', 'json', null] as const).flatMap((ending) =>
-    Object.entries(handlers).map(([name, handler]): Route => {
-      const method = name as Method;
-      const answer: Handler = (exchange) => handler(exchange, ending ?? formatAsked(exchange));
-      const describe = describeMethod(method, what, ending);
-      return {
-        method,
-        path: ending ? `${path}.${ending}` : path,
-        role: role(method),
-        handler: answer,
-        describe,
-      };
-    }),
-  );
-}
 
 const VERBS: Readonly<Record<Method, string>> = {
   GET: 'Show',
@@ -48,12 +20,37 @@ const VERBS: Readonly<Record<Method, string>> = {
   DELETE: 'Remove',
 };
 
-function describeMethod(method: Method, what: string, ending: DocumentFormat | null): RouteDescription {
+type ResourceHandler<Path extends string> = (
+  call: Call<{ readonly params: ParamsIn<Path> }>,
+  deps: ApiDeps,
+  format: DocumentFormat,
+) => unknown;
+
+/**
+ * Entries for a resource at its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name.
+ * `what` it is, e.g. `a layer`, becomes the summary.
+ */
+export function resource<const Path extends `/${string}`>(
+  path: Path,
+  what: string,
+  methods: Readonly<Partial<Record<Method, readonly [RouteRole, ResourceHandler<Path>]>>>,
+): readonly ApiRoute[] {
+  return (['xml', 'json', null] as const).flatMap((ending) =>
+    Object.entries(methods).map(([name, [role, handler]]) => {
+      const method = name as Method;
+      const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
+      return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
+        handler(call as Parameters<typeof handler>[0], deps, ending ?? formatAsked(call.exchange)),
+      );
+    }),
+  );
+}
+
+function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
   const types = { xml: XML, json: ['application/json'] };
   const bodyTypes = ending ? types[ending] : [...XML, ...types.json];
-  const summary = `${VERBS[method]} ${what}`;
-  if (method === 'GET') return { summary, answerType: types[ending ?? 'xml'][0] ?? '' };
-  return { summary, answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
+  if (method === 'GET') return { answerType: types[ending ?? 'xml'][0] ?? '' };
+  return { answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
 /** `?format=json`, or what `Accept` would rather have; XML by default. */

@@ -2,53 +2,42 @@ import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/document-node.ts';
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import type { PipelineStatus } from '../../pipeline/tile-pipeline.ts';
-import { type Answer, textAnswer } from '../answer.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { textAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps, StoreDescription } from '../route-deps.ts';
+import type { StoreDescription } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
-import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { documentAnswer, listAnswer, readRoot } from './representation.ts';
 
-const PATH = '/rest/blobstores';
 const DEFAULT_STORE = 'default';
 const BLOCK_SIZE = 4096;
 
-/** `/rest/blobstores`: our stores in GeoWebCache's words. They are declared in the configuration file. */
-export function blobStoreRoutes(stores: readonly StoreDescription[]): readonly Route[] {
-  const role = () => 'admin' as const;
-  const one = { GET: show, PUT: refuseChange, DELETE: refuseRemoval };
-  return [
-    ...resourceRoutes({ path: PATH, role, what: 'the stores', handlers: { GET: list } }),
-    ...resourceRoutes({ path: `${PATH}/{store}`, role, what: 'a store', handlers: one }),
-  ];
+type OfStore = Call<{ params: 'store' }>;
 
-  function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const names = stores.map(({ name }) => name);
-    return listAnswer(exchange, format, { names, entry: 'blobStore', path: PATH });
-  }
-
-  function show(exchange: Exchange, format: DocumentFormat): Answer {
-    return documentAnswer(describe(found('get', exchange)), format);
-  }
-
-  function refuseRemoval(exchange: Exchange): never {
-    found('remove', exchange);
-    return refuseChange();
-  }
-
-  function found(verb: 'get' | 'remove', exchange: Exchange): StoreDescription {
-    const name = exchange.param('store');
-    const store = stores.find((one) => one.name === name);
-    if (store) return store;
-    const what = `A BlobStoreInfo with name "${shortened(name)}" does not exist.`;
-    throw new HttpProblem('path-unknown', `Failed to ${verb} BlobStoreInfo. ${what}`);
-  }
+/** Our stores in GeoWebCache's words. They are declared in the configuration file. */
+export function listStores({ exchange }: Call, { rest }: ApiDeps, format: DocumentFormat) {
+  const names = rest.stores.map(({ name }) => name);
+  return listAnswer(exchange, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
 }
 
-function refuseChange(): never {
+export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
+  return documentAnswer(describe(found('get', call, deps)), format);
+}
+
+export function refuseRemoval(call: OfStore, deps: ApiDeps): never {
+  found('remove', call, deps);
+  return refuseChange();
+}
+
+function found(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
+  const store = rest.stores.find(({ name }) => name === params.store);
+  if (store) return store;
+  const what = `A BlobStoreInfo with name "${shortened(params.store)}" does not exist.`;
+  throw new HttpProblem('path-unknown', `Failed to ${verb} BlobStoreInfo. ${what}`);
+}
+
+export function refuseChange(): never {
   throw new TilewardenError(
     'entry-read-only',
     'Stores are declared under "stores" in the configuration file; change them there and restart the server.',
@@ -66,72 +55,52 @@ function describe({ name, kind, folder, options }: StoreDescription): DocumentNo
   return { ...root, attributes: { default: String(name === DEFAULT_STORE) } };
 }
 
-/** `/rest/global`: what the service says of itself in capabilities. */
-export function globalRoutes({ service, about, rest: { configFile } }: RouteDeps): readonly Route[] {
-  const fixed = () => ({ version: about.version, identifier: 'tilewarden', location: configFile });
-  return resourceRoutes({
-    path: '/rest/global',
-    role: () => 'admin',
-    what: 'what the service says of itself',
-    handlers: { GET: show, PUT: put },
-  });
-
-  function show(_: Exchange, format: DocumentFormat) {
-    const document: GlobalDocument = { ...service.current, ...fixed() };
-    return documentAnswer(writeGlobal(document), format);
-  }
-
-  async function put(exchange: Exchange, format: DocumentFormat) {
-    const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixed());
-    const before = service.current;
-    const all = { ...before.remembered, ...remembered };
-    await service.change({ ...change, remembered: all }, callerName(exchange));
-    exchange.change = { target: 'global', before, after: service.current };
-    return textAnswer(200, '', warningHeader(warnings));
-  }
+function fixedOf({ about, rest }: ApiDeps) {
+  return { version: about.version, identifier: 'tilewarden', location: rest.configFile };
 }
 
-interface StatisticsDeps {
-  readonly tileCounts: { series(): Iterable<TileCountSeries> };
-  readonly status: () => PipelineStatus;
-  readonly memoryTierBytes: number;
+/** What the service says of itself in capabilities. */
+export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
+  const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
+  return documentAnswer(writeGlobal(document), format);
 }
 
-/** `/rest/statistics`: how tiles were answered since the start, and how full the memory in front of the stores is. */
-export function statisticsRoutes(deps: StatisticsDeps): readonly Route[] {
-  return resourceRoutes({
-    path: '/rest/statistics',
-    role: () => 'viewer',
-    what: 'how tiles were answered',
-    handlers: { GET: show },
-  });
+export async function putGlobal({ exchange, caller, note }: Call, deps: ApiDeps, format: DocumentFormat) {
+  const { service } = deps;
+  const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixedOf(deps));
+  const before = service.current;
+  await service.change({ ...change, remembered: { ...before.remembered, ...remembered } }, caller.name);
+  note({ target: 'global', before, after: service.current });
+  return textAnswer(200, '', warningHeader(warnings));
+}
 
-  function show(_: Exchange, format: DocumentFormat) {
-    const { hits, misses } = countsOf(deps.tileCounts);
-    const { memoryTierBytes: used } = deps.status();
-    const total = hits + misses;
-    const share = (count: number) => (total === 0 ? 0 : (100 * count) / total);
-    const occupied = deps.memoryTierBytes === 0 ? 0 : (100 * used) / deps.memoryTierBytes;
-    return documentAnswer(
-      nodeOf('gwcInMemoryCacheStatistics', [
-        leaf('hitCount', hits),
-        leaf('missCount', misses),
-        leaf('totalCount', total),
-        double('hitRate', share(hits)),
-        double('missRate', share(misses)),
-        double('currentMemoryOccupation', occupied),
-        leaf('totalSize', deps.memoryTierBytes),
-        leaf('actualSize', used),
-      ]),
-      format,
-    );
-  }
+/** How tiles were answered since the start, and how full the memory in front of the stores is. */
+export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, format: DocumentFormat) {
+  traffic.flush();
+  const { hits, misses } = countsOf(traffic.counts);
+  const { memoryTierBytes: used } = metrics.pipeline.status();
+  const total = hits + misses;
+  const share = (count: number) => (total === 0 ? 0 : (100 * count) / total);
+  const occupied = rest.memoryTierBytes === 0 ? 0 : (100 * used) / rest.memoryTierBytes;
+  return documentAnswer(
+    nodeOf('gwcInMemoryCacheStatistics', [
+      leaf('hitCount', hits),
+      leaf('missCount', misses),
+      leaf('totalCount', total),
+      double('hitRate', share(hits)),
+      double('missRate', share(misses)),
+      double('currentMemoryOccupation', occupied),
+      leaf('totalSize', rest.memoryTierBytes),
+      leaf('actualSize', used),
+    ]),
+    format,
+  );
 }
 
 /** What was there, stale or not, and what had to be made; failures are neither. */
-function countsOf({ series }: StatisticsDeps['tileCounts']) {
+function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
   let [hits, misses] = [0, 0];
-  for (const { outcome, count } of series()) {
+  for (const { outcome, count } of counts.series()) {
     if (outcome === 'hit' || outcome === 'stale') hits += count;
     if (outcome === 'miss' || outcome === 'bypass') misses += count;
   }

@@ -8,77 +8,65 @@ import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
 import { ownUnfinished } from '../api/stop-tasks.ts';
+import type { ApiDeps, Call } from '../api-route.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
-import { authorIn, callerName, type Exchange } from '../exchange.ts';
-import type { Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
+import { authorIn, type Exchange } from '../exchange.ts';
 import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
 
+type OfLayer = Call<{ params: 'layer' }>;
+
 /** Sections 4.1 to 4.3 of the specification. */
-export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
-  const path = '/rest/seed/{layer}';
-  return [
-    { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: list },
-    { method: 'POST', path: '/rest/seed', role: 'operator', handler: stopOfAll },
-    ...(['json', 'xml'] as const).flatMap((format): Route[] => [
-      { method: 'GET', path: `${path}.${format}`, role: 'viewer', handler: listOfLayer },
-      {
-        method: 'POST',
-        path: `${path}.${format}`,
-        role: 'operator',
-        handler: (exchange) => seed(exchange, format),
-      },
-    ]),
-    { method: 'POST', path, role: 'operator', handler: takeForm },
-  ];
+export async function listTasks(_: Call, { tasks }: ApiDeps) {
+  return taskListAnswer(await tasks.active(null));
+}
 
-  async function list(): Promise<Answer> {
-    return taskListAnswer(await tasks.active(null));
-  }
+export async function listTasksOfLayer({ params }: OfLayer, { catalog, tasks }: ApiDeps) {
+  const { layer } = boundLayer(catalog, params.layer);
+  return taskListAnswer(await tasks.active(layer.name));
+}
 
-  async function listOfLayer(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    return taskListAnswer(await tasks.active(layer.name));
-  }
-
-  /** The answer is sent when the task is recorded durably. */
-  async function seed(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+/** The answer is sent when the task is recorded durably. */
+export function seedBy(format: DocumentFormat) {
+  return async (call: OfLayer, deps: ApiDeps) => {
+    const { exchange, params } = call;
     requireMediaType(exchange.headers, BODY_TYPES[format]);
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const task = await start(layer, readSeedRequest(exchange.body, format, layer.name), exchange);
+    const { layer } = boundLayer(deps.catalog, params.layer);
+    const task = await start(layer, readSeedRequest(exchange.body, format, layer.name), call, deps);
     return textAnswer(200, '', taskHeaders(exchange, task));
-  }
+  };
+}
 
-  function start(layer: Layer, draft: TaskDraft, exchange: Exchange): Promise<Task> {
-    if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
-      refuseUnknownParameters(layer.parameters, draft.parameters);
-    }
-    return tasks.create(draft, authorIn(exchange));
+function start(layer: Layer, draft: TaskDraft, call: Call, { tasks }: ApiDeps): Promise<Task> {
+  if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
+    refuseUnknownParameters(layer.parameters, draft.parameters);
   }
+  return tasks.create(draft, authorIn(call));
+}
 
-  /** `kill_all` for every layer the caller may work on. */
-  async function stopOfAll(exchange: Exchange): Promise<Answer> {
-    const states = killAllStates(readForm(exchange));
-    const own = await ownUnfinished(tasks, exchange.caller, { states, types: WORK_TYPES });
-    return stoppedPage(exchange, await tasks.cancel(own, callerName(exchange)));
-  }
+/** `kill_all` for every layer the caller may work on. */
+export async function stopByForm({ exchange, caller }: Call, { tasks }: ApiDeps) {
+  const states = killAllStates(readForm(exchange));
+  const own = await ownUnfinished(tasks, caller, { states, types: WORK_TYPES });
+  return stoppedPage(exchange, await tasks.cancel(own, caller.name));
+}
 
-  /** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, be it empty. */
-  async function takeForm(exchange: Exchange): Promise<Answer> {
-    const form = readForm(exchange);
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    if (form.has('list')) {
-      const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
-      return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
-    }
-    if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
-      const task = await start(layer, readSeedForm(form, layer.name), exchange);
-      return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
-    }
-    const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
-    const filter = { ...chosen, layers: [layer.name], types: WORK_TYPES };
-    return stoppedPage(exchange, await tasks.cancel(filter, callerName(exchange)));
+/** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, be it empty. */
+export async function takeForm(call: OfLayer, deps: ApiDeps) {
+  const { exchange, caller, params } = call;
+  const { catalog, tasks } = deps;
+  const form = readForm(exchange);
+  const { layer } = boundLayer(catalog, params.layer);
+  if (form.has('list')) {
+    const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
+    return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
   }
+  if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
+    const task = await start(layer, readSeedForm(form, layer.name), call, deps);
+    return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
+  }
+  const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
+  const filter = { ...chosen, layers: [layer.name], types: WORK_TYPES };
+  return stoppedPage(exchange, await tasks.cancel(filter, caller.name));
 }
 
 function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {

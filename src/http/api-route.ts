@@ -1,0 +1,157 @@
+/**
+ * A route of the administrative interface is one entry of a table (`api-routes.ts`, `rest-routes.ts`):
+ *
+ *     route('PUT /api/v1/users/{name}', 'admin', 'Change a user',
+ *       { body: userChangesBody, answer: userAnswer, target: 'user:{name}' }, changeUser)
+ *
+ * The entry is the description: the dispatcher takes method, path and role from it, query and body are parsed by its
+ * schemas before the handler runs, and the OpenAPI document, the console's types and the tests of rights and bodies are
+ * derived from it. A handler is a function of the call (`Call<{ body: typeof userChangesBody; params: 'name' }>`) and of
+ * `ApiDeps`. It returns
+ *
+ * - a value, which is answered as JSON with the status of the entry;
+ * - nothing: 204;
+ * - an `Answer`, where the status differs (dry runs), there are headers, or the content is not JSON.
+ */
+import type { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import { type Answer, jsonAnswer, NOTHING } from './answer.ts';
+import type { CallerPlaces } from './door/caller-places.ts';
+import type { ChangeNote, Exchange } from './exchange.ts';
+import type { Method, Route, RouteDescription, RouteRole } from './route.ts';
+import type { RouteDeps } from './route-deps.ts';
+import type { TileFinder } from './services/find-tile.ts';
+import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './wire/read-body.ts';
+
+/** What an entry contains besides name, role, summary and handler. */
+export interface Shape extends Omit<RouteDescription, 'summary'> {
+  /** Names of the query that may be given more than once. */
+  readonly repeatable?: readonly string[];
+  /** The handler reads query and body: a signature comes first, or the body has several forms. */
+  readonly raw?: true;
+  /** Changes nothing, though it is a `POST`, and leaves no trace in the audit log. */
+  readonly asksOnly?: true;
+  /** For the audit log, unless the handler notes another: e.g. `user:{name}`, from the path; `{caller}` is the caller's name. */
+  readonly target?: string;
+}
+
+/** What all handlers work with. */
+export interface ApiDeps extends RouteDeps {
+  readonly eventPlaces: CallerPlaces;
+  readonly tileAt: TileFinder;
+  /** All routes of the server. */
+  readonly routes: () => readonly Route[];
+}
+
+interface CallShape {
+  readonly query?: z.ZodObject | undefined;
+  readonly body?: z.ZodType | undefined;
+  /** Names in the path. */
+  readonly params?: string;
+}
+
+/** A request as its handler sees it. */
+export interface Call<S extends CallShape = object> {
+  readonly exchange: Exchange;
+  /** Not on public routes. */
+  readonly caller: Caller;
+  readonly params: Readonly<
+    Record<S extends { readonly params: infer P extends string } ? P : never, string>
+  >;
+  readonly query: S extends { readonly query: infer Q extends z.ZodType } ? z.output<Q> : unknown;
+  readonly body: S extends { readonly body: infer B extends z.ZodType } ? z.output<B> : unknown;
+  /** What the audit log says of a change. */
+  readonly note: (change: ChangeNote) => void;
+}
+
+/** The names in a path. */
+export type ParamsIn<Name extends string> = Name extends `${string}{${infer Param}}${infer Rest}`
+  ? Param | ParamsIn<Rest>
+  : never;
+
+export interface ApiRoute<Name extends string = string, S extends Shape = Shape> {
+  /** E.g. `GET /api/v1/tasks`; in the path as in `Route`. */
+  readonly name: Name;
+  readonly role: RouteRole;
+  readonly summary: string;
+  readonly shape: S;
+  readonly answer: (exchange: Exchange, deps: ApiDeps) => Promise<Answer>;
+}
+
+export function route<const Name extends `${Method} /${string}`, const S extends Shape>(
+  name: Name,
+  role: RouteRole,
+  summary: string,
+  shape: S,
+  handler: (
+    call: Call<Pick<S, keyof S & ('query' | 'body')> & { readonly params: ParamsIn<Name> }>,
+    deps: ApiDeps,
+  ) => unknown,
+): ApiRoute<Name, S> {
+  const answer = async (exchange: Exchange, deps: ApiDeps) =>
+    answerWith(await handler(readCall(exchange, shape) as Parameters<typeof handler>[0], deps), shape);
+  return { name, role, summary, shape, answer };
+}
+
+/** The entries of a table as the dispatcher takes them. */
+export function bindRoutes(table: readonly ApiRoute[], deps: ApiDeps): readonly Route[] {
+  return table.map(({ name, role, summary, shape, answer }) => {
+    const [method, path = ''] = name.split(' ');
+    const handler = (exchange: Exchange) => answer(exchange, deps);
+    const describe = { summary, ...shape };
+    return { method: method as Method, path, role, handler, describe, ...asksOnly(shape) };
+  });
+}
+
+function readCall(exchange: Exchange, shape: Shape): Call {
+  const note = (change: ChangeNote) => {
+    exchange.change = change;
+  };
+  if (shape.target) note({ target: targetOf(shape.target, exchange) });
+  const query = readQueryBy(exchange, shape);
+  return {
+    exchange,
+    get caller() {
+      if (exchange.caller) return exchange.caller;
+      throw new Error('A public route does not ask who is calling');
+    },
+    params: exchange.params,
+    query,
+    body: shape.body && !shape.raw ? checkBody(readJson(exchange), shape.body) : null,
+    note,
+  };
+}
+
+/** Beside a body, parameters that are not declared are refused: a `dryRun` there would be ignored. */
+function readQueryBy(exchange: Exchange, { query, body, repeatable, raw }: Shape): object {
+  const schema = query ?? (body && NO_QUERY);
+  return schema && !raw ? readQuery(exchange, schema, repeatable) : {};
+}
+
+function targetOf(pattern: string, { params, caller }: Exchange): string {
+  return pattern.replace(/\{(\w+)\}/, (_, name: string) => params[name] ?? caller?.name ?? '');
+}
+
+function answerWith(result: unknown, { status = 200 }: Shape): Answer {
+  if (result === undefined) return NOTHING;
+  return isAnswer(result) ? result : jsonAnswer(result, [], status);
+}
+
+/** No document of ours has these three. */
+function isAnswer(result: unknown): result is Answer {
+  return (
+    typeof result === 'object' &&
+    result !== null &&
+    'status' in result &&
+    'headers' in result &&
+    'body' in result
+  );
+}
+
+/** A request with `dryRun`, which is in the body or, where the body has no such field, in the query. */
+function asksOnly({ asksOnly: always, query, body }: Shape): Pick<Route, 'asksOnly'> {
+  if (always) return { asksOnly: () => true };
+  if (body && 'shape' in body && 'dryRun' in (body.shape as object)) return { asksOnly: isDryRun };
+  if (!query || !('dryRun' in query.shape)) return {};
+  return { asksOnly: (exchange) => (readQuery(exchange, query) as { dryRun?: boolean }).dryRun === true };
+}

@@ -1,0 +1,64 @@
+import { type ApiRoute, route, type Shape } from './api-route.ts';
+import * as quota from './rest/disk-quota.ts';
+import * as gridSets from './rest/grid-sets.ts';
+import * as layers from './rest/layers.ts';
+import { listTruncations, massTruncate } from './rest/mass-truncate.ts';
+import { reloadConfiguration } from './rest/reload.ts';
+import { resource } from './rest/representation.ts';
+import * as resources from './rest/resources.ts';
+import { showIndex } from './rest/rest-index.ts';
+import * as seed from './rest/seed.ts';
+import { METHODS } from './route.ts';
+
+const xmlTypes = ['text/xml', 'application/xml'];
+const bodyTypes = { xml: xmlTypes, json: ['application/json'] };
+const json: Shape = { answerType: 'application/json' };
+const xml: Shape = { answerType: 'text/xml' };
+const text: Shape = { answerType: 'text/plain' };
+const truncation: Shape = { bodyTypes: [...xmlTypes, 'application/json'] };
+const form: Shape = { answerType: 'text/html', bodyTypes: ['application/x-www-form-urlencoded'] };
+/** GeoWebCache's clients use both. */
+const PREFIXES = ['', '/rest'] as const;
+
+/** GeoWebCache's interface. Of two patterns that fit a path the upper one counts. */
+// biome-ignore format: a table
+export const REST_ROUTES: readonly ApiRoute[] = [
+  route('GET /rest/seed.json', 'viewer', 'The numbers of all tasks', json, seed.listTasks),
+  route('POST /rest/seed', 'operator', 'Cancel tasks of every layer', form, seed.stopByForm),
+  ...(['json', 'xml'] as const).flatMap((format) => [
+    route(`GET /rest/seed/{layer}.${format}`, 'viewer', "The numbers of a layer's tasks", json, seed.listTasksOfLayer),
+    route(`POST /rest/seed/{layer}.${format}`, 'operator', 'Seed, reseed or truncate', { bodyTypes: bodyTypes[format] }, seed.seedBy(format)),
+  ]),
+  route('POST /rest/seed/{layer}', 'operator', 'Cancel, list or start tasks of a layer by a form', form, seed.takeForm),
+
+  ...PREFIXES.flatMap((prefix) => [
+    route(`GET ${prefix}/masstruncate`, 'viewer', 'The kinds of mass truncation', xml, listTruncations),
+    route(`POST ${prefix}/masstruncate`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
+    // GeoNode sends `truncateAll` there.
+    route(`POST ${prefix}/masstruncate/`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
+    route(`GET ${prefix}/diskquota.xml`, 'viewer', 'Show the quota', xml, quota.quotaAs('xml')),
+    route(`PUT ${prefix}/diskquota.xml`, 'admin', 'Change the quota', { bodyTypes: bodyTypes.xml }, quota.changeQuotaBy('xml')),
+    route(`GET ${prefix}/diskquota.json`, 'viewer', 'Show the quota', json, quota.quotaAs('json')),
+    route(`PUT ${prefix}/diskquota.json`, 'admin', 'Change the quota', { bodyTypes: bodyTypes.json }, quota.changeQuotaBy('json')),
+    ...METHODS.map((method) => route(`${method} ${prefix}/diskquota.{format}`, 'viewer', 'Refuse other formats of the quota', text, quota.refuseFormat)),
+  ]),
+  route('GET /rest/diskquota', 'viewer', 'Show the quota', xml, quota.quotaAs('xml')),
+  route('PUT /rest/diskquota', 'admin', 'Change the quota', { bodyTypes: bodyTypes.xml }, quota.changeQuotaBy('xml')),
+
+  route('GET /rest', 'viewer', "The resources of GeoWebCache's interface", {}, showIndex),
+  route('GET /rest/', 'viewer', "The resources of GeoWebCache's interface", {}, showIndex),
+  ...resource('/rest/layers', 'the layers', { GET: ['viewer', layers.listLayers] }),
+  ...resource('/rest/layers/{layer}', 'a layer',
+    { GET: ['viewer', layers.showLayer], PUT: ['admin', layers.putLayer], POST: ['admin', layers.postLayer], DELETE: ['admin', layers.removeLayer] }),
+  ...resource('/rest/gridsets', 'the grid sets', { GET: ['viewer', gridSets.listGridSets] }),
+  ...resource('/rest/gridsets/{gridSet}', 'a grid set',
+    { GET: ['viewer', gridSets.showGridSet], PUT: ['admin', gridSets.putGridSet], DELETE: ['admin', gridSets.removeGridSet] }),
+  ...resource('/rest/blobstores', 'the stores', { GET: ['admin', resources.listStores] }),
+  ...resource('/rest/blobstores/{store}', 'a store',
+    { GET: ['admin', resources.showStore], PUT: ['admin', resources.refuseChange], DELETE: ['admin', resources.refuseRemoval] }),
+  ...resource('/rest/global', 'what the service says of itself', { GET: ['admin', resources.showGlobal], PUT: ['admin', resources.putGlobal] }),
+  ...resource('/rest/statistics', 'how tiles were answered', { GET: ['viewer', resources.showStatistics] }),
+  route('GET /rest/bounds/{layer}/{gridSet}/{type}', 'viewer', 'The tiles of a layer at each zoom', text, layers.showBounds),
+  route('POST /rest/filter/{filter}/update/{type}', 'operator', 'Update a request filter', { ...text, bodyTypes: [...xmlTypes, 'application/zip'] }, layers.updateFilter),
+  route('POST /rest/reload', 'admin', 'Read the configuration file again', form, reloadConfiguration),
+];

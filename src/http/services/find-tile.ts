@@ -1,0 +1,60 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { subsetContains } from '../../domain/grid-subset.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { mayLookAt } from '../door/layer-visibility.ts';
+import { createRouter } from '../door/router.ts';
+import type { Exchange, Target } from '../exchange.ts';
+import { openServices, type TileRoad } from './open-services.ts';
+import type { TileAnswerer } from './tile-answer.ts';
+import { tileServiceRoutes } from './tile-service-routes.ts';
+import { wmsRoutes } from './wms/wms-routes.ts';
+
+interface NamedTile {
+  readonly tiles: ResolvedTileSet;
+  readonly index: TileIndex;
+}
+
+interface FinderDeps extends TileRoad {
+  /** Of all paths; none when left out. */
+  readonly prefixes?: readonly string[];
+}
+
+export type TileFinder = ReturnType<typeof createTileFinder>;
+
+/** The services themselves read the address; no tile is read or made. Null: it names no tile that the caller may see. */
+export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
+  const named = new WeakMap<Target, NamedTile>();
+  const note: TileAnswerer = ({ target }, tiles, index) => {
+    named.set(target, { tiles, index });
+    return { status: 204, headers: [], body: null };
+  };
+  const services = {
+    ...openServices(deps),
+    answerTile: note,
+    answerAccepted: note,
+    remembering: <Handler>(handler: Handler) => handler,
+    composer: { compose: refuseMap },
+  };
+  const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], prefixes);
+
+  return async (exchange: Exchange, address: string): Promise<NamedTile | null> => {
+    const match = router.match('GET', address);
+    if (match.kind !== 'found' || !match.route) return null;
+    named.delete(match);
+    try {
+      await match.route.handler(exchange.towards(match));
+    } catch {
+      return null;
+    }
+    const found = named.get(match);
+    const { caller } = exchange;
+    if (!found || (caller && !mayLookAt(caller, found.tiles.bound.layer))) return null;
+    const { z: zoom, x, y } = found.index;
+    return subsetContains(found.tiles.subset, zoom, x, y) ? found : null;
+  };
+}
+
+async function refuseMap(): Promise<never> {
+  throw new TilewardenError('request-invalid', 'The address names no tile.');
+}
