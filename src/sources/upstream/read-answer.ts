@@ -14,7 +14,7 @@ interface ReadLimits {
   readonly now: number;
   /** Statuses that are answers. */
   readonly accepted: readonly number[];
-  /** Values that were sent, which an error page may repeat and nobody is to see. */
+  /** Values that were sent, which an error page may repeat and no caller is to see. */
   readonly secrets: readonly string[];
   /** Encodings of the body that are left to the caller. */
   readonly encodings: readonly string[];
