@@ -348,11 +348,25 @@ describe('the console in a real browser', needs('chromium'), () => {
     const own = await openOwnSession(server.url);
     await own.go('upstreams', 'Upstreams');
     await own.page.context().clearCookies();
-    // By address: the page asks the server by itself at any time, and hides its links then.
+    // By address: the page asks the server at any time, and hides its links then.
     await own.page.goto(`${server.url}/#/about`);
     await own.page.getByText('Your session has ended.').waitFor();
     await fillInAccount(own.page);
     await own.page.getByText('Running since').waitFor();
+  });
+
+  it('an operator finds its password, and is offered nothing for a layer of others', async () => {
+    const { page } = await openOwnSession(server.url);
+    await page.route('**/session.json', async (route) => {
+      const { caller, ...rest } = (await (await route.fetch()).json()) as { caller: object };
+      await route.fulfill({ json: { ...rest, caller: { ...caller, role: 'operator', layers: ['others'] } } });
+    });
+    await page.reload();
+    await page.getByRole('link', { name: 'Accounts' }).click();
+    await page.getByText('Your password').waitFor();
+    await page.goto(`${server.url}/#/seed/world`);
+    await page.getByText('You are not allowed to change this layer.').first().waitFor();
+    expect(await page.getByText('Schedule…').count()).toBe(0);
   });
 
   it('a user of an OpenID Connect issuer can sign out, and in again with the organisation', async () => {

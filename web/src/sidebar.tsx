@@ -15,12 +15,17 @@ type Entry = keyof typeof TEXTS.nav;
 /** What can be signed out of. */
 const SIGNED_IN: readonly Caller['via'][] = ['session', 'oidc'];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
+/** What users of other roles find there is their own password. */
+const hasPassword = ({ via }: Caller) => via === 'session';
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
 export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
   const { page } = useRoute();
   const [open, setOpen] = useState(false);
-  const entries = ENTRIES.filter((entry) => may(caller, 'admin') || !ADMIN_ENTRIES.includes(entry));
+  const entries = ENTRIES.filter(
+    (entry) =>
+      may(caller, 'admin') || !ADMIN_ENTRIES.includes(entry) || (entry === 'accounts' && hasPassword(caller)),
+  );
   return (
     <div className={`sidebar ${open ? 'open' : ''}`}>
       <a className="brand" href={addressOf('overview')}>

@@ -3,6 +3,7 @@ import type { LayerInfo } from '../map/tile-set.ts';
 import { Empty, LinkButton, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
+import { mayWorkOn, useCaller } from '../session.tsx';
 import { AREA_WORK, queryOf, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { type Started, WorkForm } from './work-form.tsx';
@@ -22,6 +23,7 @@ export default function Seed() {
 }
 
 function WorkNow({ layer, fault, query }: { layer: LayerInfo; fault: LayerFault; query: URLSearchParams }) {
+  const isOwn = mayWorkOn(useCaller(), layer.name);
   const plan = planFrom(layer, query, 'seed');
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   return (
@@ -31,7 +33,7 @@ function WorkNow({ layer, fault, query }: { layer: LayerInfo; fault: LayerFault;
       fault={fault}
       callsOf={callsFor}
       onDone={showStarted}
-      buttons={scheduleLink}
+      buttons={isOwn ? scheduleLink : () => null}
     />
   );
 }
