@@ -1,13 +1,13 @@
+import { bindRoutes } from './api/api-route.ts';
+import { API_ROUTES } from './api/api-routes.ts';
 import { oidcLoginRoutes } from './api/oidc-login.ts';
-import { bindRoutes } from './api-route.ts';
-import { API_ROUTES } from './api-routes.ts';
-import { CallerPlaces } from './door/caller-places.ts';
+import { CallerPlaces } from './auth/caller-places.ts';
+import { REST_ROUTES } from './gwc/gwc-routes.ts';
 import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { REST_ROUTES } from './rest-routes.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';

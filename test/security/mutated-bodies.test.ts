@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { REST_ROUTES } from '../../src/http/rest-routes.ts';
+import { REST_ROUTES } from '../../src/http/gwc/gwc-routes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';

@@ -17,12 +17,12 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
-import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
+import { keysOf } from '../gwc/quota-document.ts';
 import { HttpProblem } from '../problems.ts';
-import { keysOf } from '../wire/quota-document.ts';
-import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
+import { isSameVersion } from '../services/negotiate.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { amount, count, name, parameters, tileSetName, time, wholeNumber } from './values.ts';
 
 const positive = z.int().min(1).max(999_999_999);
 const policy = z.enum(EXPIRATION_POLICIES);
