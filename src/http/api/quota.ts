@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { keysOf } from '../../lib/value-path.ts';
 import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
 import {
@@ -18,7 +19,6 @@ import {
 import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { keysOf } from '../gwc/quota-document.ts';
 import { HttpProblem } from '../problems.ts';
 import { isSameVersion } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';

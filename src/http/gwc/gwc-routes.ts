@@ -22,7 +22,7 @@ const PREFIXES = ['', '/rest'] as const;
 
 /** GeoWebCache's interface. Of two patterns that fit a path the upper one counts. */
 // biome-ignore format: a table
-export const REST_ROUTES: readonly ApiRoute[] = [
+export const GWC_ROUTES: readonly ApiRoute[] = [
   route('GET /rest/seed.json', 'viewer', 'The numbers of all tasks', json, seed.listTasks),
   route('POST /rest/seed', 'operator', 'Cancel tasks of every layer', form, seed.stopByForm),
   ...(['json', 'xml'] as const).flatMap((format) => [
