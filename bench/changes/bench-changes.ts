@@ -1,11 +1,7 @@
-/**
- * Hits while 10,000 changes a minute are accepted, against hits while there are none.
- *
- *   node --import ./scripts/typescript/register.mjs bench/changes/bench-changes.ts [processes] [seconds]
- *
- * Clock times depend on what else the machine does. The longest turn of the event loop in processor time does not: it is
- * what a hit has to wait for at most, in the process that accepts changes (and answers hits, with one process).
- */
+// Hits while 10,000 changes a minute are accepted, against hits while there are none.
+// npm run bench -- changes [processes] [seconds]
+// Clock times depend on what else the machine does. The longest turn of the event loop in processor time does not: a hit waits
+// for it at most, in the process that accepts changes (and answers hits, with one process).
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

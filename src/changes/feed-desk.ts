@@ -5,7 +5,7 @@ import type { ChangeApplier } from './apply-changes.ts';
 import type { Change, ChangedPlace, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
-import { mergePlaces } from './merge-places.ts';
+import { mergeChanges, mergePlaces } from './merge-places.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
 /** A line of the audit log. */
@@ -66,8 +66,9 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
     async accept(batch: Batch): Promise<readonly number[]> {
       const { changes, source = null, entries, newest, pending: behind } = batch;
       const { received = changes.length, applied = changes.length } = batch;
-      await apply(feed, changes);
-      const summed = await summaryOf(feed.layers, changes);
+      const few = await mergeChanges(changes);
+      await apply(feed, few);
+      const summed = { ...(await summaryOf(feed.layers, few)), merged: changes.length };
       if (changes.length > 0) {
         const summary = `${feed.action} for ${changes.length} ${changes.length === 1 ? 'change' : 'changes'}`;
         await audit({ feed: name, source, summary, after: summed });

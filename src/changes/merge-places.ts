@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
-import type { ChangedPlace } from './change.ts';
+import type { Change, ChangedPlace } from './change.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
 interface Part {
@@ -33,6 +33,22 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
         area.length > MAX_PARTS ? await areasOf(area, MAX_PARTS, true) : area.map((part) => [part]);
       merged.push({ srs, polygons: groups.map(polygonOf) });
     }
+  }
+  return merged;
+}
+
+/** The same in few: those of the same layers are one for each area, or one for everything. */
+export async function mergeChanges(changes: Iterable<Change>): Promise<readonly Change[]> {
+  const byLayers = new Map<string, { readonly layers: Change['layers']; places: ChangedPlace[] | null }>();
+  for (const { layers, place } of changes) {
+    const known = getOrMake(byLayers, JSON.stringify(layers), () => ({ layers, places: [] }));
+    if (place === null) known.places = null;
+    else known.places?.push(place);
+  }
+  const merged: Change[] = [];
+  for (const { layers, places } of byLayers.values()) {
+    if (places === null) merged.push({ layers, place: null });
+    else for (const place of await mergePlaces(places)) merged.push({ layers, place });
   }
   return merged;
 }

@@ -205,6 +205,13 @@ describe('200 readers of one missing tile', () => {
     expect(road.warnings).toEqual(['the source of layer roads failed: source-unavailable']);
   });
 
+  it('a failure that was not foreseen is in the log', async () => {
+    const road = open();
+    road.source.answer = async () => null as never;
+    await expect(road.read(3, 1, 1)).rejects.toThrow();
+    expect(road.warnings).toEqual(['tiles of layer roads could not be made: unexpected failure']);
+  });
+
   it('cost one request to a source that hangs, and are all answered at the deadline', async () => {
     const road = open();
     road.source.answer = () => new Promise(() => {});

@@ -74,10 +74,14 @@ function randomEdit(random: () => number): string {
 }
 
 async function tile(server: RunningServer, path: string, layer = 'parcels'): Promise<string> {
+  return (await tileAnswer(server, path, layer)).picture;
+}
+
+async function tileAnswer(server: RunningServer, path: string, layer = 'parcels') {
   const answer = await fetch(`${server.url}/tiles/${layer}/${path}`);
   const bytes = Buffer.from(await answer.arrayBuffer());
   expect(answer.status, bytes.toString('latin1')).toBe(200);
-  return bytes.toString('base64');
+  return { picture: bytes.toString('base64'), isMade: answer.headers.get('x-cache') === 'MISS' };
 }
 
 describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
@@ -103,7 +107,7 @@ describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
   - { name: parcels, ${layer} }
   - { name: fresh, ${layer}, expireCache: -1 }
 changes:
-  - { name: edits, type: postgres, url: '${postgis.address}', table: ${TABLE}, layers: [parcels] }
+  - { name: edits, type: postgres, url: '${postgis.address}', table: ${TABLE}, layers: [parcels], buffer: 12 }
 `;
     const start = () => startServer({ config, data, expectedLog: /change feed|upstream/ });
     let server = await start();
@@ -136,5 +140,27 @@ changes:
     }
     expect(different, `TEST_SEED=${seed}`).toEqual([]);
     expect(pictures.size).toBeGreaterThan(5);
+    const { made, changed } = await requestsFor(inLength(2, 100));
+    // A tile that a symbol barely misses, or where others hide the edit, is requested again too.
+    expect(made, `TEST_SEED=${seed}, ${changed} changed`).toBeLessThanOrEqual(
+      1.5 * changed + inLength(20, 0),
+    );
+
+    /** Requests to the map server, which has one tile in each, and tiles whose picture has changed, over some edits. */
+    async function requestsFor(edits: number) {
+      const sum = { made: 0, changed: 0 };
+      for (let n = 0; n < edits; n++) {
+        const before = new Map<string, string>();
+        for (const path of TILES) before.set(path, await tile(server, path));
+        await statement(postgis.address, randomEdit(random));
+        await eventually('the edit is applied', waiting, (rows) => rows === 0);
+        for (const path of TILES) {
+          const { picture, isMade } = await tileAnswer(server, path);
+          if (isMade) sum.made++;
+          if (picture !== before.get(path)) sum.changed++;
+        }
+      }
+      return sum;
+    }
   });
 });

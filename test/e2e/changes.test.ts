@@ -189,6 +189,20 @@ describe('a webhook', () => {
       '<truncateLayer><layerName>roads</layerName></truncateLayer>',
       false,
     ],
+    [
+      'an area that a task truncates',
+      'rest/seed/roads.json',
+      {
+        seedRequest: {
+          name: 'roads',
+          type: 'truncate',
+          format: 'image/png',
+          bounds: { coords: { double: MERCATOR } },
+          gridSetId: 'EPSG:900913',
+        },
+      },
+      true,
+    ],
   ])('%s is made again in layers that are drawn from it too', async (_case, path, body, isArea) => {
     await cached('roads', '6/33/22.png', '6/33/20.png', '3/4/2.png');
     await cached('above', '6/33/22.png', '6/33/20.png', '3/4/2.png');

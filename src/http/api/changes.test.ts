@@ -45,7 +45,7 @@ it('a caller of some layers sees recent changes of these alone, and an unknown f
   const { ask } = appFor('viewer');
   const { text } = await ask('GET', '/both/recent');
   expect(JSON.parse(text).changes).toMatchObject([{ id: 1, layers: ['roads'] }]);
-  const unknown = { status: 404, text: 'There is no feed of that name.' };
+  const unknown = { status: 404, text: 'There is no feed of that name.\n' };
   expect([await ask('GET', '/other/recent'), await ask('GET', '/nothing/recent')]).toEqual([
     unknown,
     unknown,
