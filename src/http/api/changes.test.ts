@@ -28,7 +28,7 @@ function appFor(role: Caller['role']) {
   });
   const ask = async (method: string, path: string) => {
     const { status, text } = await app.request(method, `/api/v1/changes${path}`);
-    return { status, text: text.trim() };
+    return { status, text };
   };
   return { ask, replayed };
 }
