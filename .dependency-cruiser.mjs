@@ -75,6 +75,17 @@ const HOMES = [
   { library: 'topojson-client', home: '^src/sources/world/' },
 ];
 
+/** Folders of `src/http`, and which of the others each may import. Files beside them are open to all. */
+const HTTP_DOORS = {
+  hits: ['auth', 'services', 'metrics'],
+  auth: ['hits'],
+  services: ['hits', 'auth', 'pages'],
+  pages: ['auth', 'services'],
+  metrics: [],
+  api: ['hits', 'auth', 'services', 'pages', 'metrics'],
+  gwc: ['hits', 'auth', 'services', 'pages', 'metrics', 'api'],
+};
+
 const TESTS = '\\.test\\.ts$';
 const SOURCES = `sources/(${DRIVERS.sources.join('|')})`;
 
@@ -89,6 +100,14 @@ const roomRules = Object.entries(DOORS).map(([room, allowed]) => ({
   },
 }));
 
+const httpRules = Object.entries(HTTP_DOORS).map(([folder, allowed]) => ({
+  name: `doors-of-http-${folder}`,
+  comment: `src/http/${folder} may import ${allowed.join(', ') || 'no other folder'} of src/http.`,
+  severity: 'error',
+  from: { path: `^src/http/${folder}/`, pathNot: TESTS },
+  to: { path: '^src/http/[^/]+/', pathNot: `^src/http/(${[folder, ...allowed].join('|')})/` },
+}));
+
 const libraryRules = HOMES.map(({ library, home }) => ({
   name: `home-of-${library}`,
   comment: `${library} is used only in ${home}.`,
@@ -100,6 +119,7 @@ const libraryRules = HOMES.map(({ library, home }) => ({
 export default {
   forbidden: [
     ...roomRules,
+    ...httpRules,
     ...libraryRules,
     {
       name: 'every-file-has-a-room',

@@ -7,7 +7,7 @@ import { requireNode, StepError, say } from './steps.mjs';
 
 /** Rooms that know no database: their tests begin while its library is being compiled, which uses one processor. */
 const WITHOUT_DATABASE = [
-  ...['src/domain', 'src/lib', 'src/raster', 'packages', 'src/pipeline', 'src/http/wire'],
+  ...['src/domain', 'src/lib', 'src/raster', 'packages', 'src/pipeline', 'src/http/gwc/read-parameters'],
   ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
 ];
 

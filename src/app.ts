@@ -24,12 +24,12 @@ import {
   createAccountAccess,
   createLoopbackAccess,
   proxyHeadersOf,
-} from './http/door/access.ts';
-import { isLoopbackHost } from './http/door/peer.ts';
+} from './http/auth/access.ts';
+import { isLoopbackHost } from './http/auth/peer.ts';
+import { primaryPart } from './http/hits/primary-part.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
-import { primaryPart } from './http/processes/primary-part.ts';
 import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';

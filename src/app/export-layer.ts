@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
 import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
-import { checkBody } from '../http/wire/read-body.ts';
-import { refuseUnknownNames, taskDraftOf } from '../http/wire/task-document.ts';
-import { AREA_FIELDS } from '../http/wire/values.ts';
+import { checkBody } from '../http/api/read-body.ts';
+import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
+import { AREA_FIELDS } from '../http/api/values.ts';
 import { createPace } from '../lib/in-turns.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { VISITS_PER_TURN } from '../tasks/area-cover.ts';

@@ -4,7 +4,7 @@ import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
-import type { HttpProcesses } from '../http/processes/http-processes.ts';
+import type { HttpProcesses } from '../http/hits/http-processes.ts';
 import { createChannel } from '../lib/channel.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Clock } from '../lib/clock.ts';

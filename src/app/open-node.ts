@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { HttpProcesses } from '../http/processes/http-processes.ts';
+import type { HttpProcesses } from '../http/hits/http-processes.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { followNodes, joinNodes } from './join-nodes.ts';
 import { keepsInMemory } from './node-settings.ts';

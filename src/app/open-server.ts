@@ -5,7 +5,7 @@ import { type App, openApp } from '../app.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { createHttpProcesses } from '../http/processes/http-processes.ts';
+import { createHttpProcesses } from '../http/hits/http-processes.ts';
 import { readTlsFiles } from '../http/server.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { keepsInMemory, sharesStores, urlOf } from './node-settings.ts';

@@ -3,7 +3,7 @@ import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts
 import { changeFeedOptions } from '../changes/change-options.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
-import { scheduleBody } from '../http/wire/schedule-document.ts';
+import { scheduleBody } from '../http/api/schedule-document.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';

@@ -4,10 +4,10 @@ import { accountOf, type Caller } from '../access/caller.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
-import type { Access } from './door/access.ts';
-import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
-import { ownAddress, type TrustsProxy } from './door/peer.ts';
-import type { KeyMemory, PresentedKey } from './door/reader-key.ts';
+import type { Access } from './auth/access.ts';
+import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './auth/gate.ts';
+import { ownAddress, type TrustsProxy } from './auth/peer.ts';
+import type { KeyMemory, PresentedKey } from './auth/reader-key.ts';
 import type { HttpProblem } from './problems.ts';
 
 /** What of a path stood where its route's pattern has names. */

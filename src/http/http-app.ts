@@ -1,8 +1,8 @@
 import { misconfigured } from '../domain/errors.ts';
 import type { AccessLog } from './access-log.ts';
 import { createTrafficSeries } from './api/series.ts';
-import type { Access } from './door/access.ts';
-import { isLoopbackHost } from './door/peer.ts';
+import type { Access } from './auth/access.ts';
+import { isLoopbackHost } from './auth/peer.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
 import type { RouteDeps } from './route-deps.ts';

@@ -1,13 +1,13 @@
+import { bindRoutes } from './api/api-route.ts';
+import { API_ROUTES } from './api/api-routes.ts';
 import { oidcLoginRoutes } from './api/oidc-login.ts';
-import { bindRoutes } from './api-route.ts';
-import { API_ROUTES } from './api-routes.ts';
-import { CallerPlaces } from './door/caller-places.ts';
+import { CallerPlaces } from './auth/caller-places.ts';
+import { GWC_ROUTES } from './gwc/gwc-routes.ts';
 import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { REST_ROUTES } from './rest-routes.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';
@@ -29,7 +29,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
     ...serviceRoutes(deps),
-    ...bindRoutes([...REST_ROUTES, ...API_ROUTES], parts),
+    ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),
     ...metricsRoutes({ ...deps, ...deps.metrics, tileCounts: { series: () => seriesNow(deps.traffic) } }),
     ...assetRoutes(deps.assets),

@@ -282,7 +282,7 @@ describe('the door', () => {
   });
 
   it('does not start with a route that declares no role', async () => {
-    const { createRouter } = await import('./door/router.ts');
+    const { createRouter } = await import('./hits/router.ts');
     const route = { method: 'GET', path: '/x', handler: () => ({ status: 200, headers: [], body: null }) };
     expect(() => createRouter([route as never], [''])).toThrow('does not declare a role');
   });

@@ -22,3 +22,7 @@ export function valueAt(tree: unknown, path: ValuePath): unknown {
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+export function keysOf<T extends object>(record: T): readonly (keyof T & string)[] {
+  return Object.keys(record) as (keyof T & string)[];
+}

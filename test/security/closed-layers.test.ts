@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAccountAccess } from '../../src/http/door/access.ts';
+import { createAccountAccess } from '../../src/http/auth/access.ts';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed, type Read, tileAnswer } from '../fixtures/http-app.ts';
 import { addressOf, everyRoute } from './every-route.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { REST_ROUTES } from '../../src/http/rest-routes.ts';
+import { GWC_ROUTES } from '../../src/http/gwc/gwc-routes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -122,7 +122,7 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
 it('tries every route of GeoWebCache that takes a body and changes something', () => {
   // Forms, and what is declared in the configuration file only. Those of our own interface are checked by their types.
   const others = /\/rest\/(seed|seed\/\{layer\}|reload)$|\/rest\/(filter|blobstores)/;
-  const changing = REST_ROUTES.filter(({ shape }) => shape.bodyTypes)
+  const changing = GWC_ROUTES.filter(({ shape }) => shape.bodyTypes)
     .map(({ name }) => name)
     .filter((name) => !others.test(name));
   const tried = new Set(REST_BODIES.map(({ method, route }) => `${method} ${route}`));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-import type { ApiRoute } from '../../src/http/api-route.ts';
-import { API_ROUTES, type ApiBody, type ApiRequest } from '../../src/http/api-routes.ts';
+import type { ApiRoute } from '../../src/http/api/api-route.ts';
+import { API_ROUTES, type ApiBody, type ApiRequest } from '../../src/http/api/api-routes.ts';
 import { addressOf } from './every-route.ts';
 
 type Ask = (method: string, path: string, body?: string) => Promise<{ status: number; text: string }>;

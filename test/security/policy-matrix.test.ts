@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mayWorkOn, roleSuffices } from '../../src/access/caller.ts';
 import { textAnswer } from '../../src/http/answer.ts';
-import { createAccountAccess, proxyHeadersOf } from '../../src/http/door/access.ts';
+import { createAccountAccess, proxyHeadersOf } from '../../src/http/auth/access.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';

@@ -5,9 +5,9 @@ import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
 import { createdAnswer, idIn } from '../exchange.ts';
-import { count, texts, time } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { count, texts, time } from './values.ts';
 
 const role = z.enum(ROLES);
 const rights = { name: z.string(), role, layers: texts };

@@ -3,9 +3,9 @@ import type { AuditEntry } from '../../access/audit-log.ts';
 import { WAYS_IN } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { anyTime, time, wholeNumber } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { changeDocument, changeNote } from './catalog-changes.ts';
+import { anyTime, time, wholeNumber } from './values.ts';
 
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
 

@@ -9,12 +9,12 @@ import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { checkArea } from '../../tasks/task-area.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseOthers } from '../door/layer-visibility.ts';
+import { refuseOthers } from '../auth/layer-visibility.ts';
 import { createdAnswer, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { parseTile, tileList } from '../wire/tile-selection.ts';
-import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { parseTile, tileList } from './tile-selection.ts';
+import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from './values.ts';
 
 const PLACES = ['bounds', 'area', 'tiles'] as const;
 const MAX_ZOOM = 30;

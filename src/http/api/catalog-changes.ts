@@ -7,10 +7,10 @@ import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors
 import { tileSetNames } from '../../domain/tile-key.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
 import type { ChangeNote, Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { amount, count, tileSetName, yesOrNo } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { amount, count, tileSetName, yesOrNo } from './values.ts';
 
 /** Checked by the configuration file's schema, which is published with the program. */
 export const declarationBody = z

@@ -3,14 +3,14 @@ import type { Caller } from '../../access/caller.ts';
 import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
-import { mayLookAt } from '../door/layer-visibility.ts';
-import { FORM } from '../door/request-body.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
+import { mayLookAt } from '../auth/layer-visibility.ts';
+import { FORM } from '../auth/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { NO_QUERY, readJson, readQuery } from '../wire/read-body.ts';
-import { count, texts, time } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { NO_QUERY, readJson, readQuery } from './read-body.ts';
+import { count, texts, time } from './values.ts';
 
 export const changeFeedsAnswer = z.object({
   changes: z.array(

@@ -16,11 +16,10 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerBlock } from '../../quota/ledger-block.ts';
 import type { Amount } from '../../quota/usage-report.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseOthers } from '../door/layer-visibility.ts';
+import { refuseOthers } from '../auth/layer-visibility.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { indexOf } from '../services/tiles.ts';
-import { amount, bounds, count, tileSetName } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import {
   AGE_STEPS,
   type CellPlan,
@@ -32,6 +31,7 @@ import {
   gridOfTiles,
   runsOf,
 } from './coverage-grid.ts';
+import { amount, bounds, count, tileSetName } from './values.ts';
 
 export const tileSet = { layer: z.string(), ...tileSetName };
 

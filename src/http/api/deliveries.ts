@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_KINDS, DELIVERY_STATES } from '../../changes/deliveries/delivery-store.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { count, time } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { count, time } from './values.ts';
 
 export const deliveryListAnswer = z.object({
   deliveries: z.array(

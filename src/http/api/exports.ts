@@ -7,14 +7,14 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
-import { mayLookAt, refuseOthers } from '../door/layer-visibility.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
+import { mayLookAt, refuseOthers } from '../auth/layer-visibility.ts';
 import { authorIn, createdAnswer } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { refuseUnknownNames, taskDraftOf } from '../wire/task-document.ts';
+import { askedPart } from '../services/negotiate.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { refuseUnknownNames, taskDraftOf } from './task-document.ts';
 import {
   AREA_FIELDS,
   amount,
@@ -25,7 +25,7 @@ import {
   parameters,
   time,
   zoom,
-} from '../wire/values.ts';
+} from './values.ts';
 
 export const exportBody = z.strictObject({
   layer: name,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { parseShallow } from '../wire/read-body.ts';
-import { name, names } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { tileIn } from './coverage.ts';
+import { parseShallow } from './read-body.ts';
+import { name, names } from './values.ts';
 
 export const importBody = z.strictObject({
   url: name.max(4000).describe('Address of a WMS or WMTS, or of its capabilities'),

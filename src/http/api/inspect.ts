@@ -15,13 +15,13 @@ import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
 import { shownTo } from '../exchange.ts';
+import { vectorAnswer } from '../hits/tile-answer.ts';
 import { HttpProblem } from '../problems.ts';
-import { vectorAnswer } from '../services/tile-answer.ts';
-import { bounds, count, parameters, time } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { type OfTileSet, requestedTileSet, tileIn, tileSet } from './coverage.ts';
 import { failureDocument, layerFailure } from './layers.ts';
+import { bounds, count, parameters, time } from './values.ts';
 
 export const tileAnswer = z.object({
   ...tileSet,

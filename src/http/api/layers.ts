@@ -10,15 +10,15 @@ import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
+import { refuseOthers, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../exchange.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
-import { bounds, count, texts, time, upstreamWords } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { entityTag } from './catalog-changes.ts';
 import { type OfTileSet, requestedTileSet } from './coverage.ts';
+import { bounds, count, texts, time, upstreamWords } from './values.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))

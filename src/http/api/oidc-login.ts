@@ -1,10 +1,10 @@
 import { nameIn, rightsOf } from '../../access/claims.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
-import { html } from '../answer/html.ts';
 import type { Answer } from '../answer.ts';
-import { cookieIn, sessionCookie } from '../door/access.ts';
+import { cookieIn, sessionCookie } from '../auth/access.ts';
 import type { Exchange } from '../exchange.ts';
+import { html } from '../pages/html.ts';
 import { createPageWriter } from '../pages/page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Route } from '../route.ts';

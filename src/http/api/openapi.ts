@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ApiDeps, Call } from '../api-route.ts';
 import type { Route, RouteDescription } from '../route.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 
 /** Below these lies what is administered, but for what only says which formats there are; the rest are map services. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { keysOf } from '../../lib/value-path.ts';
 import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
 import {
@@ -17,12 +18,11 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
-import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
 import { HttpProblem } from '../problems.ts';
-import { keysOf } from '../wire/quota-document.ts';
-import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
+import { isSameVersion } from '../services/negotiate.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { amount, count, name, parameters, tileSetName, time, wholeNumber } from './values.ts';
 
 const positive = z.int().min(1).max(999_999_999);
 const policy = z.enum(EXPIRATION_POLICIES);

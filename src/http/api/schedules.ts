@@ -2,18 +2,13 @@ import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import type { Schedule, ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
 import { createdAnswer, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import {
-  declarationOf,
-  runDocument,
-  type scheduleBody,
-  scheduleDocument,
-} from '../wire/schedule-document.ts';
-import { refuseUnknownNames } from '../wire/task-document.ts';
-import { time, yesOrNo } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { declarationOf, runDocument, type scheduleBody, scheduleDocument } from './schedule-document.ts';
+import { refuseUnknownNames } from './task-document.ts';
+import { time, yesOrNo } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Amount } from '../../quota/usage-report.ts';
 import type { TileBatch } from '../metrics/tile-counts.ts';
-import { time } from '../wire/values.ts';
+import { time } from './values.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 1440;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { readSessionCookie, sessionCookie } from '../door/access.ts';
+import { readSessionCookie, sessionCookie } from '../auth/access.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 
 export const loginBody = z.strictObject({ name: z.string(), password: z.string() });
 export const newPasswordBody = z.strictObject({ current: z.string(), password: z.string() });

@@ -4,10 +4,10 @@ import { failureText, type UpstreamStatus } from '../../domain/upstream-status.t
 import { isoTime } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { createPace, inTurns } from '../../lib/in-turns.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { visibleLayers } from '../door/layer-visibility.ts';
-import { closedReason, count, texts, time } from '../wire/values.ts';
+import { visibleLayers } from '../auth/layer-visibility.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { layerFailure } from './layers.ts';
+import { closedReason, count, texts, time } from './values.ts';
 
 const LAYERS_PER_TURN = 100;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { author } from '../../../test/fixtures/author.ts';
 import { createTaskApp, post, type TaskApp } from '../../../test/fixtures/task-app.ts';
 import type { Caller } from '../../access/caller.ts';
-import type { Access } from '../door/access.ts';
+import type { Access } from '../auth/access.ts';
 
 describe('stopping tasks by a filter', () => {
   async function threeTasks(access?: Access): Promise<TaskApp> {

@@ -2,9 +2,9 @@ import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { type Task, type TaskState, UNFINISHED } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
-import { type stopBody, stopFilterOf } from '../wire/task-filter.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { type stopBody, stopFilterOf } from './task-filter.ts';
 
 export async function stopTasks(
   { body, caller, note }: Call<{ body: typeof stopBody }>,

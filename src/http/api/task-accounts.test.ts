@@ -7,7 +7,7 @@ import { createPlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import { createTaskApp } from '../../../test/fixtures/task-app.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createDeferred } from '../../lib/deferred.ts';
-import type { Access } from '../door/access.ts';
+import type { Access } from '../auth/access.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 
 /** The caller is the name in the header. */

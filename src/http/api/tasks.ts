@@ -5,20 +5,20 @@ import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import { jsonAnswer, pairs } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
-import { isPublic, mayLookAt } from '../door/layer-visibility.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
+import { isPublic, mayLookAt } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { estimateOf } from './estimate.ts';
 import {
   refuseUnknownNames,
   type taskBody,
   taskDocument,
   taskDraftOf,
   withoutUpstream,
-} from '../wire/task-document.ts';
-import { taskFilterOf, type taskListQuery } from '../wire/task-filter.ts';
-import { estimateOf } from './estimate.ts';
+} from './task-document.ts';
+import { taskFilterOf, type taskListQuery } from './task-filter.ts';
 
 const HIGHEST_LIMIT = 500;
 

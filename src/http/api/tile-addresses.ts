@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { pageOf, type TileIndex, tileSetId } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { parameters } from '../wire/values.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { parameters } from './values.ts';
 
 export const tileAddressesBody = z.strictObject({
   addresses: z

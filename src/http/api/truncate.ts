@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { mediaTypeOf } from '../door/request-body.ts';
+import { mediaTypeOf } from '../auth/request-body.ts';
 import { authorIn, type Exchange } from '../exchange.ts';
-import { checkBody, readBody, readQuery } from '../wire/read-body.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { checkBody, readBody, readQuery } from './read-body.ts';
 import {
   invalidateBody,
   invalidateQuery,
   selectionOf,
   tileLines,
   type truncateBody,
-} from '../wire/tile-selection.ts';
-import { amount, tileSetName } from '../wire/values.ts';
+} from './tile-selection.ts';
+import { amount, tileSetName } from './values.ts';
 
 export const truncateAnswer = z.object({
   layer: z.string(),

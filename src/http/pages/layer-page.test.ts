@@ -3,7 +3,7 @@ import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/a
 import { decodeXml } from '../../../test/fixtures/decode-markup.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
 import { retinaSubset } from '../../domain/retina.ts';
-import { createAccountAccess } from '../door/access.ts';
+import { createAccountAccess } from '../auth/access.ts';
 
 async function openPage(layer = layerNamed('world'), prefix = '') {
   const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });

@@ -5,15 +5,15 @@ import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { type Html, html } from '../answer/html.ts';
 import { withHeaders } from '../answer.ts';
-import { cacheControlOf } from '../door/layer-visibility.ts';
+import { cacheControlOf } from '../auth/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
+import { type Html, html } from './html.ts';
 import { createPageWriter } from './page.ts';
 
 const NOTHING = html``;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Html, html } from '../answer/html.ts';
 import { type Answer, pairs } from '../answer.ts';
+import { type Html, html } from './html.ts';
 
 interface Page {
   readonly title: string;

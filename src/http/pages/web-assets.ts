@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip, validated } from '../answer/negotiate.ts';
 import { type Answer, slashAdded, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler, Route } from '../route.ts';
+import { acceptsGzip, validated } from '../services/negotiate.ts';
 
 export type WebAsset = ReturnType<typeof createWebAsset>;
 

@@ -6,7 +6,7 @@ import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
 import { type Answer, pairs } from '../answer.ts';
-import { cacheControlOf, isOpenTo, refuseStrangers } from '../door/layer-visibility.ts';
+import { cacheControlOf, isOpenTo, refuseStrangers } from '../auth/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Kvp } from './kvp.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';

@@ -2,11 +2,11 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { mayLookAt } from '../door/layer-visibility.ts';
-import { createRouter } from '../door/router.ts';
+import { mayLookAt } from '../auth/layer-visibility.ts';
 import type { Exchange, Target } from '../exchange.ts';
+import { createRouter } from '../hits/router.ts';
+import type { TileAnswerer } from '../hits/tile-answer.ts';
 import { openServices, type TileRoad } from './open-services.ts';
-import type { TileAnswerer } from './tile-answer.ts';
 import { tileServiceRoutes } from './tile-service-routes.ts';
 import { wmsRoutes } from './wms/wms-routes.ts';
 

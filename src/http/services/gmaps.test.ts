@@ -12,7 +12,7 @@ import {
   tileAnswer,
 } from '../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
-import { createAccountAccess } from '../door/access.ts';
+import { createAccountAccess } from '../auth/access.ts';
 import { tileOfQuadkey } from './gmaps.ts';
 
 function spying() {

@@ -12,12 +12,12 @@ import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { escapeXml } from '../../lib/xml/write-xml.ts';
-import type { Html as Markup } from '../answer/html.ts';
-import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
-import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../door/layer-visibility.ts';
-import { withKeyInAddresses } from '../door/reader-key.ts';
+import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
+import { withKeyInAddresses } from '../auth/reader-key.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Html as Markup } from '../pages/html.ts';
+import { acceptsGzip, isNotModified, validated } from './negotiate.ts';
 
 export interface LayerDocument {
   readonly write: DocumentWriter;

@@ -7,7 +7,7 @@ import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { remembered } from '../../lib/get-or-make.ts';
-import { type Html as Markup, html as markup } from '../answer/html.ts';
+import { type Html as Markup, html as markup } from '../pages/html.ts';
 import { BASE } from './layer-documents.ts';
 
 export function titleOf({ title, name }: Layer): string {

@@ -5,12 +5,12 @@ import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { createLayerScreen, isOpen, isOpenTo } from '../door/layer-visibility.ts';
+import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
 import type { Target } from '../exchange.ts';
+import { createTileAnswerer, type TileAnswerer } from '../hits/tile-answer.ts';
 import type { Handler } from '../route.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
 import { asksForRefresh, createRefreshAnswerer, type TileRefresh } from './refresh-tile.ts';
-import { createTileAnswerer, type TileAnswerer } from './tile-answer.ts';
 
 export interface TileRoad extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;

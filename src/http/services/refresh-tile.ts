@@ -3,10 +3,10 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../answer.ts';
-import { refuseForeignLayer, refuseLesserRole } from '../door/gate.ts';
+import { refuseForeignLayer, refuseLesserRole } from '../auth/gate.ts';
 import type { Exchange } from '../exchange.ts';
+import { createTileAnswerer, type TileAnswerer } from '../hits/tile-answer.ts';
 import { HttpProblem } from '../problems.ts';
-import { createTileAnswerer, type TileAnswerer } from './tile-answer.ts';
 
 /** Makes a tile now and replaces what is cached of it. */
 export type TileRefresh = (

@@ -1,9 +1,9 @@
 import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { html as markup } from '../answer/html.ts';
 import type { Answer, Headers } from '../answer.ts';
-import { isKeyName } from '../door/reader-key.ts';
+import { isKeyName } from '../auth/reader-key.ts';
 import { CallerGone, type Exchange } from '../exchange.ts';
+import { html as markup } from '../pages/html.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
 import { type Handler, recovering } from '../route.ts';
 import { type Kvp, pairsOf, readKvp } from './kvp.ts';

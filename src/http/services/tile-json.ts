@@ -7,7 +7,7 @@ import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { cacheControlOf } from '../door/layer-visibility.ts';
+import { cacheControlOf } from '../auth/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
 import { type Kvp, parametersOf } from './kvp.ts';

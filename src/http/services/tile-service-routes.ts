@@ -1,4 +1,4 @@
-import type { LayerScreen } from '../door/layer-visibility.ts';
+import type { LayerScreen } from '../auth/layer-visibility.ts';
 import { openRoute, type Route } from '../route.ts';
 import { mercatorRoutes } from './gmaps.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';

@@ -6,13 +6,13 @@ import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { formatAccepted } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
-import { isOpenTo, refuseStrangers } from '../door/layer-visibility.ts';
+import { isOpenTo, refuseStrangers } from '../auth/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
+import { formatAccepted } from './negotiate.ts';
 import type { Services } from './open-services.ts';
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */

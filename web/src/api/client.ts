@@ -1,4 +1,4 @@
-import type { ApiAnswer, ApiBody, ApiRequest } from '../../../src/http/api-routes.ts';
+import type { ApiAnswer, ApiBody, ApiRequest } from '../../../src/http/api/api-routes.ts';
 import { TEXTS } from '../texts.ts';
 
 type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;

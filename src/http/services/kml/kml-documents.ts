@@ -5,7 +5,7 @@ import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts'
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { sizeOfRect } from '../../../domain/tile-rect.ts';
-import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { titleOf } from '../layer-facts.ts';
 
 export interface KmlLayer {

@@ -4,14 +4,14 @@ import { invalid, isTilewardenError, shortened } from '../../../domain/errors.ts
 import type { Layer } from '../../../domain/layer.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
-import { type Html, html } from '../../answer/html.ts';
-import { chooseMediaType, validated } from '../../answer/negotiate.ts';
 import type { Answer } from '../../answer.ts';
-import { carryKey } from '../../door/reader-key.ts';
+import { carryKey } from '../../auth/reader-key.ts';
 import { CallerGone, type Exchange } from '../../exchange.ts';
+import { type Html, html } from '../../pages/html.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Handler, recovering } from '../../route.ts';
+import { chooseMediaType, validated } from '../negotiate.ts';
 import { reportOf } from '../service-exception.ts';
 
 export interface OgcDocument {

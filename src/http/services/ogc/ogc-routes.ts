@@ -1,7 +1,7 @@
 import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import { areOpen, isOpen, visibleLayers } from '../../door/layer-visibility.ts';
+import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';

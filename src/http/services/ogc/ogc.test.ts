@@ -15,7 +15,7 @@ import { createGridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { retinaSubset } from '../../../domain/retina.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
-import { createAccountAccess } from '../../door/access.ts';
+import { createAccountAccess } from '../../auth/access.ts';
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0/';
 const ROOT = 'http://localhost/ogc';

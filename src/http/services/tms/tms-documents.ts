@@ -6,7 +6,7 @@ import { boundsOfRect, type GridSet, levelOf } from '../../../domain/grid-set.ts
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
-import { type Html as Markup, html as markup } from '../../answer/html.ts';
+import { type Html as Markup, html as markup } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import { titleOf } from '../layer-facts.ts';
 import { formatNamed } from '../tiles.ts';

@@ -4,11 +4,11 @@ import { coverageAt, type GridSubset, subsetContains } from '../../../domain/gri
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { Html } from '../../answer/html.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
-import { isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
-import { carryKey, hasKeyInAddress } from '../../door/reader-key.ts';
+import { isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
+import { carryKey, hasKeyInAddress } from '../../auth/reader-key.ts';
 import type { Exchange } from '../../exchange.ts';
+import type { Html } from '../../pages/html.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
 import { documentAnswer } from '../layer-documents.ts';

@@ -12,7 +12,7 @@ import {
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
 import type { XmlElement } from '../../../lib/xml/xml-element.ts';
-import { createAccountAccess } from '../../door/access.ts';
+import { createAccountAccess } from '../../auth/access.ts';
 
 const ROOT = '/service/tms/1.0.0';
 

@@ -5,14 +5,14 @@ import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts'
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
-import { validated } from '../../answer/negotiate.ts';
 import { type Answer, type Headers, pairs } from '../../answer.ts';
-import { isOpen, isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
+import { isOpen, isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
+import { headerText, lifetimeHeaders } from '../../hits/tile-headers.ts';
 import { bypassAsked, type Kvp } from '../kvp.ts';
+import { validated } from '../negotiate.ts';
 import type { Services } from '../open-services.ts';
 import { badValue, ServiceException } from '../service-exception.ts';
-import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
   formatAsked,

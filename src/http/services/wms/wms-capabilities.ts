@@ -4,7 +4,7 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   extentsByCrs,

@@ -7,7 +7,7 @@ import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer } from '../../answer.ts';
-import { cacheControlOf, refuseStrangers } from '../../door/layer-visibility.ts';
+import { cacheControlOf, refuseStrangers } from '../../auth/layer-visibility.ts';
 import { CallerGone, type Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
 import { createWmsFeatureInfo } from '../feature-info.ts';

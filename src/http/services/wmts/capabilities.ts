@@ -4,7 +4,7 @@ import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { getOrMake } from '../../../lib/get-or-make.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,

@@ -8,7 +8,7 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpenTo, refuseStrangers } from '../../door/layer-visibility.ts';
+import { isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';

@@ -8,7 +8,7 @@ import type { Layer } from '../../../domain/layer.ts';
 import { createParameterFilter } from '../../../domain/parameter-filter.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
 import type { XmlElement } from '../../../lib/xml/xml-element.ts';
-import { createAccountAccess } from '../../door/access.ts';
+import { createAccountAccess } from '../../auth/access.ts';
 
 const ADDRESS = '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities';
 const LIMITS = { bytes: 1e8, depth: 20, elements: 1e6, attributes: 32 };

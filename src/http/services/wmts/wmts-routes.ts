@@ -1,7 +1,7 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
 import type { Answer } from '../../answer.ts';
-import { refuseStrangers } from '../../door/layer-visibility.ts';
+import { refuseStrangers } from '../../auth/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { createWmtsFeatureInfo } from '../feature-info.ts';

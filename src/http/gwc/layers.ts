@@ -17,12 +17,12 @@ import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Headers, textAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
+import { refuseOthers, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../exchange.ts';
+import { headerText } from '../hits/tile-headers.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { headerText } from '../services/tile-headers.ts';
 import { documentAnswer, listAnswer, readRoot } from './representation.ts';
 
 const MOST_WARNINGS = 10;

@@ -6,8 +6,8 @@ import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-key
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
-import { SHARED_HEADERS } from '../answer/send.ts';
 import { type Answer, type Headers, type PreparedAnswer, pairs } from '../answer.ts';
+import { SHARED_HEADERS } from './send.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {

@@ -9,7 +9,7 @@ import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/pl
 import type { Caller } from '../../access/caller.ts';
 import { createParameterFilter } from '../../domain/parameter-filter.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { Access } from '../door/access.ts';
+import type { Access } from '../auth/access.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../test/golden/seed-request', import.meta.url));
 

@@ -12,7 +12,7 @@ import { createDeferred } from '../../lib/deferred.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
-import type { Credentials } from '../door/access.ts';
+import type { Credentials } from '../auth/access.ts';
 import {
   AUTHENTICATE,
   COUNTED,

@@ -1,9 +1,9 @@
 import type { AuditDraft, AuditLog } from '../../access/audit-log.ts';
 import type { Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Match } from '../hits/router.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Route } from '../route.ts';
-import type { Match } from './router.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 

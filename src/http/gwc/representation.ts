@@ -5,8 +5,15 @@ import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { Answer, Headers } from '../answer.ts';
-import { type ApiDeps, type ApiRoute, type Call, type ParamsIn, route, type Shape } from '../api-route.ts';
-import { FORM, requireMediaType } from '../door/request-body.ts';
+import {
+  type ApiDeps,
+  type ApiRoute,
+  type Call,
+  type ParamsIn,
+  route,
+  type Shape,
+} from '../api/api-route.ts';
+import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Method, RouteRole } from '../route.ts';
 

@@ -6,7 +6,7 @@ import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { messageKind } from '../../lib/channel.ts';
 import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import type { Credentials } from '../door/access.ts';
+import type { Credentials } from '../auth/access.ts';
 import type { TileBatch } from '../metrics/tile-counts.ts';
 
 export interface TileAsked {

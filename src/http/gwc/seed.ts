@@ -5,13 +5,13 @@ import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
 import { ownUnfinished } from '../api/stop-tasks.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
+import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn, type Exchange } from '../exchange.ts';
-import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
+import { html, pageAnswer } from '../pages/html.ts';
+import { readSeedForm, readSeedRequest } from './seed-request.ts';
 
 type OfLayer = Call<{ params: 'layer' }>;
 

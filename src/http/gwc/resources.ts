@@ -3,7 +3,7 @@ import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/docum
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { textAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
 import { HttpProblem } from '../problems.ts';
 import type { StoreDescription } from '../route-deps.ts';

@@ -14,6 +14,7 @@ import {
   textOf,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
+import { keysOf } from '../../lib/value-path.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
 import {
   CLEAN_UP_UNITS,
@@ -156,10 +157,6 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   if (!expirationPolicyName)
     throw bodyProblem('A layer quota must have an expirationPolicyName', entry.place);
   return { layer, expirationPolicyName, quota: quotaField(entry, format) };
-}
-
-export function keysOf<T extends object>(record: T): readonly (keyof T & string)[] {
-  return Object.keys(record) as (keyof T & string)[];
 }
 
 const LABEL_WIDTH = 20;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { requireMediaType } from '../door/request-body.ts';
+import { requireMediaType } from '../auth/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };

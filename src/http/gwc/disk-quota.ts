@@ -1,11 +1,11 @@
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import { type Answer, textAnswer } from '../answer.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
 import { applyQuota } from '../api/quota.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
+import { BODY_TYPES, requireMediaType } from '../auth/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from '../wire/quota-document.ts';
+import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from './quota-document.ts';
 
 /** Section 4.5 of the specification. */
 export function quotaAs(format: DocumentFormat) {

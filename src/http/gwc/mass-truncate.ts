@@ -12,14 +12,14 @@ import {
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
-import { html, pageAnswer } from '../answer/html.ts';
 import { textAnswer } from '../answer.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { refuseForeignLayer } from '../door/gate.ts';
-import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
+import { refuseForeignLayer } from '../auth/gate.ts';
+import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn } from '../exchange.ts';
+import { html, pageAnswer } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
-import { parametersField, refuseEmptyParameters } from '../wire/seed-request.ts';
+import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MOST_NAMED = 100;

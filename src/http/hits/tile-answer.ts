@@ -10,10 +10,10 @@ import { isGzip } from '../../lib/gzip.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
+import { acceptsGzip, isNotModified, validated } from '../services/negotiate.ts';
 import { blankHeaders, createTileReplies, headerText, keyHeaders } from './tile-headers.ts';
 
 /**

@@ -3,15 +3,10 @@ import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
 import type { AccessLog } from '../access-log.ts';
-import { createSender } from '../answer/send.ts';
 import type { Answer } from '../answer.ts';
-import { authorIn, CallerGone, connectionOf, Exchange } from '../exchange.ts';
-import type { HttpLimits } from '../limits.ts';
-import { HttpProblem, problemOf } from '../problems.ts';
-import type { Route } from '../route.ts';
-import type { Access } from './access.ts';
-import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trail.ts';
-import { CallerPlaces } from './caller-places.ts';
+import type { Access } from '../auth/access.ts';
+import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
+import { CallerPlaces } from '../auth/caller-places.ts';
 import {
   authenticate,
   refuseBadHost,
@@ -19,11 +14,16 @@ import {
   refuseForeignLayer,
   refuseLesserRole,
   refuseUnsafe,
-} from './gate.ts';
-import type { TrustsProxy } from './peer.ts';
-import { createKeyGate, type PresentedKey, preflightAnswer, presentedKeyOf } from './reader-key.ts';
-import { readBody } from './request-body.ts';
+} from '../auth/gate.ts';
+import type { TrustsProxy } from '../auth/peer.ts';
+import { createKeyGate, type PresentedKey, preflightAnswer, presentedKeyOf } from '../auth/reader-key.ts';
+import { readBody } from '../auth/request-body.ts';
+import { authorIn, CallerGone, connectionOf, Exchange } from '../exchange.ts';
+import type { HttpLimits } from '../limits.ts';
+import { HttpProblem, problemOf } from '../problems.ts';
+import type { Route } from '../route.ts';
 import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
+import { createSender } from './send.ts';
 
 export interface DispatcherOptions {
   readonly router: Router;

@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, type Headers, isPrepared, type PreparedAnswer, pairs } from '../answer.ts';
-import { cameByTls } from '../door/peer.ts';
+import { cameByTls } from '../auth/peer.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */

@@ -4,7 +4,7 @@ import type { CatalogEntries } from '../../catalog/catalog-entries.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import type { Access } from '../door/access.ts';
+import type { Access } from '../auth/access.ts';
 import type { TileBatch } from '../metrics/tile-counts.ts';
 import type { HttpProcesses, PrimaryPart } from './http-processes.ts';
 

@@ -1,14 +1,14 @@
-import { type ApiRoute, route, type Shape } from './api-route.ts';
-import * as quota from './rest/disk-quota.ts';
-import * as gridSets from './rest/grid-sets.ts';
-import * as layers from './rest/layers.ts';
-import { listTruncations, massTruncate } from './rest/mass-truncate.ts';
-import { reloadConfiguration } from './rest/reload.ts';
-import { resource } from './rest/representation.ts';
-import * as resources from './rest/resources.ts';
-import { showIndex } from './rest/rest-index.ts';
-import * as seed from './rest/seed.ts';
-import { METHODS } from './route.ts';
+import { type ApiRoute, route, type Shape } from '../api/api-route.ts';
+import { METHODS } from '../route.ts';
+import * as quota from './disk-quota.ts';
+import * as gridSets from './grid-sets.ts';
+import * as layers from './layers.ts';
+import { listTruncations, massTruncate } from './mass-truncate.ts';
+import { reloadConfiguration } from './reload.ts';
+import { resource } from './representation.ts';
+import * as resources from './resources.ts';
+import { showIndex } from './rest-index.ts';
+import * as seed from './seed.ts';
 
 const xmlTypes = ['text/xml', 'application/xml'];
 const bodyTypes = { xml: xmlTypes, json: ['application/json'] };
@@ -22,7 +22,7 @@ const PREFIXES = ['', '/rest'] as const;
 
 /** GeoWebCache's interface. Of two patterns that fit a path the upper one counts. */
 // biome-ignore format: a table
-export const REST_ROUTES: readonly ApiRoute[] = [
+export const GWC_ROUTES: readonly ApiRoute[] = [
   route('GET /rest/seed.json', 'viewer', 'The numbers of all tasks', json, seed.listTasks),
   route('POST /rest/seed', 'operator', 'Cancel tasks of every layer', form, seed.stopByForm),
   ...(['json', 'xml'] as const).flatMap((format) => [

@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { vectorTile } from '../../../test/fixtures/archives.ts';
 import { catalogOf, createTestApp, format, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
-import { acceptsGzip } from '../answer/negotiate.ts';
+import { acceptsGzip } from '../services/negotiate.ts';
 
 const VECTOR = format('application/vnd.mapbox-vector-tile');
 const TILE = vectorTile('roads');

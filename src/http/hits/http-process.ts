@@ -16,9 +16,8 @@ import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
 import type { AccessLog } from '../access-log.ts';
-import type { Access, ProxyHeaderNames } from '../door/access.ts';
-import { PEER_HEADER, peerOf } from '../door/peer.ts';
-import type { Match } from '../door/router.ts';
+import type { Access, ProxyHeaderNames } from '../auth/access.ts';
+import { PEER_HEADER, peerOf } from '../auth/peer.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
 import { REFRESH_QUERY } from '../services/refresh-tile.ts';
@@ -42,6 +41,7 @@ import {
   type TileAsked,
   WRONG_KEY,
 } from './process-messages.ts';
+import type { Match } from './router.ts';
 
 interface HttpProcessOptions extends Surroundings {
   /** Its sources are never asked. */

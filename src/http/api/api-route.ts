@@ -14,14 +14,14 @@
  * - an `Answer`, where the status differs (dry runs), there are headers, or the content is not JSON.
  */
 import type { z } from 'zod';
-import type { Caller } from '../access/caller.ts';
-import { type Answer, jsonAnswer, NOTHING } from './answer.ts';
-import type { CallerPlaces } from './door/caller-places.ts';
-import type { ChangeNote, Exchange } from './exchange.ts';
-import type { Method, Route, RouteDescription, RouteRole } from './route.ts';
-import type { RouteDeps } from './route-deps.ts';
-import type { TileFinder } from './services/find-tile.ts';
-import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './wire/read-body.ts';
+import type { Caller } from '../../access/caller.ts';
+import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
+import type { CallerPlaces } from '../auth/caller-places.ts';
+import type { ChangeNote, Exchange } from '../exchange.ts';
+import type { Method, Route, RouteDescription, RouteRole } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import type { TileFinder } from '../services/find-tile.ts';
+import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './read-body.ts';
 
 /** What an entry contains besides name, role, summary and handler. */
 export interface Shape extends Omit<RouteDescription, 'summary'> {

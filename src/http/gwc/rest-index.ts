@@ -1,5 +1,5 @@
-import { html, pageAnswer } from '../answer/html.ts';
-import type { Call } from '../api-route.ts';
+import type { Call } from '../api/api-route.ts';
+import { html, pageAnswer } from '../pages/html.ts';
 
 const RESOURCES = ['layers', 'gridsets', 'blobstores', 'global', 'statistics', 'seed.json', 'masstruncate'];
 

@@ -1,6 +1,6 @@
-import { type Html, html, pageAnswer } from '../answer/html.ts';
-import type { ApiDeps, Call } from '../api-route.ts';
-import { FORM, requireMediaType } from '../door/request-body.ts';
+import type { ApiDeps, Call } from '../api/api-route.ts';
+import { FORM, requireMediaType } from '../auth/request-body.ts';
+import { type Html, html, pageAnswer } from '../pages/html.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Reloaded } from '../route-deps.ts';
 
