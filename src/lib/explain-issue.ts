@@ -64,7 +64,8 @@ function explainKey(key: string, context: Context, path: ValuePath): Explanation
   const allowed = context.keysAt(path);
   const section = allowed.find((name) => context.keysAt([...path, name]).includes(key));
   const meant = section ? `${section}.${key}` : closestName(key, allowed);
-  const hint = meant ? `did you mean ${meant}?` : `known here: ${allowed.join(', ')}`;
+  const known = allowed.length > 0 ? `known here: ${allowed.join(', ')}` : 'there are none here';
+  const hint = meant ? `did you mean ${meant}?` : known;
   return { path, key, message: `is not ${context.words.key}; ${hint}` };
 }
 
