@@ -355,6 +355,7 @@ describe('what is asked of the service', () => {
       bytes: null,
       seconds: null,
       disk: null,
+      coveredUse: null,
     });
     await ended((await service.create(draft, author('me'))).id);
     const known = await service.estimate({ layer: 'roads', zoomStop: 9 });

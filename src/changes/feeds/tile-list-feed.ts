@@ -127,8 +127,8 @@ function lookOf({ size, mtimeMs, ino }: Stats): string {
 
 async function refuseReadOnly(folder: string, target: string): Promise<void> {
   try {
-    await readdir(folder);
-    await mkdir(target, { recursive: true });
+    // Not recursively: a folder that is away, perhaps a disk that is not mounted, must not be made again.
+    await mkdir(target).catch(ignoreExisting);
     await access(folder, constants.W_OK);
     await access(target, constants.W_OK);
   } catch (error) {
@@ -145,6 +145,10 @@ async function listed(folder: string): Promise<readonly Dirent[]> {
 function ignoreAbsent(error: unknown): null {
   if (errorCode(error) === 'ENOENT') return null;
   throw error;
+}
+
+function ignoreExisting(error: unknown): void {
+  if (errorCode(error) !== 'EEXIST') throw error;
 }
 
 async function exists(path: string): Promise<boolean> {
