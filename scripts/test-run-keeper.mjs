@@ -10,6 +10,8 @@ const [run, folder, owner] = argv.slice(2);
 const INTERVAL_MS = 100;
 /** How long processes may take to end in order: PostgreSQL removes its shared memory. */
 const GRACE_MS = 3000;
+/** PF_EXITING in the flags of a Linux process. */
+const EXITING = 0x4;
 
 for await (const _ of process.stdin);
 await endProcesses();
@@ -39,19 +41,31 @@ function processes() {
     .map(Number);
 }
 
-/** A child of the owner, if that still lives, is ended by the owner. */
+/**
+ * A child of the owner is ended by the owner, unless that has been killed: it closes its pipes first, and only then gives its
+ * children up.
+ */
 function isOfRun(pid) {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-    return environment.includes(`TEST_RUN=${run}`) && parentOf(pid) !== owner;
+    return environment.includes(`TEST_RUN=${run}`) && (statusOf(pid).parent !== owner || isEnding(owner));
   } catch {
     return false;
   }
 }
 
-/** The name of the program, in parentheses, may hold anything; the state follows, then the parent. */
-function parentOf(pid) {
-  return readFileSync(`/proc/${pid}/stat`, 'latin1')
-    .replace(/^.*\) \S+ /s, '')
-    .split(' ')[0];
+/** Or has ended. */
+function isEnding(pid) {
+  try {
+    return (Number(statusOf(pid).flags) & EXITING) !== 0;
+  } catch {
+    return true;
+  }
+}
+
+/** The name of the program, in parentheses, may hold anything; the rest follows. */
+function statusOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '');
+  const [_state, parent, _group, _session, _terminal, _foreground, flags] = fields.split(' ');
+  return { parent, flags };
 }
