@@ -30,8 +30,8 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
-    // Two more than processors, because some tests mostly wait; not too many whole servers at once.
-    maxWorkers: Math.min(8, availableParallelism() + 2),
+    // Four more than processors, because many tests mostly wait; not too many whole servers at once.
+    maxWorkers: Math.min(10, availableParallelism() + 4),
     // The files of a run share a few processes, and with them everything that has been loaded.
     isolate: false,
     alias: [
