@@ -92,6 +92,17 @@ describe('truncating a layer', () => {
     },
   );
 
+  it('a truncated area is not shown from memory when its tiles cannot be removed', async () => {
+    const { house, store, truncation } = await openTruncationHouse();
+    const { road } = house;
+    await road.read(2, 0, 0);
+    await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
+    store.deleteRange = () => Promise.reject(new Error('the disk is broken'));
+    const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
+    await expect(truncation.truncateSelection('roads', { bounds }, false)).rejects.toThrow('broken');
+    expect((await road.read(2, 0, 0)).outcome).toBe('MISS');
+  });
+
   it('truncating a layer lets a running seed go on and fill the emptied cache', async () => {
     const { house, store, truncation } = await openTruncationHouse();
     const { road, service, ended } = house;

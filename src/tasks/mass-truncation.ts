@@ -63,13 +63,15 @@ export function createMassTruncation(options: MassTruncationOptions) {
   const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
-  const raise = (layer: string, places: readonly TilePlace[] | null, effect?: MarkEffect) =>
-    raiseGenerations(
-      stores().map((store) => [store, store] as const),
-      layer,
-      places,
-      effect,
-    );
+  const raise = (
+    layer: string,
+    places: readonly TilePlace[] | null,
+    effect?: MarkEffect,
+    unmarked?: () => void,
+  ) => {
+    const named = stores().map((store) => [store, store] as const);
+    return raiseGenerations(named, layer, places, effect, unmarked);
+  };
 
   function boundLayer(name: string): BoundLayer {
     const bound = catalog.layer(name);
@@ -254,14 +256,19 @@ export function createMassTruncation(options: MassTruncationOptions) {
       const dropped = isWhole ? await goThrough(layer, selection, dropWhole) : [];
       const places = await placesToMark(layer, [selection]);
       const effect = effectOf(selection, 'hide', clock.now());
-      const raised = await raise(layer.name, places, effect);
+      let hidden = true;
+      const raised = await raise(layer.name, places, effect, () => {
+        hidden = false;
+      });
+      // By place: memory may hold what no store has taken.
+      const forget = () => pipeline.forgetPlaces(layer.name, places ?? undefined);
+      forget();
       const removed = isWhole
         ? dropped
         : await goThrough(layer, selection, (store, set) =>
             removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
           );
-      // By place: memory may hold what no store has taken.
-      pipeline.forgetPlaces(layer.name, places ?? undefined);
+      if (!hidden) forget();
       for (const [store, number] of raised) {
         // Exactly what is selected is gone; of whole tile sets there may be some that were stored since.
         if (isWhole) await settle(store, { layer: layer.name, number, effect, places });

@@ -3,8 +3,8 @@ import type { MarkEffect, TilePlace, TileStore } from '../storage/tile-store.ts'
 
 /**
  * In every store that may hold tiles of the layer: its generation there, for each. Places null: the whole layer. A full
- * disk may have no room for a mark, which `unmarked` is then told; what is to be hidden is removed all the same, which
- * makes room.
+ * disk may have no room for a mark: `unmarked` is called, and what is to be hidden is removed all the same, which makes
+ * room.
  */
 export async function raiseGenerations<Key>(
   stores: Iterable<readonly [Key, TileStore]>,
