@@ -282,8 +282,10 @@ export async function planRetry(
   if (!task || !old || !isFinal(task.state)) return null;
   const failed = await store.givenUp(id, MAX_STEPS);
   if (failed.length === 0) return null;
+  // The mark hides more than the failed steps: it stays with the first task.
+  const { hidden: _, ...unmarked } = old;
   const plan: TaskPlan = {
-    ...old,
+    ...unmarked,
     levels: failed.map(({ z, rect }) => ({
       z,
       rect,

@@ -15,7 +15,10 @@ export interface TaskPlan {
   readonly geometry: readonly ZoomGeometry[] | null;
   /** The generations that a truncation raised when it was accepted, by store: what is stored later is not removed. */
   readonly raised?: Readonly<Record<string, number>>;
-  /** Of a truncation whose tiles no reader sees since then: no process has copies of what it removes. */
+  /**
+   * Of a truncation that `raised` marks of its own, which end with it: whether no reader sees its tiles since then, so
+   * that no process has copies of what it removes.
+   */
   readonly hidden?: boolean;
 }
 

@@ -62,7 +62,7 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
 
   async function settleEnded({ id, request }: Task): Promise<void> {
     const plan = await store.plan(id);
-    if (plan) await settle(request.layer, plan);
+    if (plan?.hidden !== undefined) await settle(request.layer, plan);
   }
 
   return {
