@@ -62,7 +62,7 @@ function halfOfTheMap() {
 
 it('a mark has tiles renewed before any of them was touched, and none outside its area', async () => {
   await seeded(false);
-  await marks.mark('roads', [halfOfTheMap()], 'outdate');
+  await marks.markAll([{ layer: 'roads', selections: [halfOfTheMap()], type: 'outdate' }]);
   house.road.source.version = 2;
   expect(await outcome(3, 0, 0)).toBe('MISS');
   expect(await outcome(3, 0, 0)).toBe('HIT');
@@ -74,7 +74,7 @@ it('a mark has tiles renewed before any of them was touched, and none outside it
 
 it('a marked tile is shown while its source fails, and not while it is only being renewed', async () => {
   await seeded(false, { staleWhileRevalidateSeconds: 1000, staleIfErrorSeconds: 1000 });
-  await marks.mark('roads', [{}], 'outdate');
+  await marks.markAll([{ layer: 'roads', selections: [{}], type: 'outdate' }]);
   house.road.source.version = 2;
   expect(await outcome(2, 1, 1)).toBe('MISS');
   house.road.source.answer = () => Promise.reject(new Error('down'));
@@ -83,7 +83,7 @@ it('a marked tile is shown while its source fails, and not while it is only bein
 
 it('a truncation by a mark hides what is stored until it is stored again', async () => {
   await seeded(false);
-  await marks.mark('roads', [{ zoomStart: 3 }], 'hide');
+  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3 }], type: 'hide' }]);
   const { store, tiles } = house.road;
   expect(await store.get(tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(await store.present(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
@@ -93,9 +93,11 @@ it('a truncation by a mark hides what is stored until it is stored again', async
 
 it('marks that a process has left behind are cleaned up by the next one that leads', async () => {
   await seeded(false);
-  await marks.mark('roads', [{ zoomStart: 3 }], 'hide');
+  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3 }], type: 'hide' }]);
   await storedAgain(3, 1, 1);
-  await marks.mark('roads', [{ zoomStop: 2, ...halfOfTheMap() }], 'outdate');
+  await marks.markAll([
+    { layer: 'roads', selections: [{ zoomStop: 2, ...halfOfTheMap() }], type: 'outdate' },
+  ]);
   await marks.close();
   marks = open(true);
   const { store, tiles } = house.road;
@@ -135,6 +137,6 @@ it('what an unfinished truncation removes is left to it, and cleaned up when it 
 async function cleanedUp(): Promise<void> {
   const latest = async () => Math.max(0, ...(await house.road.store.openMarks()).map(({ number }) => number));
   const before = await latest();
-  await marks.mark('roads', [{ zoomStart: 3, zoomStop: 3 }], 'outdate');
+  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3, zoomStop: 3 }], type: 'outdate' }]);
   await eventually('the mark is settled', latest, (number) => number <= before);
 }

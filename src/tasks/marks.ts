@@ -96,8 +96,6 @@ export function openMarks(options: MarksOptions) {
   return {
     /** In force for every reader, and durable, when it resolves; nothing has been listed or touched by then. */
     markAll,
-    mark: (layer: string, selections: NewMark['selections'], type: NewMark['type']): Promise<void> =>
-      markAll([{ layer, selections, type }]),
     close: () => cleaner.close(),
   };
 }

@@ -146,11 +146,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 
   async function createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]> {
     const planned = await Promise.all(drafts.map((draft) => newTask(draft, author)));
-    if (planned.some(({ isTruncation }) => isTruncation)) await room(author, planned.length);
+    const repeated = await Promise.all(planned.map(({ task }) => store.hasKey(author, task.key)));
+    const added = planned.filter((_, index) => !repeated[index]);
+    if (added.some(({ isTruncation }) => isTruncation)) await room(author, added.length);
     const made: NewTask[] = [];
     try {
-      for (const { task, raised } of planned) {
-        made.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
+      for (const [index, { task, raised }] of planned.entries()) {
+        const numbers = repeated[index] ? {} : await raised();
+        made.push({ ...task, plan: { ...task.plan, ...numbers } });
       }
       const tasks = await record(made);
       for (const [index, { id }] of tasks.entries()) await settleUnlessKept(made[index], id);
@@ -161,7 +164,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     }
   }
 
-  /** Where a task that was made before with the same key stands in its place. */
+  /** Where a task that was made with the same key in the meantime is in its place. */
   async function settleUnlessKept(made: NewTask | undefined, id: number): Promise<void> {
     if (!made?.key || made.request.type !== 'truncate') return;
     const kept = await store.plan(id);

@@ -216,4 +216,35 @@ describe('tiles of a truncate that has not removed them yet', () => {
     await marksEnd();
     expect(await outcome(2, 1, 1)).toBe('HIT');
   });
+
+  it('stay hidden when what failed of it is done again, and pieces are left that it never came to', async () => {
+    const { service, truncate, outcome, ended, removal, road } = await heldUp();
+    gate.open();
+    removal.mockImplementation(async () => {
+      throw new Error('the disk is broken');
+    });
+    const rules = { tileFailureRetryCount: 0, totalFailuresBeforeAborting: 0 };
+    const failed = await ended((await truncate(rules)).id);
+    expect(failed).toMatchObject({ state: 'aborted' });
+    removal.mockRestore();
+    const retried = await service.retryFailed(failed.id, author('me'));
+    expect(await ended(retried?.id ?? 0)).toMatchObject({ state: 'done' });
+    // Ends are seen in their order: the mark of a later truncation is settled after that of the one before.
+    const [first] = await road.store.openMarks();
+    await ended((await truncate({ zoomStart: 9, zoomStop: 9 })).id);
+    const latest = async () => (await road.store.openMarks()).map(({ number }) => number);
+    await eventually(
+      'the later mark is settled',
+      latest,
+      (open) => !open.some((one) => one !== first?.number),
+    );
+    expect(await outcome(2, 1, 1)).toBe('MISS');
+  });
+
+  it('a truncate that repeats an earlier one by its key is answered where no further task is allowed', async () => {
+    const { truncate } = await heldUp({ tasks: { maxUnfinished: 1 } });
+    const key = { text: 'again', digest: 'the same' };
+    const first = await truncate({ key });
+    expect((await truncate({ key })).id).toBe(first.id);
+  });
 });
