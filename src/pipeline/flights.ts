@@ -176,7 +176,7 @@ export class Flights {
       if (!flight.outdated && !isOfOneCaller(flight))
         this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
     }
-    // Callers and the console are told to look into the log.
+    // Messages refer callers to the log.
     if (!isTilewardenError(error) && !flight.signal.aborted) {
       this.#options.warn(error, `tiles of layer ${tiles.set.layer} could not be made: unexpected failure`);
     }

@@ -50,7 +50,7 @@ export async function stopByForm({ exchange, caller }: Call, { tasks }: ApiDeps)
   return stoppedPage(exchange, await tasks.cancel(own, caller.name));
 }
 
-/** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, be it empty. */
+/** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, even if empty. */
 export async function takeForm(call: OfLayer, deps: ApiDeps) {
   const { exchange, caller, params } = call;
   const { catalog, tasks } = deps;
