@@ -37,12 +37,12 @@ describe('a user', () => {
     'Basic /////w==',
     'Bearer',
     'Bearer a b',
-  ])('is not who shows %j', async (authorization) => {
+  ])('a caller who shows %j is not recognised as a user', async (authorization) => {
     const { authenticator } = await openTestAccounts();
     expect(await authenticator.authenticate(shows(authorization))).toBeNull();
   });
 
-  it('a user is checked once, however many requests come at the same time', async () => {
+  it('the password of a user is checked once, however many requests come at the same time', async () => {
     const { users, authenticator } = await openTestAccounts();
     await users.add(MARY);
     const asked = Array.from({ length: 100 }, () =>
@@ -51,7 +51,7 @@ describe('a user', () => {
     expect((await Promise.all(asked)).every((caller) => caller?.name === 'mary')).toBe(true);
   });
 
-  it('a user has the old password refused and the new role from the next request on', async () => {
+  it('a user loses the old password and has the new role from the next request on', async () => {
     const { users, authenticator } = await openTestAccounts();
     await users.add(MARY);
     await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
@@ -76,7 +76,7 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toBeNull();
   });
 
-  it('who is no administrator any more has no tokens left, nor have those made by means of them', async () => {
+  it('a user who is no longer an administrator has no tokens left, nor any made by means of them', async () => {
     const { users, tokens, authenticator } = await openTestAccounts();
     await users.add({ ...MARY, role: 'admin', layers: ['*'] });
     await users.add({ ...MARY, name: 'anna', role: 'admin', layers: ['*'] });
@@ -89,7 +89,7 @@ describe('a user', () => {
     expect(await tokens.list()).toEqual([]);
   });
 
-  it('a user is not made twice, without a name, or with a common password', async () => {
+  it('a user is not created twice, without a name, or with a common password', async () => {
     const { users } = await openTestAccounts();
     await users.add(MARY);
     await expect(users.add(MARY)).rejects.toMatchObject({ code: 'account-conflict' });
@@ -104,7 +104,7 @@ describe('a user', () => {
     });
   });
 
-  it('who is the last administrator stays one', async () => {
+  it('the last administrator cannot lose the role', async () => {
     const { users, ensureAdministrator } = await openTestAccounts();
     await ensureAdministrator(GOOD_PASSWORD);
     await users.add(MARY);
@@ -117,7 +117,7 @@ describe('a user', () => {
     expect((await users.list()).map(({ name }) => name)).toEqual(['mary']);
   });
 
-  it('who guesses is slowed down, and cannot keep out who has been in', async () => {
+  it('a client that guesses passwords is slowed down, and cannot lock out known users', async () => {
     const { users, authenticator } = await openTestAccounts(createHeldClock());
     await users.add(MARY);
     await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
@@ -136,7 +136,7 @@ describe('a user', () => {
     });
   });
 
-  it('leaves failed logins in the audit log, without what was typed for a name', async () => {
+  it('failed logins are in the audit log, without the name that was typed', async () => {
     const { users, authenticator, audit } = await openTestAccounts();
     await users.add(MARY);
     await authenticator.authenticate(shows(basic('mary', 'guess one')));
@@ -154,7 +154,7 @@ describe('a user', () => {
 describe('a token', () => {
   const CRON = { name: 'cron', role: 'operator', layers: ['a', 'b*'], expiresAt: null } as const;
 
-  it('lets a script in as Bearer and as a Basic password', async () => {
+  it('a token lets a script in as Bearer and as a Basic password', async () => {
     const { tokens, authenticator } = await openTestAccounts();
     const { secret, token } = await tokens.create(CRON, 'admin');
     const caller = {
@@ -170,7 +170,7 @@ describe('a token', () => {
     expect(await authenticator.authenticate(shows(basic('anything', secret)))).toEqual(caller);
   });
 
-  it('a token is kept nowhere', async () => {
+  it('a token is stored nowhere', async () => {
     const { tokens, database, folder } = await openTestAccounts();
     const { secret } = await tokens.create(CRON, 'admin');
     const rows = await database.query.selectFrom('tokens').selectAll().execute();
@@ -178,7 +178,7 @@ describe('a token', () => {
     expect(readFileSync(`${folder}/accounts.db-wal`).includes(secret.slice(3))).toBe(false);
   });
 
-  it('ends with its time, or when it is revoked', async () => {
+  it('a token ends with its time, or when it is revoked', async () => {
     const clock = createHeldClock();
     const { tokens, authenticator } = await openTestAccounts(clock);
     const short = await tokens.create({ ...CRON, expiresAt: clock.now() + MINUTE }, 'admin');
@@ -191,14 +191,14 @@ describe('a token', () => {
     await expect(tokens.revoke(long.token.id)).rejects.toMatchObject({ code: 'account-unknown' });
   });
 
-  it('a token is not made to be dead already', async () => {
+  it('a token that would have expired already is not created', async () => {
     const { tokens } = await openTestAccounts();
     await expect(tokens.create({ ...CRON, expiresAt: 0 }, 'admin')).rejects.toMatchObject({
       code: 'request-invalid',
     });
   });
 
-  it('shows when it was last used', async () => {
+  it('a token shows when it was last used', async () => {
     const { tokens, authenticator } = await openTestAccounts();
     const { secret } = await tokens.create(CRON, 'admin');
     await authenticator.authenticate(shows(`Bearer ${secret}`));
@@ -217,7 +217,7 @@ describe('a session', () => {
     return { ...accounts, clock, session, who };
   }
 
-  it('ends half an hour after it was last used', async () => {
+  it('a session ends half an hour after it was last used', async () => {
     const { clock, who } = await begin();
     clock.advance(SESSION_IDLE_MS - MINUTE);
     expect(await who()).toBe('mary');
@@ -227,7 +227,7 @@ describe('a session', () => {
     expect(await who()).toBeNull();
   });
 
-  it('ends after half a day, used or not', async () => {
+  it('a session ends after half a day, used or not', async () => {
     const { clock, who } = await begin();
     for (let passed = 0; passed < SESSION_LIFE_MS; passed += 20 * MINUTE) {
       expect(await who()).toBe('mary');
@@ -237,7 +237,7 @@ describe('a session', () => {
     expect(await who()).toBeNull();
   });
 
-  it('ends with logging out, and with a new password', async () => {
+  it('a session ends with logging out, and with a new password', async () => {
     const { sessions, users, session, who, authenticator } = await begin();
     const another = await sessions.begin('mary');
     await sessions.end(session);
@@ -251,7 +251,7 @@ describe('a session', () => {
     expect(await authenticator.authenticate(shows(basic('mary', 'wrong'), { session }))).toBeNull();
   });
 
-  it('a session is one of twenty at most', async () => {
+  it('a session ends when its user has begun twenty more', async () => {
     const { sessions, who, clock } = await begin();
     for (let i = 0; i < 20; i++) {
       clock.advance(1);
@@ -262,7 +262,7 @@ describe('a session', () => {
 });
 
 describe('the first administrator', () => {
-  it('gets the password that is given', async () => {
+  it('the first administrator gets the configured password', async () => {
     const { ensureAdministrator, authenticator, passwordFile, users } = await openTestAccounts();
     expect(await ensureAdministrator(GOOD_PASSWORD)).toBeNull();
     expect(await authenticator.authenticate(shows(basic('admin', GOOD_PASSWORD)))).toMatchObject({
@@ -291,7 +291,7 @@ describe('the first administrator', () => {
     });
   });
 
-  it('gets one made up otherwise, kept for the owner of the data until it is changed', async () => {
+  it('the first administrator gets a random password by default, kept in the data folder until changed', async () => {
     const { ensureAdministrator, authenticator, passwordFile, users } = await openTestAccounts();
     const password = await ensureAdministrator(null);
     expect(password).toMatch(/^[a-zA-Z2-9]{24}$/);
@@ -322,12 +322,12 @@ describe('a password', () => {
     '1234567890!admin',
     'abcabcabcabc',
     'marymary',
-  ])('such as %s is known to all', (password) => {
+  ])('a password such as %s is too common', (password) => {
     expect(isKnownToAll(password, 'mary')).toBe(true);
   });
 
   it.each([GOOD_PASSWORD, 'ünïcödé ünïcödé', 'correct-horse-battery', 'x'.repeat(4).concat('9f8e7d6c5b4a')])(
-    'such as %s is fine',
+    'a password such as %s is accepted',
     (password) => {
       expect(weaknessOf(password, 'mary')).toBeNull();
     },

@@ -86,7 +86,7 @@ describe('the audit log', () => {
     expect(existsSync(reserve)).toBe(true);
   });
 
-  it('shows a change once, and one that never ended as unknown', async () => {
+  it('the audit log shows a change once, and one that never ended as unknown', async () => {
     const { log } = await open();
     await log.record({ ...change('1'), phase: 'begun', outcome: null });
     await log.record({ ...change('2'), phase: 'begun', outcome: null });
@@ -98,7 +98,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('finds entries by who, what, when and how it ended', async () => {
+  it('the audit log finds entries by actor, action, time and outcome', async () => {
     const { log, clock } = await open();
     await log.record(change('1', { actor: 'bob', target: 'layer:world' }));
     clock.advance(60_000);
@@ -116,7 +116,7 @@ describe('the audit log', () => {
     expect(await idsOf({ until: clock.now() })).toEqual(['2', '1']);
   });
 
-  it('the audit log is not flooded by strangers, but says how many it left out', async () => {
+  it('the audit log is not flooded by strangers, but reports how many it left out', async () => {
     const { log, lines, clock } = await open();
     for (let i = 0; i < 1000; i++) log.note(change(String(i), { action: 'login' }));
     clock.advance(60_000);

@@ -42,7 +42,7 @@ describe('limits of keys', () => {
     expect(await answered(40)).toBe(10);
   });
 
-  it.each([3, 1000])('%i requests per day are counted over all processes, to the last one', async (limit) => {
+  it.each([3, 1000])('%i requests of a key per day count over all processes, to the last', async (limit) => {
     const { clock, answered, meters } = await open({ requestsPerDay: limit });
     const first = await answered(limit + 50);
     clock.advance(2000);
@@ -53,7 +53,7 @@ describe('limits of keys', () => {
     expect(await answered(limit + 50)).toBeGreaterThan(0);
   });
 
-  it('requests of a day are drawn in blocks, not one by one', async () => {
+  it('the requests of a key per day are drawn in blocks, not one by one', async () => {
     const { readerKeys, clock, held } = await open({ requestsPerDay: 1_000_000 });
     let draws = 0;
     const meter = new KeyMeter(clock, {
@@ -67,7 +67,7 @@ describe('limits of keys', () => {
     expect(draws).toBeLessThanOrEqual(5);
   });
 
-  it('no request waits for a block of a large limit, but the first', async () => {
+  it('no request waits for a block of a large daily limit, but the first', async () => {
     const { readerKeys, held } = await open({ requestsPerDay: 1_000_000 });
     const meter = new KeyMeter(createHeldClock(), {
       ...readerKeys.supply,
@@ -82,7 +82,7 @@ describe('limits of keys', () => {
     expect(waits).toBe(1);
   });
 
-  it('permits that are left while the next block is drawn are not given back and used as well', async () => {
+  it('permits left while the next block is drawn are not both given back and used', async () => {
     const { held } = await open({ requestsPerDay: 1_000_000 });
     const clock = createHeldClock();
     const waiting: (() => void)[] = [];
@@ -106,7 +106,7 @@ describe('limits of keys', () => {
   });
 
   it.each([null, 1000])(
-    'requests of today are listed with a limit of %s, after a restart too',
+    'the requests of a key today are listed with a limit of %s, after a restart too',
     async (limit) => {
       const address = await createPostgresDatabase();
       const { answered, clock, readerKeys } = await open({ requestsPerDay: limit }, address);
@@ -122,7 +122,7 @@ describe('limits of keys', () => {
     },
   );
 
-  it('the requests of a day survive a restart, and those drawn and not used are given back', async () => {
+  it('the requests of a key per day survive a restart, and unused permits are given back', async () => {
     const address = await createPostgresDatabase();
     const { answered, readerKeys, held } = await open({ requestsPerDay: 1000 }, address);
     expect(await answered(400)).toBe(400);

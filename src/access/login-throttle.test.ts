@@ -29,14 +29,14 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.1', 'mary')).not.toThrow();
   });
 
-  it('leave a first try to clients at other addresses', () => {
+  it('failed attempts leave a first try to clients at other addresses', () => {
     const { throttle, fail } = setUp();
     fail('10.0.0.1', 'admin', 10);
     expect(() => throttle.begin('10.0.0.2', 'admin')).not.toThrow();
     expect(() => throttle.begin('10.0.0.2', 'admin')).toThrow(refusal(30));
   });
 
-  it('leave the next try to a client that waits as long as required, however long others have to', () => {
+  it('failed attempts leave the next try to a client that waits as required, however long others must', () => {
     const { clock, throttle, fail } = setUp();
     for (let i = 0; i < 100; i++) {
       fail(`10.1.0.${i}`, 'admin', 1);
@@ -48,7 +48,7 @@ describe('failed attempts', () => {
     expect(throttle.begin('10.0.0.2', 'admin').standing).toBe('calm');
   });
 
-  it('do not count a client as calm that comes back too early', () => {
+  it('a client that comes back too early does not count as calm', () => {
     const { clock, throttle } = setUp();
     expect(throttle.begin('10.0.0.1', 'admin').crowdedOut()).toEqual(refusal(2));
     clock.advance(1000);
@@ -59,7 +59,7 @@ describe('failed attempts', () => {
     expect(throttle.begin('10.0.0.1', 'admin').standing).toBe('calm');
   });
 
-  it('of a flood from a hundred sources are few, and a new client still comes first', () => {
+  it('failed attempts of a flood from a hundred sources are few, and a new client still comes first', () => {
     const { clock, throttle } = setUp();
     let checked = 0;
     for (let guess = 0; guess < 200 * 60; guess++) {
@@ -86,7 +86,7 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.9', 'guess')).toThrow(refusal(30));
   });
 
-  it('cost longer pauses each time, up to a quarter of an hour, and never one without end', () => {
+  it('failed attempts cost longer pauses each time, up to a quarter of an hour', () => {
     const { clock, throttle, fail } = setUp();
     const pauses: number[] = [];
     fail('10.0.0.1', 'admin', 10);
@@ -103,7 +103,7 @@ describe('failed attempts', () => {
     expect(Math.max(...pauses)).toBe(900);
   });
 
-  it('during a pause do not make it longer', () => {
+  it('failed attempts during a pause do not make it longer', () => {
     const { clock, throttle, fail } = setUp();
     fail('10.0.0.1', 'admin', 10);
     for (let i = 0; i < 1000; i++) expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow();
@@ -126,7 +126,7 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.1', 'admin')).not.toThrow();
   });
 
-  it('from very many sources are kept in bounded memory', () => {
+  it('failed attempts from very many sources are kept in bounded memory', () => {
     const { throttle, fail } = setUp();
     for (let i = 0; i < 50_000; i++) fail(`10.0.${i >> 8}.${i & 255}`, `user${i}`);
     expect(throttle.size).toBeLessThanOrEqual(20_000);
@@ -143,7 +143,7 @@ describe('the source of an attempt', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
     ['unknown', 'unknown'],
-  ])('%s is %s', (address, source) => {
+  ])('an attempt from %s has the source %s', (address, source) => {
     expect(sourceOf(address)).toBe(source);
   });
 });

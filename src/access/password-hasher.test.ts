@@ -12,7 +12,7 @@ function open(cost = CHEAP) {
 }
 
 describe('a stored password', () => {
-  it('matches the password it was made of and no other', async () => {
+  it('a password hash matches the password it was made of and no other', async () => {
     const hasher = open();
     const stored = await hasher.hash('correct horse');
     expect(stored).toMatch(/^\$scrypt\$ln=4,r=8,p=1\$/);
@@ -21,7 +21,7 @@ describe('a stored password', () => {
     expect(await hasher.check('correct hors', stored, 'calm')).toEqual({ matches: false, outdated: false });
   });
 
-  it('matches however the accents were typed', async () => {
+  it('a password hash matches however the accents were typed', async () => {
     const hasher = open();
     const stored = await hasher.hash('caf\u00e9 caf\u00e9 caf\u00e9');
     expect(await hasher.check('cafe\u0301 cafe\u0301 cafe\u0301', stored, 'calm')).toMatchObject({
@@ -34,7 +34,7 @@ describe('a stored password', () => {
     expect(await hasher.hash('same')).not.toBe(await hasher.hash('same'));
   });
 
-  it('of an older cost is still good, and said to be outdated', async () => {
+  it('a password hash of an older cost still matches, and counts as outdated', async () => {
     const stored = await open().hash('correct horse');
     const dearer = open({ logN: 5, r: 8, p: 1 });
     expect(await dearer.check('correct horse', stored, 'calm')).toEqual({ matches: true, outdated: true });
@@ -46,12 +46,12 @@ describe('a stored password', () => {
     '$scrypt$ln=31,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$scrypt$ln=0,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$2b$12$abcdefghijklmnopqrstuv',
-  ])('in a foreign form (%j) matches nothing', async (stored) => {
+  ])('a password hash in a foreign form (%j) matches nothing', async (stored) => {
     expect(parseStored(stored)).toBeNull();
     expect(await open().check('', stored, 'calm')).toMatchObject({ matches: false });
   });
 
-  it('of a user who does not exist matches nothing', async () => {
+  it('the password of a user who does not exist matches nothing', async () => {
     expect(await open().check('anything', null, 'calm')).toMatchObject({ matches: false });
   });
 });
@@ -67,7 +67,7 @@ describe('checking passwords', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('takes those first who are known, then those who are calm, and refuses the others', async () => {
+  it('the queue of password checks takes known callers first, then calm ones, and refuses the others', async () => {
     const hasher = open({ logN: 12, r: 8, p: 1 });
     const order: string[] = [];
     const ask = (who: string, standing: Standing) =>
@@ -82,7 +82,7 @@ describe('checking passwords', () => {
     expect(order).toEqual(['first', 'the owner', 'a new client', 'second', 'third']);
   });
 
-  it('ends when it is closed, for those who wait too', async () => {
+  it('the queue of password checks ends when it is closed, for waiting callers too', async () => {
     const hasher = open({ logN: 14, r: 8, p: 1 });
     const waiting = [hasher.check('a', null, 'calm'), hasher.check('b', null, 'calm')];
     const ends = Promise.allSettled(waiting);

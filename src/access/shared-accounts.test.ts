@@ -40,7 +40,7 @@ it('users, sessions and the audit log are the same on every node', async () => {
   expect(await actions({ limit: 1 })).toEqual(['POST /b ended']);
 });
 
-it('who guesses at one node is throttled at the others', async () => {
+it('a client that guesses passwords at one node is throttled at the others', async () => {
   const [a, b] = await openNodes();
   await a.users.add(MARY);
   for (let guess = 0; guess < 10; guess++) {

@@ -32,7 +32,7 @@ it('10,000 changes become at most 16 areas of 512 boxes that contain every chang
   expect(corners.filter((corner) => !isIn(corner))).toEqual([]);
 });
 
-it('a box in another CRS covers every tile that its places lie in', () => {
+it('a box in another CRS covers every tile that contains one of its places', () => {
   const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
   const utm = projectionOfSrs(25832);
   const mercator = gridSet && projectionOf(gridSet);

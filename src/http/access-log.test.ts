@@ -23,7 +23,7 @@ async function open(format: 'combined' | 'json', name = 'access.log') {
 }
 
 describe('the access log', () => {
-  it('a JSON line has the address behind trusted proxies, the user, the outcome and no secret', async () => {
+  it('a JSON line of the access log has the address behind trusted proxies, user, outcome and no secret', async () => {
     const { app, get, accessLog, lines } = await open('json');
     await app.inject({
       method: 'GET',
@@ -58,7 +58,7 @@ describe('the access log', () => {
     expect(me).toMatchObject({ status: 200, user: 'anna', via: 'basic', path: '/api/v1/me' });
   });
 
-  it('a combined line is one line whatever a caller sends', async () => {
+  it('a combined line of the access log is one line whatever a caller sends', async () => {
     const { get, accessLog, lines } = await open('combined');
     await get('/tiles/world/0/0/0.png', { 'user-agent': 'x" 200 1\r\n10.0.0.1 - - \u2028' });
     await accessLog.close();
@@ -68,7 +68,7 @@ describe('the access log', () => {
     );
   });
 
-  it('a log file that was moved away is opened again', async () => {
+  it('an access log that was moved away is opened again', async () => {
     const { get, accessLog, file, lines } = await open('combined');
     await get('/healthz');
     await accessLog.flush();
@@ -80,7 +80,7 @@ describe('the access log', () => {
     expect(readFileSync(`${file}.1`, 'utf8')).toContain('/healthz');
   });
 
-  it('a log that cannot be written is reported once, and requests are answered', async () => {
+  it('an access log that cannot be written is reported once, and requests are answered', async () => {
     const { get, accessLog, entries } = await open('json', 'missing-folder/access.log');
     for (let i = 0; i < 3; i++) {
       expect((await get('/healthz')).status).toBe(200);
@@ -100,7 +100,7 @@ describe('the access log', () => {
     ['/a?key=x=y', '/a?key=***'],
     ['/login?return=%2Fb%3Fa%3D1%26key%3Dx', '/login?return=%2Fb%3Fa%3D1%26key%3D***'],
     ['/login?return=/b%3FKEY%3Dx&a=1', '/login?return=%2Fb%3FKEY%3D***&a=1'],
-  ])('%s is logged as %s', (address, logged) => {
+  ])('the address %s is logged as %s', (address, logged) => {
     expect(withoutSecrets(address)).toBe(logged);
   });
 });

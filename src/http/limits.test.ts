@@ -7,10 +7,10 @@ it.each([
   [65_536, 10_000],
   [32, 32],
   [null, 10_000],
-])('of %s open files connections get at most %s', (openFiles, connections) => {
+])('of %s open files, connections get at most %s', (openFiles, connections) => {
   expect(mostConnections(10_000, openFiles)).toBe(connections);
 });
 
-it.runIf(process.platform === 'linux')('how many files may be open is asked of the system', () => {
+it.runIf(process.platform === 'linux')('the limit of open files is read from the system', () => {
   expect(openFilesLimit()).toBeGreaterThan(0);
 });

@@ -42,13 +42,13 @@ async function conversation(server: HttpServer, ...parts: readonly string[]): Pr
 }
 
 describe('the paths of the server', () => {
-  it.each(['', '/geowebcache', '/geoserver/gwc'])('answer under the prefix "%s"', async (prefix) => {
+  it.each(['', '/geowebcache', '/geoserver/gwc'])('server paths have the prefix "%s"', async (prefix) => {
     const { request } = createTestApp();
     expect(await request('GET', `${prefix}/healthz`)).toMatchObject({ status: 200, text: 'alive\n' });
     expect(await request('GET', `${prefix}/tiles/world/0/0/0.png`)).toMatchObject({ status: 200 });
   });
 
-  it('lead from a bare prefix to its folder', async () => {
+  it('a bare prefix redirects to its folder', async () => {
     const { request } = createTestApp();
     expect(await request('GET', '/geowebcache')).toMatchObject({
       status: 308,
@@ -61,7 +61,7 @@ describe('the paths of the server', () => {
   });
 
   it.each(['/nothing', '/HEALTHZ', '/healthz/', '//healthz', '/healthz;x', '/healthz.html', '/tiles'])(
-    'do not include %s',
+    'the paths of the server do not include %s',
     async (path) => {
       const { request } = createTestApp();
       const answer = await request('GET', path);
@@ -72,7 +72,7 @@ describe('the paths of the server', () => {
   );
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])(
-    'refuse %s where only reading is possible',
+    'a path that can only be read refuses %s',
     async (method) => {
       const server = await open();
       const answer = await fetchRaw(server, method, '/tiles/world/0/0/0.png');
@@ -106,7 +106,7 @@ describe('readiness', () => {
     expect(await request('GET', '/readyz')).toMatchObject({ status: 200, text: 'ready\n' });
   });
 
-  it('is denied without a reason, which the log has', async () => {
+  it('readiness is denied without a reason, which is in the log', async () => {
     const readiness = async () => {
       throw new Error('no space on /var/lib/tiles');
     };
@@ -115,7 +115,7 @@ describe('readiness', () => {
     expect(log).toMatchObject([{ level: 'warn' }]);
   });
 
-  it('is not checked again for every probe', async () => {
+  it('readiness is not checked again for every probe', async () => {
     let checks = 0;
     const readiness = async () => {
       checks += 1;
@@ -128,12 +128,12 @@ describe('readiness', () => {
 });
 
 describe('limits', () => {
-  it('refuse an address over 8 KiB', async () => {
+  it('an address over 8 KiB is refused', async () => {
     const { request } = createTestApp();
     expect(await request('GET', `/tiles/${'x'.repeat(8200)}/0/0/0.png`)).toMatchObject({ status: 414 });
   });
 
-  it('refuse headers over 16 KiB', async () => {
+  it('headers over 16 KiB are refused', async () => {
     const server = await open();
     const answer = await conversation(
       server,
@@ -142,26 +142,26 @@ describe('limits', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  it('refuse more than 100 headers', async () => {
+  it('more than 100 headers are refused', async () => {
     const { request } = createTestApp();
     const headers = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`x-${i}`, '1']));
     expect(await request('GET', '/healthz', { headers })).toMatchObject({ status: 431 });
   });
 
-  it('cut a connection that sends its headers too slowly', async () => {
+  it('a connection that sends its headers too slowly is cut', async () => {
     const server = await open({}, { limits: { headersTimeout: 200, connectionsCheckingInterval: 50 } });
     const answer = await conversation(server, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('cut a connection that sends its body too slowly', async () => {
+  it('a connection that sends its body too slowly is cut', async () => {
     const limits = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 50 };
     const server = await open({}, { limits });
     const head = 'POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{';
     expect(await conversation(server, head)).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('answer what is not HTTP in one line', async () => {
+  it('a request that is not HTTP is answered in one line', async () => {
     const server = await open();
     const answer = await conversation(server, 'hello\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -177,7 +177,7 @@ describe('a Host header', () => {
     );
 
   it.each(['999.999.999.999', 'a:99999', 'x y', 'a/b', '[::1', 'a@b'])(
-    'that is none, such as "%s", is refused with 400 and leaves nothing in the log',
+    'an invalid Host header such as "%s" is a 400 and leaves nothing in the log',
     async (host) => {
       const entries: Parameters<typeof recordingLogger>[0] = [];
       const server = await open({ log: recordingLogger(entries) });
@@ -196,7 +196,7 @@ describe('a Host header', () => {
   );
 
   it.each(['localhost', 'maps.example.org:8080', '127.0.0.1', '[::1]:8080', 'my_host'])(
-    'such as "%s" is accepted',
+    'a Host header such as "%s" is accepted',
     async (host) => {
       const server = await open();
       const tile = await conversation(
@@ -214,7 +214,7 @@ describe('requests that are sent without waiting for answers', () => {
   const statuses = (text: string) =>
     Array.from(text.matchAll(/HTTP\/1\.1 (\d{3}) /g), ([, status]) => status);
 
-  it('are all answered before what follows them and is not HTTP', async () => {
+  it('pipelined requests are all answered before bytes after them that are not HTTP', async () => {
     for (const read of [tileAnswer, async () => tileAnswer()]) {
       const server = await open({ pipeline: { read: () => read() } });
       const answers = await conversation(server, `${TILE.repeat(3)}garbage\r\n\r\n`);
@@ -222,7 +222,7 @@ describe('requests that are sent without waiting for answers', () => {
     }
   });
 
-  it('are all answered, however many there are', async () => {
+  it('pipelined requests are all answered, however many there are', async () => {
     const server = await open();
     const answers = await conversation(server, TILE.repeat(1099) + LAST_TILE);
     expect(statuses(answers)).toEqual(Array.from({ length: 1100 }, () => '200'));
@@ -230,7 +230,7 @@ describe('requests that are sent without waiting for answers', () => {
 });
 
 describe('a connection with many requests that wait', () => {
-  it('has so many of them worked on at a time, and gets 429 beyond those that may wait', async () => {
+  it('a connection has a limited number of requests in progress, and gets 429 beyond those that may wait', async () => {
     const held: (() => void)[] = [];
     const read: Read = () => new Promise((resolve) => held.push(() => resolve(tileAnswer())));
     const limits = { requestsPerConnection: 3, waitingPerConnection: 4 };
@@ -259,7 +259,7 @@ describe('a connection with many requests that wait', () => {
     expect(text).toContain('At most 7 requests of one connection may wait for answers');
   });
 
-  it('is answered again when its earlier requests have been answered', async () => {
+  it('a connection is answered again when its earlier requests have been answered', async () => {
     const server = await open(
       { pipeline: { read: async () => tileAnswer() } },
       { limits: { requestsPerConnection: 1 } },
@@ -277,11 +277,11 @@ describe('a connection with many requests that wait', () => {
 });
 
 describe('the door', () => {
-  it('stays shut to other machines while there are no accounts', async () => {
+  it('a server without accounts is closed to other machines', async () => {
     await expect(open({}, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'config-invalid' });
   });
 
-  it('does not start with a route that declares no role', async () => {
+  it('a server does not start with a route that declares no role', async () => {
     const { createRouter } = await import('./hits/router.ts');
     const route = { method: 'GET', path: '/x', handler: () => ({ status: 200, headers: [], body: null }) };
     expect(() => createRouter([route as never], [''])).toThrow('does not declare a role');
@@ -289,7 +289,7 @@ describe('the door', () => {
 });
 
 describe('closing', () => {
-  it('waits for answers under way and then ends idle connections', async () => {
+  it('closing the server waits for answers under way and then ends idle connections', async () => {
     const gate = createDeferred<void>();
     const reading = createDeferred<void>();
     const read: Read = async () => {
@@ -307,7 +307,7 @@ describe('closing', () => {
     await expect(fetch(`${server.address.url}healthz`)).rejects.toThrow();
   });
 
-  it('does not wait for ever', async () => {
+  it('closing the server does not wait for ever', async () => {
     const read: Read = () => new Promise(() => {});
     const server = await open({ pipeline: { read } }, { limits: { drainTimeout: 100 } });
     const tile = fetch(`${server.address.url}tiles/world/0/0/0.png`).catch((error: unknown) => error);
@@ -317,7 +317,7 @@ describe('closing', () => {
 });
 
 describe('a caller that goes away', () => {
-  it('ends the wait for its tile and leaves nothing in the log', async () => {
+  it('a caller that goes away ends the wait for its tile and leaves nothing in the log', async () => {
     const gone = createDeferred<void>();
     const reading = createDeferred<void>();
     const read: Read = (_tiles, _tile, signal) =>

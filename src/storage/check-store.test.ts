@@ -8,7 +8,7 @@ import { memoryStoreOptions } from './memory/memory-store-options.ts';
 const store = () => createMemoryStore(memoryStoreOptions(schemaKit).parse({ type: 'memory' }));
 
 describe('checking a store', () => {
-  it('passes on a store that writes and reads, as often as it is asked, and leaves no layer behind', async () => {
+  it('a store check passes on a store that writes and reads, every time, and leaves no layer behind', async () => {
     const sound = store();
     await checkStore(sound);
     await checkStore(sound);
@@ -17,7 +17,7 @@ describe('checking a store', () => {
     expect(layers).toEqual([]);
   });
 
-  it('passes on a full disk, because tiles are still served', async () => {
+  it('a store check passes on a full disk, because tiles are still served', async () => {
     const full = {
       ...store(),
       raiseGeneration: () => Promise.reject(new TilewardenError('store-full', 'The disk is full.')),
@@ -25,7 +25,7 @@ describe('checking a store', () => {
     await expect(checkStore(full)).resolves.toBeUndefined();
   });
 
-  it('fails when writing fails', async () => {
+  it('a store check fails when writing fails', async () => {
     const broken = {
       ...store(),
       raiseGeneration: () => Promise.reject(new TilewardenError('store-failed', 'The tile store failed.')),
@@ -33,7 +33,7 @@ describe('checking a store', () => {
     await expect(checkStore(broken)).rejects.toMatchObject({ code: 'store-failed' });
   });
 
-  it('fails when what was written cannot be read back', async () => {
+  it('a store check fails when the written tile cannot be read back', async () => {
     const forgetful = { ...store(), generation: async () => 0 };
     await expect(checkStore(forgetful)).rejects.toMatchObject({ code: 'store-failed' });
   });

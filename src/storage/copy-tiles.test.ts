@@ -37,7 +37,7 @@ async function filled(): Promise<TileStore> {
 }
 
 describe('copying a store', () => {
-  it('brings every tile with its age, freshness and maker, and says how far it is', async () => {
+  it('copying a store brings every tile with its age, freshness and maker, and reports its progress', async () => {
     const [from, to] = [await filled(), open()];
     const seen: string[] = [];
     const onProgress = ({ tiles, expected }: { tiles: number; expected: number }) =>
@@ -47,7 +47,7 @@ describe('copying a store', () => {
     expect(seen.at(-1)).toBe('3/3');
   });
 
-  it('copies nothing twice but what was renewed since', async () => {
+  it('copying a store again copies only tiles that were renewed since', async () => {
     const [from, to] = [await filled(), open()];
     await copyTiles({ ...quietly, from, to });
     expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 3, present: 3 });
@@ -56,7 +56,7 @@ describe('copying a store', () => {
     expect(await contents(to)).toEqual(await contents(from));
   });
 
-  it('removes nothing from the store that it copies into, also when the other one has been emptied', async () => {
+  it('copying a store removes nothing from its target, also when the source has been emptied', async () => {
     const [from, to] = [await filled(), open()];
     await to.putMany({ ...roads, layer: 'satellite' }, 4, [tile(1, 1, 's', 50)], 0);
     await copyTiles({ ...quietly, from, to });
@@ -68,13 +68,13 @@ describe('copying a store', () => {
     expect(await contents(to)).toEqual(copied);
   });
 
-  it('keeps to one layer when one is named', async () => {
+  it('copying a store is limited to one layer when one is named', async () => {
     const [from, to] = [await filled(), open()];
     await copyTiles({ ...quietly, from, to, layer: 'rivers' });
     expect(await collect(to.layers())).toEqual(['rivers']);
   });
 
-  it('copying a store does not bring back what is truncated while it is read', async () => {
+  it('copying a store does not bring back tiles that are truncated while it reads them', async () => {
     const [from, to] = [await filled(), open()];
     let truncated = false;
     const present: TileStore['present'] = async (set, ...rest) => {
@@ -92,7 +92,7 @@ describe('copying a store', () => {
     expect(await collect(to.layers())).toEqual(['roads']);
   });
 
-  it('fails when what it reads back is not what it has written', async () => {
+  it('copying a store fails when a tile read back differs from the written one', async () => {
     const [from, to] = [await filled(), open()];
     const get: TileStore['get'] = async (set, place) => {
       const found = await to.get(set, place);
@@ -103,7 +103,7 @@ describe('copying a store', () => {
     });
   });
 
-  it('a copy that is aborted stops, and goes on where it was', async () => {
+  it('a copy that is aborted stops, and the next one continues from there', async () => {
     const [from, to] = [await filled(), open()];
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error('enough'));

@@ -33,7 +33,7 @@ describe('a store whose disk is watched', () => {
     ['room', { ...PLENTY, bavail: 19 }],
     ['inodes', { ...PLENTY, ffree: 19 }],
   ])(
-    'takes no tiles when there is too little %s, still serves, and goes on by itself',
+    'a store with too little %s takes no tiles, still serves, and recovers by itself',
     async (_what, low) => {
       const { clock, entries, disk, store, put } = openGuarded();
       await put();
@@ -62,13 +62,13 @@ describe('a store whose disk is watched', () => {
     },
   );
 
-  it('a store whose disk is watched does not mind a file system that counts no inodes', async () => {
+  it('a store whose disk is watched accepts a file system that counts no inodes', async () => {
     const { disk, put } = openGuarded();
     disk.room = { ...PLENTY, files: 0, ffree: 0 };
     expect(await put()).toMatchObject({ tiles: 1 });
   });
 
-  it('waits a while after the disk has refused a tile', async () => {
+  it('a store whose disk is watched waits a while after the disk has refused a tile', async () => {
     let tries = 0;
     const { clock, put } = openGuarded({
       putMany: async () => {

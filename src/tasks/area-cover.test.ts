@@ -69,7 +69,7 @@ describe('an area', () => {
     expect(covered([[ring, hole]], 8)).toHaveLength(25 - 9);
   });
 
-  it('an area may have parts that lie apart', () => {
+  it('an area may have separate parts', () => {
     expect(covered([square(0, 0, 1), square(6, 6, 1)], 8)).toEqual(['0,0', '6,6']);
   });
 

@@ -40,14 +40,14 @@ describe('telling that the map has changed', () => {
     expect(await outcome(3, 7, 0)).toBe('HIT');
   });
 
-  it('an invalidation answers the old tile when the source is down', async () => {
+  it('an invalidation serves the old tile while the source is down', async () => {
     const { road, invalidation } = await seededHouse();
     await invalidation.invalidate('roads', {}, null);
     road.source.answer = () => Promise.reject(new Error('down'));
     expect(await outcome(2, 1, 1)).toBe('STALE');
   });
 
-  it('an invalidation keeps what was fetched before from being stored', async () => {
+  it('an invalidation keeps tiles that were fetched before it from being stored', async () => {
     const { road, invalidation } = await seededHouse();
     const generation = await road.store.generation('roads');
     await invalidation.invalidate('roads', {}, null);
@@ -55,7 +55,7 @@ describe('telling that the map has changed', () => {
     await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
-  it('an invalidation marks nothing and starts nothing when there is no room for every task that is to renew it', async () => {
+  it('an invalidation changes nothing when there is no room for every task that is to renew it', async () => {
     const { road, invalidation, service } = await seededHouse({
       tasks: { maxUnfinished: 2 },
       usesOf: ({ z }) => (z === 3 ? 9 : 0),
@@ -71,7 +71,7 @@ describe('telling that the map has changed', () => {
     expect(await service.list({ states: ['pending', 'running'], limit: 10 })).toEqual([]);
   });
 
-  it('an invalidation renews in the background what is there, and nothing else', async () => {
+  it('an invalidation renews existing tiles in the background, and nothing else', async () => {
     const { road, invalidation, service } = await seededHouse();
     await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });
     road.source.version = 2;
@@ -135,13 +135,13 @@ describe('telling that the map has changed', () => {
     expect(road.source.requests.length - before).toBe(64);
   });
 
-  it('an invalidation counts without changing anything', async () => {
+  it('a dry run of an invalidation counts without changing anything', async () => {
     const { invalidation } = await seededHouse();
     expect(await invalidation.count('roads', { zoomStart: 2, zoomStop: 2 })).toMatchObject([{ tiles: 16 }]);
     expect(await outcome(2, 0, 0)).toBe('HIT');
   });
 
-  it('an invalidation is refused for a layer that is not there', async () => {
+  it('an invalidation of an unknown layer is refused', async () => {
     const { invalidation } = await seededHouse();
     await expect(invalidation.invalidate('rivers', {}, null)).rejects.toMatchObject({
       code: 'layer-unknown',

@@ -112,7 +112,7 @@ it('marks that a process has left behind are cleaned up by the next one that lea
   expect(await outcome(2, 3, 3)).toBe('HIT');
 });
 
-it('what an unfinished truncation removes is left to it, and cleaned up when it has failed', async () => {
+it('tiles that an unfinished truncation removes are left to it, and cleaned up when it has failed', async () => {
   await seeded(true);
   const { store, tiles } = house.road;
   const gate = createGate();

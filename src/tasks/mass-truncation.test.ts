@@ -130,7 +130,7 @@ describe('truncating a layer', () => {
   });
 });
 
-it('clears every layer, also undeclared ones', async () => {
+it('truncating everything clears every layer, also undeclared ones', async () => {
   const { house, store, truncation } = await openTruncationHouse();
   const { set } = house.road.tiles;
   await fill(store, set);
@@ -146,7 +146,7 @@ it.each([
   ['orphans', (of) => of.truncateOrphans('roads')],
   ['a format', (of) => of.truncateSelection('roads', { formats: ['image/gif'] }, false)],
 ] satisfies [string, (of: MassTruncation) => Promise<unknown>][])(
-  'what is stored after its generation rose stays when %s is truncated, however long the process stood still',
+  'tiles stored after the generation rose stay when %s is truncated, however long the process stood still',
   async (_, truncate) => {
     const { house, store, truncation } = await openTruncationHouse();
     const set = { ...house.road.tiles.set, format: 'image/gif' };
@@ -168,7 +168,7 @@ it.each([
   },
 );
 
-it('clears many layers side by side, and a limited number at a time', async () => {
+it('truncating everything clears many layers side by side, and a limited number at a time', async () => {
   const { store, truncation } = await openTruncationHouse();
   const { dropLayer } = store;
   let [now, most] = [0, 0];
@@ -188,7 +188,7 @@ it('clears many layers side by side, and a limited number at a time', async () =
   expect(most).toBeLessThanOrEqual(32);
 });
 
-it('marks all layers in one step, and one by one only where the disk has no room for so many marks', async () => {
+it('truncating everything marks all layers in one step, or one by one if the disk has no room for all marks', async () => {
   const { house, store, truncation } = await openTruncationHouse();
   const { set } = house.road.tiles;
   const steps: string[] = [];
@@ -215,7 +215,7 @@ it('marks all layers in one step, and one by one only where the disk has no room
   expect(await setsOf(store, 'forgotten')).toEqual([]);
 });
 
-it('clears one combination of parameters over all grid sets and formats', async () => {
+it('truncating one combination of parameters clears it in all grid sets and formats', async () => {
   const { house, store, truncation } = await openTruncationHouse();
   const { set } = house.road.tiles;
   const darkSets = [
@@ -273,7 +273,7 @@ describe('truncating orphans', () => {
   });
 });
 
-it('truncates an extent as one task over each format and cached combination, also where no further one is allowed', async () => {
+it('truncating an extent is one task over each format and cached combination, also above the task limit', async () => {
   const png = formatOf('image/png');
   const jpeg = formatOf('image/jpeg');
   if (!png || !jpeg) throw new Error('formats');
@@ -300,7 +300,7 @@ it('truncates an extent as one task over each format and cached combination, als
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
 
-it('truncates the dense tiles of an extent along with the others', async () => {
+it('truncating an extent takes its dense tiles along with the others', async () => {
   const { house, store, truncation } = await openTruncationHouse({
     ...layerWithDenseTiles(),
     parameters: [],

@@ -56,7 +56,7 @@ describe('a seed', () => {
     }
   });
 
-  it('a seed leaves what is present alone, and counts it', async () => {
+  it('a seed leaves existing tiles alone, and counts them', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     const before = road.source.requests.length;
@@ -82,7 +82,7 @@ describe('a seed', () => {
     expect(most).toBe(3);
   });
 
-  it('a seed keeps the sum over all tasks under the limit, and the last ones wait as pending', async () => {
+  it('seeds keep the sum of threads under the limit, and the last ones wait as pending', async () => {
     const { service, road, ended } = await open({ tasks: { maxThreads: 4 } });
     const gate = createGate();
     let [inFlight, most] = [0, 0];
@@ -113,7 +113,7 @@ describe('a seed', () => {
 });
 
 describe('a reseed', () => {
-  it('a reseed replaces what is there, and no reader sees the older tile after its end', async () => {
+  it('a reseed replaces existing tiles, and no reader sees the older tile after its end', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
@@ -127,7 +127,7 @@ describe('a reseed', () => {
 });
 
 describe('failures', () => {
-  it('failures are tried again off the hot path, and a task that recovers ends without them', async () => {
+  it('failed tiles are tried again off the hot path, and a task that recovers ends without failures', async () => {
     const { service, road, ended } = await open();
     road.source.answer = (request, number) => (number < 2 ? sourceDown() : road.source.draw(request));
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryWaitTime: 10 };
@@ -137,7 +137,7 @@ describe('failures', () => {
     expect(done.errors[0]).toMatchObject({ z: 0, message: 'The map server cannot be reached.' });
   });
 
-  it('failures that stay are counted, reported and remembered; the task goes through the rest and ends as aborted', async () => {
+  it('tiles that keep failing are counted and reported; the task goes through the rest and ends as aborted', async () => {
     const { service, road, ended } = await open();
     const broken = (x: number) => x < 0;
     road.source.answer = (request) =>
@@ -161,7 +161,7 @@ describe('failures', () => {
     expect(await service.retryFailed(retry?.id ?? 0, author('me'))).toBeNull();
   });
 
-  it('failures of every tile never look like success, and every request that left is counted', async () => {
+  it('a task whose every tile fails never looks like success, and every upstream request is counted', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
@@ -176,7 +176,7 @@ describe('failures', () => {
     expect(road.source.requests).toHaveLength(2 * 7);
   });
 
-  it('failures that reach the limit abort the task, with the reason', async () => {
+  it('a task that reaches its limit of failures is aborted, with the reason', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = {
@@ -216,7 +216,7 @@ describe('stopping', () => {
     expect(road.source.requests.length).toBe(2);
   });
 
-  it('stopping tasks hits only the layer and the states that were named', async () => {
+  it('stopping tasks affects only the layer and the states that were named', async () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
     road.source.answer = () => createGate().opened as Promise<never>;
     const first = await service.create({ layer: 'roads' }, author('me'));
@@ -299,7 +299,7 @@ describe('fair turns', () => {
 });
 
 describe('events', () => {
-  it('tell of every end, with rising ids, and a listener that was away gets what it missed', async () => {
+  it('events report every end, with rising ids, and a listener that was away gets what it missed', async () => {
     const { service, ended } = await open();
     const heard: TaskEvent[] = [];
     const stop = await service.subscribe(null, (event) => heard.push(event));
@@ -343,7 +343,7 @@ describe('what is asked of the service', () => {
     });
   });
 
-  it('the task service estimates tiles, metatiles, bytes and time from what is known', async () => {
+  it('the task service estimates tiles, metatiles, bytes and time from past figures', async () => {
     const { service, ended } = await open();
     const draft = { layer: 'roads', zoomStop: 3 };
     expect(await service.estimate(draft)).toEqual({

@@ -113,19 +113,19 @@ describe('the grid set', () => {
     await expect(plan({ srs: 900913 }, two)).rejects.toThrow('gridSetId must be specified');
   });
 
-  it('an unknown one is refused with those that are there', async () => {
+  it('an unknown grid set is refused with the list of existing ones', async () => {
     await expect(plan({ srs: 31700 })).rejects.toThrow(/31700.*mercator.*geographic/);
     await expect(plan({ gridSetId: 'mars' })).rejects.toThrow(/gridSetId.*mars.*mercator, geographic/);
   });
 });
 
 describe('bounds', () => {
-  it('partly outside are clipped', async () => {
+  it('bounds partly outside the layer are clipped', async () => {
     const { request } = await plan({ gridSetId: 'geographic', coords: [-200, 0, -100, 40] });
     expect(request.bounds).toEqual({ minX: -130, minY: 20, maxX: -100, maxY: 40 });
   });
 
-  it('wholly outside are refused', async () => {
+  it('bounds wholly outside the layer are refused', async () => {
     await expect(plan({ gridSetId: 'geographic', coords: [10, 10, 20, 15] })).rejects.toThrow(
       /outside the layer/,
     );
@@ -150,7 +150,7 @@ describe('bounds', () => {
 });
 
 describe('zooms', () => {
-  it('above the layer are reduced to it; below it they begin where it does', async () => {
+  it("zooms above the layer's are reduced to it; zooms below it begin where it does", async () => {
     expect((await plan({ gridSetId: 'geographic', zoomStart: 0, zoomStop: 99 })).request).toMatchObject({
       zoomStart: 2,
       zoomStop: 10,
@@ -169,7 +169,7 @@ describe('zooms', () => {
 });
 
 describe('names and numbers', () => {
-  it('unknown ones are refused with what is allowed', async () => {
+  it('unknown names and numbers of a task are refused with what is allowed', async () => {
     await expect(plan({ type: 'sow' })).rejects.toThrow(/"sow".*seed, reseed, truncate/);
     await expect(plan({ format: 'image/tiff' })).rejects.toThrow(/image\/tiff.*image\/png, image\/jpeg/);
     await expect(plan({ parameters: new Map([['styles', 'neon']]) })).rejects.toThrow(/neon.*light, dark/);
@@ -185,14 +185,14 @@ describe('names and numbers', () => {
     expect(request.parametersId).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  it('threads are at least one, at most the maximum, and one for a truncate', async () => {
+  it('the threads of a task are at least one, at most the maximum, and one for a truncate', async () => {
     expect((await plan({ threadCount: 0 })).request.threadCount).toBe(1);
     expect((await plan({ threadCount: -3 })).request.threadCount).toBe(1);
     expect((await plan({ threadCount: 1e9 })).request.threadCount).toBe(64);
     expect((await plan({ threadCount: 8, type: 'truncate' })).request.threadCount).toBe(1);
   });
 
-  it('-1 for retries and limits means as usual', async () => {
+  it('-1 for retries and limits of a task means the default', async () => {
     const { request } = await plan({ tileFailureRetryCount: -1, totalFailuresBeforeAborting: -1 });
     expect(request).toMatchObject({ tileFailureRetryCount: 2, totalFailuresBeforeAborting: 1000 });
   });
@@ -232,7 +232,7 @@ describe('an area', () => {
     expect(most).toBeLessThanOrEqual(2 * VISITS_PER_TURN);
   });
 
-  it('outside the layer, without points or in a CRS we cannot carry over is refused', async () => {
+  it('an area outside the layer, without points or in a CRS that cannot be converted is refused', async () => {
     const area = { polygons: europe, crs: 'EPSG:4326' } as const;
     await expect(plan({ gridSetId: 'geographic', area })).rejects.toThrow(/area lies outside/);
     await expect(plan({ area: { polygons: [], crs: 'grid-set' } })).rejects.toThrow(/area/);
@@ -248,7 +248,7 @@ describe('an area', () => {
   });
 });
 
-it('any numbers lead to a plan or a plain refusal, quickly', async () => {
+it('any numbers in a request lead to a plan or a plain refusal, quickly', async () => {
   const number = fc.oneof(fc.double(), fc.constantFrom(1e308, -1e308, 2 ** 63, Number.NaN, Infinity, 0));
   await fc.assert(
     fc.asyncProperty(
@@ -306,7 +306,7 @@ describe('order use', () => {
     expect(planned.coveredUse).toBe(1);
   });
 
-  it('the share is that of the use within the zooms and bounds of the request', async () => {
+  it('the share of a seed by use is that of the use within the zooms and bounds of the request', async () => {
     const planned = await plan({ order: 'use', share: 0.5, uses: used, zoomStart: 12, zoomStop: 12 });
     expect([placesIn(planned), planned.coveredUse]).toEqual([['12/192-207/256-271'], 1]);
   });
@@ -317,7 +317,7 @@ describe('order use', () => {
     [{ order: 'use', share: 0 }, 'share must be above 0'],
     [{ order: 'use', share: Number.NaN }, 'share must be above 0'],
     [{ order: 'use', type: 'truncate' }, 'only seed and reseed'],
-  ] as const)('%j is refused: %s', async (draft, message) => {
+  ] as const)('a seed with %j is refused: %s', async (draft, message) => {
     await expect(plan(draft)).rejects.toThrow(message);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '../../test/fixtures/tile-road.ts';
 import { RateMeter } from './task-watch.ts';
 
-it('tells the time left by the pace, and says that it is unknown once nothing has moved for half a minute', () => {
+it('the time left follows the pace, and is unknown after half a minute without progress', () => {
   const clock = createManualClock();
   const meter = new RateMeter(clock, 0n);
   let processed = 0n;
@@ -23,7 +23,7 @@ it('tells the time left by the pace, and says that it is unknown once nothing ha
   expect(seen.slice(30).every((left) => left === -1)).toBe(true);
 });
 
-it('does not swing by more than a few times when tiles come in bursts', () => {
+it('the time left does not swing by more than a few times when tiles come in bursts', () => {
   const clock = createManualClock();
   const meter = new RateMeter(clock, 0n);
   const seen: number[] = [];

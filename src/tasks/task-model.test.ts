@@ -216,7 +216,7 @@ async function drain(model: Model, real: Real): Promise<void> {
     expect(['done', 'aborted', 'paused']).toContain(reached);
 }
 
-it('whatever happens to tasks, none is lost, none goes backwards, every count is exact', async () => {
+it('no task is lost or goes backwards, and every count is exact, whatever happens to tasks', async () => {
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
       const clock = { ...systemClock, now: () => real.now };

@@ -63,7 +63,7 @@ describe('a plan', () => {
     expect(steps.slice(-8)).toEqual(Array(8).fill(1));
   });
 
-  it('never lets a metatile span two pieces', () => {
+  it('a plan never lets a metatile span two pieces', () => {
     const plan = cutSeedPlan(
       [{ z: 9, rect: { minX: 5, minY: 7, maxX: 500, maxY: 300 } }],
       { columns: 3, rows: 5 },

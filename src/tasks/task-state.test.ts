@@ -6,12 +6,12 @@ it('a task goes from pending over running to done', () => {
   expect(stateAfter('running', 'finished')).toBe('done');
 });
 
-it('a task whose process died waits to be taken up again, and only such a one', () => {
+it('a task whose process died waits to be taken up again, and no other does', () => {
   expect(stateAfter('running', 'lost')).toBe('pending');
   expect(statesBefore('lost')).toEqual(['running']);
 });
 
-it('everything that is not over can be stopped', () => {
+it('every task that is not over can be stopped', () => {
   expect(statesBefore('killed')).toEqual(['pending', 'running', 'paused']);
   expect(TASK_STATES.filter(isFinal)).toEqual(['done', 'aborted']);
 });

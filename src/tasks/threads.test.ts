@@ -10,7 +10,7 @@ afterEach(async () => {
   house = null;
 });
 
-it('asks the upstream again while the tiles of earlier answers are being stored, but not without end', async () => {
+it('a task requests more from upstream while earlier tiles are being stored, but not without limit', async () => {
   house = await openTaskHouse({ tasks: { maxThreads: 1 } });
   const { road, service, ended } = house;
   const gate = createGate();

@@ -14,7 +14,7 @@ describe('truncating a selection', () => {
     return { ...opened, set, jpeg };
   }
 
-  it('truncating a selection refuses a grid set or format that there never was, and takes one that is no longer declared', async () => {
+  it('truncating a selection refuses a grid set or format that never existed, and takes one no longer declared', async () => {
     const { store, truncation, house } = await openTruncationHouse();
     const { set } = house.road.tiles;
     await fill(store, set);

@@ -30,7 +30,7 @@ async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
 }
 
 describe('a truncate', () => {
-  it('removes what lies in its range and nothing else, and counts the whole range', async () => {
+  it('a truncate removes the tiles in its range and no others, and counts the whole range', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 3 }, author('me'))).id);
     await road.read(3, 7, 7);
@@ -43,7 +43,7 @@ describe('a truncate', () => {
     expect((await road.read(3, 0, 7)).outcome).toBe('MISS');
   });
 
-  it('takes the dense tiles of the same places along, and those alone when it names them', async () => {
+  it('a truncate takes the dense tiles of the same places along, and those alone when it names them', async () => {
     const { road, service, ended } = await open({ layer: layerWithDenseTiles() });
     const { subset, set } = road.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
@@ -67,7 +67,7 @@ describe('a truncate', () => {
     expect(await left(dense)).toEqual([]);
   });
 
-  it('leaves what was stored after it was accepted, however late it runs', async () => {
+  it('a truncate leaves tiles that were stored after it was accepted, however late it runs', async () => {
     const { service, road, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     const truncation = await service.create({ layer: 'roads', type: 'truncate' }, author('me'));
@@ -86,7 +86,7 @@ describe('a truncate', () => {
     expect(await countStored(house as TaskHouse, 9)).toBeGreaterThanOrEqual(1 + 4);
   });
 
-  it('may come twice', async () => {
+  it('a truncate may come twice', async () => {
     const { service, ended } = await open();
     for (let i = 0; i < 2; i++) {
       const done = await ended((await service.create({ layer: 'roads', type: 'truncate' }, author('me'))).id);
@@ -94,7 +94,7 @@ describe('a truncate', () => {
     }
   });
 
-  it('keeps a tile that was being fetched before it from being stored after it', async () => {
+  it('a truncate keeps a tile that was being fetched before it from being stored after it', async () => {
     const { service, road, ended } = await open();
     const gate = createGate();
     road.source.answer = async (request) => {
@@ -138,7 +138,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     return { ...opened, removal, outcome, marksEnd, truncate };
   }
 
-  it('are hidden as soon as it is accepted, and what is made of them since stays', async () => {
+  it('tiles of a pending truncate are hidden as soon as it is accepted, and those made since stay', async () => {
     const { truncate, outcome, ended, marksEnd } = await heldUp();
     expect(await outcome(2, 1, 1)).toBe('HIT');
     const truncation = await truncate({ zoomStart: 1 });
@@ -152,7 +152,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(1, 0, 0)).toBe('MISS');
   });
 
-  it('are new when they are asked for meanwhile, and not called stale', async () => {
+  it('tiles of a pending truncate are made again on request, and not called stale', async () => {
     const { truncate, outcome, ended, road } = await heldUp();
     const truncation = await truncate();
     const source = createGate();
@@ -167,7 +167,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await asked).toBe('MISS');
   });
 
-  it('are hidden in its area alone', async () => {
+  it('tiles outside the area of a pending truncate are shown', async () => {
     const { truncate, outcome, road } = await heldUp({ layer: { metatile: { columns: 1, rows: 1 } } });
     const { minX, minY, maxX, maxY } = road.tiles.subset.gridSet.extent;
     const ring = [
@@ -181,7 +181,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(2, 0, 0)).toBe('MISS');
   });
 
-  it('are shown again when it is stopped', async () => {
+  it('tiles of a pending truncate are shown again when it is stopped', async () => {
     const { service, truncate, outcome, removal, marksEnd } = await heldUp();
     const truncation = await truncate();
     await until(() => removal.mock.calls.length > 0);
@@ -191,7 +191,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(2, 1, 1)).toBe('HIT');
   });
 
-  it('stay as they are when it is refused', async () => {
+  it('tiles of a refused truncate stay as they are', async () => {
     const { truncate, outcome, road } = await heldUp({ tasks: { maxUnfinished: 1 } });
     await truncate({ zoomStop: 0 });
     await expect(truncate()).rejects.toMatchObject({ code: 'too-many-tasks' });
@@ -199,7 +199,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await road.store.openMarks()).toHaveLength(1);
   });
 
-  it('stay as they are when it repeats an earlier one by its key', async () => {
+  it('tiles stay as they are when a truncate repeats an earlier one by its key', async () => {
     const { truncate, outcome, ended, marksEnd, road } = await heldUp();
     const key = { text: 'again', digest: 'the same' };
     gate.open();

@@ -30,7 +30,7 @@ async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskHous
 }
 
 describe('a task whose host is left alone', () => {
-  it('a task whose host is left alone says whom it waits for, and holds no thread that others could use', async () => {
+  it('a task whose host is left alone names that host, and holds no thread that others could use', async () => {
     const moment = Date.now() + 3_600_000;
     const { service, ended } = await open(moment);
     const resting = await service.create({ layer: 'roads', zoomStart: 3, zoomStop: 4 }, author('me'));

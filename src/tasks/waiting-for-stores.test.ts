@@ -10,7 +10,7 @@ import { createMemoryStore } from '../storage/memory/memory-store.ts';
 let house: TaskHouse | null = null;
 afterEach(() => house?.close());
 
-it('a task that waits for room on the disk says which disk, and how little is free', async () => {
+it('a task that waits for room on the disk reports which disk, and how little is free', async () => {
   const full = { bsize: 4096, blocks: 1000, bavail: 5, files: 0, ffree: 0 };
   const store = guardFreeSpace(createMemoryStore({ type: 'memory' }), {
     root: '/tiles',
@@ -30,7 +30,7 @@ it('a task that waits for room on the disk says which disk, and how little is fr
 });
 
 it.each(['seed', 'truncate'])(
-  'a %s waits for a store that fails, goes on when it is back, has failed nothing and asked the source for nothing twice',
+  'a %s waits for a failing store, goes on when it is back, fails nothing and requests nothing twice',
   async (type) => {
     const working = createMemoryStore({ type: 'memory' });
     let isAway = true;

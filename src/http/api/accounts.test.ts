@@ -7,7 +7,7 @@ import type { TaskService } from '../../tasks/task-service.ts';
 const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
 
 describe('users over HTTP', () => {
-  it('are made, shown, changed and removed', async () => {
+  it('users are created, shown, changed and removed', async () => {
     const { send, get } = await openAccountApp();
     const made = await send('POST', '/api/v1/users', MARY);
     expect(made).toMatchObject({ status: 201, headers: { location: 'http://localhost/api/v1/users/mary' } });
@@ -23,7 +23,7 @@ describe('users over HTTP', () => {
     expect((await get('/api/v1/users/mary')).status).toBe(404);
   });
 
-  it('never show a password, stored or not', async () => {
+  it('users never show a password, stored or not', async () => {
     const { send, get } = await openAccountApp();
     await send('POST', '/api/v1/users', MARY);
     const seen = (await get('/api/v1/users')).text + (await get('/api/v1/audit')).text;
@@ -39,14 +39,14 @@ describe('users over HTTP', () => {
     [{ name: 'mary' }, 400, 'password'],
     [[], 400, 'The body must be an object, got a list'],
     [{ ...MARY, name: 'anna' }, 409, 'already'],
-  ])('are not made of %j', async (body, status, message) => {
+  ])('users are not created from %j', async (body, status, message) => {
     const { send } = await openAccountApp();
     const answer = await send('POST', '/api/v1/users', body);
     expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
     expect(answer.text).toContain(message);
   });
 
-  it('have no scope as administrators: not when made, when promoted or when narrowed, nor do their tokens', async () => {
+  it('users who are administrators have no scope: not new, promoted or narrowed, nor do their tokens', async () => {
     const { send, get } = await openAccountApp();
     const refused = { status: 400, text: expect.stringContaining('administrator works on all layers') };
     const scoped = { ...MARY, layers: ['japan'] };
@@ -61,13 +61,13 @@ describe('users over HTTP', () => {
     expect((await send('PUT', '/api/v1/users/mary', { role: 'admin', layers: ['*'] })).status).toBe(200);
   });
 
-  it('are not changed when nothing is said to change', async () => {
+  it('users are not changed by an empty body', async () => {
     const { send } = await openAccountApp();
     const answer = await send('PUT', '/api/v1/users/anna', {});
     expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('password, role or layers') });
   });
 
-  it('are read as JSON only', async () => {
+  it('users are read as JSON only', async () => {
     const { app } = await openAccountApp();
     const body = JSON.stringify(MARY);
     for (const type of [
@@ -84,14 +84,14 @@ describe('users over HTTP', () => {
     ).toBe(400);
   });
 
-  it('keep their last administrator', async () => {
+  it('users keep their last administrator', async () => {
     const { send } = await openAccountApp();
     expect(await send('DELETE', '/api/v1/users/anna', undefined)).toMatchObject({ status: 409 });
   });
 });
 
 describe('tokens over HTTP', () => {
-  it('are shown once, work, are listed without the secret, and are revoked', async () => {
+  it('tokens are shown once, work, are listed without the secret, and are revoked', async () => {
     const { send, get } = await openAccountApp();
     const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
     expect(made.status).toBe(201);
@@ -113,7 +113,7 @@ describe('tokens over HTTP', () => {
     expect((await send('DELETE', '/api/v1/tokens/x', undefined)).status).toBe(404);
   });
 
-  it.each(['tomorrow', '2020-01-01T00:00:00Z', 5])('do not expire %s', async (expiresAt) => {
+  it.each(['tomorrow', '2020-01-01T00:00:00Z', 5])('tokens do not expire %s', async (expiresAt) => {
     const { send } = await openAccountApp();
     expect((await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer', expiresAt })).status).toBe(
       400,
@@ -122,7 +122,7 @@ describe('tokens over HTTP', () => {
 });
 
 describe('a session over HTTP', () => {
-  it('begins with a cookie that no script reads and no other site sends', async () => {
+  it('a session begins with a cookie that no script reads and no other site sends', async () => {
     const { logIn, get } = await openAccountApp();
     const { answer, cookie, session } = await logIn();
     expect(answer).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
@@ -133,7 +133,7 @@ describe('a session over HTTP', () => {
     });
   });
 
-  it('is bound to https where that is used', async () => {
+  it('a session begun over https is bound to it', async () => {
     const { logIn, get } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } });
     const secure = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' };
     const { cookie, session } = await logIn(secure);
@@ -149,14 +149,14 @@ describe('a session over HTTP', () => {
     ['[2001:db8::1]', '2001:db8::1'],
     ['2001:db8::1', '2001:db8::1'],
     ['198.51.100.1, 203.0.113.9:4711', '203.0.113.9'],
-  ])('a failed login behind a proxy that says X-Forwarded-For: %s counts for %s', async (header, source) => {
+  ])('a failed login behind a proxy with X-Forwarded-For: %s counts for %s', async (header, source) => {
     const { get, accounts } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } });
     const wrong = { authorization: basic('anna', 'wrong'), 'x-forwarded-for': header };
     expect((await get('/api/v1/me', wrong)).status).toBe(401);
     expect(JSON.stringify(await accounts.audit.read({ limit: 10 }))).toContain(`"source":"${source}"`);
   });
 
-  it('is another one after each login, and over after logging out', async () => {
+  it('a session is another one after each login, and over after logging out', async () => {
     const { logIn, get, send } = await openAccountApp();
     const first = await logIn();
     const second = await logIn(first.session);
@@ -168,7 +168,7 @@ describe('a session over HTTP', () => {
     expect((await get('/api/v1/me', second.session)).status).toBe(401);
   });
 
-  it('does not begin with a wrong password, and no browser asks for one of its own then', async () => {
+  it('a session does not begin with a wrong password, and no browser prompts for one then', async () => {
     const { send } = await openAccountApp();
     const wrong = { name: 'anna', password: 'wrong' };
     const byScript = await send('POST', '/api/v1/session', wrong, {
@@ -184,7 +184,7 @@ describe('a session over HTTP', () => {
     expect(unknown).toMatchObject({ status: 401, text: byScript.text });
   });
 
-  it('goes on after its user has changed the password, and no other does', async () => {
+  it('a session goes on after its user has changed the password, and no other does', async () => {
     const { logIn, get, send } = await openAccountApp();
     const other = await logIn();
     const own = await logIn();
@@ -226,7 +226,7 @@ describe('a client that listens to events', () => {
       'gets another password',
       (change: Change) => change('PUT', '/api/v1/users/mary', { password: 'another sentence' }),
     ],
-  ])('is cut off when that user %s', async (_what, happens) => {
+  ])('a client that listens to events is cut off when its user %s', async (_what, happens) => {
     const { send, listen } = await openListening();
     const stream = listen(asMary);
     expect(await stream.isOver()).toBe(false);
@@ -234,7 +234,7 @@ describe('a client that listens to events', () => {
     expect((await stream.ended).status).toBe(200);
   });
 
-  it('by a token is cut off when it is revoked', async () => {
+  it('a client that listens to events by a token is cut off when it is revoked', async () => {
     const { send, listen } = await openListening();
     const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
     const { id, token } = JSON.parse(made.text) as { id: number; token: string };
@@ -244,7 +244,7 @@ describe('a client that listens to events', () => {
     expect((await stream.ended).status).toBe(200);
   });
 
-  it('in a session is cut off when it ends', async () => {
+  it('a client that listens to events in a session is cut off when it ends', async () => {
     const { send, logIn, listen } = await openListening();
     const { session } = await logIn();
     const stream = listen(session);
@@ -266,20 +266,20 @@ describe('pages of other sites', () => {
     ['an old browser on our own page', { origin: 'http://localhost' }, 201],
     ['a user typing an address', { 'sec-fetch-site': 'none' }, 201],
     ['curl', {}, 201],
-  ])('%s', async (_who, headers, status) => {
+  ])('a change sent by %s with %j is a %i', async (_who, headers, status) => {
     const { send, logIn } = await openAccountApp();
     const { session } = await logIn();
     expect((await send('POST', '/api/v1/users', MARY, { ...session, ...headers })).status).toBe(status);
   });
 
-  it('cannot log anybody in either', async () => {
+  it('a page of another site cannot log a user in', async () => {
     const { logIn } = await openAccountApp();
     expect((await logIn({ 'sec-fetch-site': 'cross-site' })).answer.status).toBe(403);
   });
 });
 
 describe('the trace of a change', () => {
-  it('tells who, from where, what, on what, before and after, and how it ended', async () => {
+  it('an audit entry contains actor, address, action, object, before and after, and outcome', async () => {
     const { send, get } = await openAccountApp();
     await send('POST', '/api/v1/users', MARY);
     await send('PUT', '/api/v1/users/mary', { role: 'viewer', password: 'a new long sentence' });
@@ -305,7 +305,7 @@ describe('the trace of a change', () => {
     ['limit=x', 'from 1 to 1000'],
     ['outcome=good', 'done, refused, failed, unknown'],
     ['since=yesterday', 'since must be a time'],
-  ])('is not looked for with %s', async (query, message) => {
+  ])('the audit log with %s is refused with what is allowed', async (query, message) => {
     const { get } = await openAccountApp();
     expect(await get(`/api/v1/audit?${query}`)).toMatchObject({
       status: 400,
@@ -313,7 +313,7 @@ describe('the trace of a change', () => {
     });
   });
 
-  it('is on the disk before the answer is sent', async () => {
+  it('an audit entry is on the disk before the answer is sent', async () => {
     const { send, accounts } = await openAccountApp();
     const answer = await send('POST', '/api/v1/users', MARY);
     const rows = await accounts.database.query.selectFrom('audit_entries').select('line').execute();
@@ -323,7 +323,7 @@ describe('the trace of a change', () => {
     expect(phases).toMatchObject([{ phase: 'begun' }, { phase: 'ended', outcome: 'done' }]);
   });
 
-  it('is a condition of the change: without it nothing is done, and tiles go on', async () => {
+  it('an audit entry is a condition of the change: without it nothing is done, and tiles go on', async () => {
     const { send, get, accounts } = await openAccountApp();
     const allow = await refuseAuditEntries(accounts.database);
     const refused = await send('POST', '/api/v1/users', MARY);
@@ -334,7 +334,7 @@ describe('the trace of a change', () => {
     expect((await send('POST', '/api/v1/users', MARY)).status).toBe(201);
   });
 
-  it('is left by what a known caller was not allowed to do', async () => {
+  it('an audit entry is left by a forbidden request of a known caller', async () => {
     const { send, get, accounts } = await openAccountApp();
     await accounts.users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
     await send('POST', '/api/v1/users', MARY, { authorization: basic('vera', GOOD_PASSWORD) });
@@ -342,13 +342,13 @@ describe('the trace of a change', () => {
     expect(entries).toMatchObject([{ action: 'POST /api/v1/users', outcome: 'refused', status: 403 }]);
   });
 
-  it.each(['since=x', 'limit=x', 'until='])('is not looked for with %s', async (query) => {
+  it.each(['since=x', 'limit=x', 'until='])('the audit log is a 400 with %s', async (query) => {
     const { get } = await openAccountApp();
     expect((await get(`/api/v1/audit?${query}`)).status).toBe(400);
   });
 });
 
-it('asks who is calling before it tells which methods a path has', async () => {
+it('a caller is authenticated before the allowed methods of a path are shown', async () => {
   const { app, send } = await openAccountApp();
   for (const method of ['PUT', 'GET', 'PATCH']) {
     expect((await app.request(method, '/api/v1/session')).status).toBe(401);

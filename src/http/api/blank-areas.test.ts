@@ -51,7 +51,7 @@ const post = async (body: object, path = PATH) => {
 const list = async (path = PATH) => JSON.parse((await app.request('GET', path)).text);
 
 describe('saying that blank is right here', () => {
-  it('lists what is suspect as a request takes it, and no longer when it was said to be right', async () => {
+  it('blank areas list suspects in the form of a request, until they are confirmed', async () => {
     const before = await list();
     expect(before.suspects).toMatchObject([
       { gridSet: 'EPSG:900913', z: 5, tiles: TILES, format: 'image/png', times: 1, refused: false },
@@ -75,7 +75,7 @@ describe('saying that blank is right here', () => {
     expect((await list('/api/v1/layers/roads/blank-areas')).areas).toEqual([]);
   });
 
-  it('is taken back', async () => {
+  it('a blank area is removed again', async () => {
     const { json } = await post({ gridSet: 'EPSG:3857', bounds: [0, 0, 2e7, 2e7], zoomStart: 3 });
     expect((await list()).suspects).toEqual([]);
     expect((await app.request('DELETE', `/api/v1/layers/roads/blank-areas/${json.id}`)).status).toBe(404);
@@ -85,7 +85,7 @@ describe('saying that blank is right here', () => {
     expect((await app.request('DELETE', `${PATH}/${json.id}`)).status).toBe(404);
   });
 
-  it('takes GeoJSON, in degrees for every grid set', async () => {
+  it('a blank area is GeoJSON, in degrees for every grid set', async () => {
     const ring = [
       [0, 0],
       [40, 0],
@@ -129,13 +129,13 @@ describe('saying that blank is right here', () => {
       'coordinates[0] must have at least 3 entries',
     ],
     [{ zoomStart: 1, note: 'x'.repeat(501) }, 'note must have at most 500 characters'],
-  ])('refuses %j and changes nothing', async (body, message) => {
+  ])('a blank area of %j is refused and changes nothing', async (body, message) => {
     const { status, text } = await post(body);
     expect([status, text]).toEqual([400, expect.stringContaining(message)]);
     expect((await list()).areas).toHaveLength(1);
   });
 
-  it('has an end for each layer', async () => {
+  it('blank areas have a maximum for each layer', async () => {
     for (let i = 0; i < 200; i++) expect((await post({ zoomStart: 20 })).status).toBe(201);
     expect((await post({ zoomStart: 20 })).text).toContain('has 200 areas already');
   });

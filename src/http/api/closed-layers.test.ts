@@ -24,7 +24,7 @@ describe('a layer that is not for everybody', () => {
     [{ authorization: basic('vera', GOOD_PASSWORD) }, ['world', 'ours'], 200, 403],
     [{ authorization: basic('olga', GOOD_PASSWORD) }, ['world'], 403, 403],
     [ANNA, ['world', 'ours', 'staff'], 200, 200],
-  ])('is shown to %j as %j', async (headers, listed, ours, staff) => {
+  ])('closed layers are shown to %j as %j', async (headers, listed, ours, staff) => {
     const { get } = await openLayers();
     const list = JSON.parse((await get('/tiles.json', headers)).text);
     expect(list.layers.map(({ name }: { name: string }) => name)).toEqual(listed);
@@ -55,7 +55,7 @@ describe('a layer that is not for everybody', () => {
     '/service/kml/{layer}.kml',
     '/ogc/collections/{layer}',
     '/ogc/collections/{layer}/map/tiles',
-  ])('and one that is not there are the same to a stranger: %s', async (path) => {
+  ])('a closed layer and an unknown one are the same to a stranger: %s', async (path) => {
     const { get } = await openLayers();
     const [closed, missing] = [
       await get(path.replace('{layer}', 'ours'), {}),
@@ -86,7 +86,7 @@ describe('a layer that is not for everybody', () => {
     expect((await as('otto')).status).not.toBe(403);
   });
 
-  it('leaves unknown layers as they are where every layer is for everybody', async () => {
+  it('an unknown layer is a 404 if every layer is public', async () => {
     const { get } = await openAccountApp({ deps: { catalog: catalogOf([layerNamed('world')]) } });
     expect((await get('/tiles/none/0/0/0.png', {})).status).toBe(404);
   });
@@ -117,7 +117,7 @@ describe('a layer that is not for everybody', () => {
     expect(await seen('parcels', {})).toBe(401);
   });
 
-  it('is kept by no proxy on the way', async () => {
+  it('a tile of a closed layer is kept by no proxy on the way', async () => {
     const { get } = await openLayers();
     const answer = await get('/tiles/ours/0/0/0.png');
     expect(answer.headers['cache-control']).toBe('private, max-age=7200, must-revalidate');

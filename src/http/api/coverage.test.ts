@@ -77,7 +77,7 @@ describe('what is cached', () => {
     expect(zooms[9]).toMatchObject({ tiles: 0, offered: 512 * 512 });
   });
 
-  it('is shown tile by tile with its age where the tiles are few', async () => {
+  it('coverage is shown tile by tile with its age if the tiles are few', async () => {
     const now = Date.now();
     const set = house.set('world');
     const write = { x: 3, y: 0, bytes: Buffer.from('old'), createdAt: now - 8 * 86_400_000 };
@@ -92,7 +92,7 @@ describe('what is cached', () => {
     expect(present.body).toMatchObject({ shows: 'share', runs: [0, 3, 100, 1, 0, 1, 100, 1, 0, 10] });
   });
 
-  it('is shown by the share of each block where the tiles are many', async () => {
+  it('coverage is shown by the share of each block if the tiles are many', async () => {
     const set = house.set('world');
     for (let x = 0; x < 16; x++) await house.put(set, 10, x, 0, 100);
     const { body } = await get('coverage/EPSG:900913/10');
@@ -103,7 +103,7 @@ describe('what is cached', () => {
     expect(ages.body).toMatchObject({ shows: 'age', runs: [5, 1, 0, 64 * 64 - 1] });
   });
 
-  it('is shown within bounds only, and nowhere outside the layer', async () => {
+  it('coverage is shown within bounds only, and nowhere outside the layer', async () => {
     await house.put(house.set('world'), 4, 8, 7);
     const within = await get('coverage/EPSG:900913/4?bounds=1,1,2500000,2500000');
     expect(within.body).toMatchObject({ minX: 8, minY: 7, columns: 1, rows: 1, runs: [5, 1] });
@@ -123,7 +123,7 @@ describe('what is cached', () => {
     ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],
     ['tiles/EPSG:900913/2/9/0', 404, 'columns are 0 to 3'],
     ['tiles/EPSG:900913/2/-1/0', 400, 'The column must be a whole number'],
-  ])('refuses %s in words', async (path, status, words) => {
+  ])('coverage refuses %s in words', async (path, status, words) => {
     const answer = await get(path);
     expect(answer.status).toBe(status);
     expect(answer.text).toContain(words);
@@ -131,7 +131,7 @@ describe('what is cached', () => {
 });
 
 describe('a tile', () => {
-  it('a tile is shown with all that is known of it, and the request makes none', async () => {
+  it('a tile is shown with all its details, and the request makes none', async () => {
     const set = house.set('world');
     const createdAt = Date.now() - 120_000;
     await house.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
@@ -162,23 +162,23 @@ describe('who made a tile', () => {
     return tileAnswer.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
   }
 
-  it('is a task, as long as it is remembered', async () => {
+  it('the maker of a tile is a task, as long as it is in the history', async () => {
     expect(await makerOf(7, started + 500)).toEqual({ kind: 'task', task: 7, inHistory: true });
     expect(await makerOf(6, started + 500)).toEqual({ kind: 'task', task: 6, inHistory: false });
   });
 
-  it('is never another task that has come to bear the same number', async () => {
+  it('the maker of a tile is never another task with the same number', async () => {
     for (const at of [started - 61_000, started + 62_000])
       expect(await makerOf(7, at)).toMatchObject({ inHistory: false });
   });
 
-  it('is the request of a client, or unknown', async () => {
+  it('the maker of a tile is the request of a client, or unknown', async () => {
     expect(await makerOf(0, started)).toEqual({ kind: 'request', task: null, inHistory: false });
     expect(await makerOf(null, started)).toEqual({ kind: 'unknown', task: null, inHistory: false });
   });
 });
 
-it('lists when the tiles of a layer changed and how often making them failed', async () => {
+it('the list of layers shows when their tiles changed and how often making them failed', async () => {
   const lastFailure = {
     at: started,
     reason: 'source-timeout',
@@ -201,7 +201,7 @@ it('lists when the tiles of a layer changed and how often making them failed', a
   });
 });
 
-it('tells what a layer is, in the words of its document', async () => {
+it('the answer about a layer has the fields of its document', async () => {
   const { text } = await app.request('GET', '/api/v1/layers/world');
   expect(layerAnswer.parse(JSON.parse(text))).toMatchObject({ name: 'world', expireCacheSeconds: 60 });
   const list = await app.request('GET', '/api/v1/layers');

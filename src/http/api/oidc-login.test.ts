@@ -106,7 +106,7 @@ describe('signing in with OpenID Connect', () => {
     expect((await get(returned, { cookie: first.cookie })).statusCode).toBe(303);
   });
 
-  it('a sign-in that has begun is known to its browser alone: another server with the same secret ends it', async () => {
+  it('a sign-in that has begun belongs to its browser alone: another server with the same secret ends it', async () => {
     const [here, there] = [await open(), await open()];
     const { cookie, address } = await here.begin();
     const back = (await signInAt(issuer.url, address, 'anna')).replace('http://localhost', '');
@@ -166,7 +166,7 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
   });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-  it('a valid token is a caller with the role of its groups, in a header only', async () => {
+  it('a valid bearer token is a caller with the role of its groups, in a header only', async () => {
     const { me, get } = await open();
     const token = await issuer.sign(good());
     expect(await me(bearer(token))).toMatchObject({ name: 'robot', role: 'operator', via: 'jwt' });
@@ -177,7 +177,7 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
     expect((await get('/api/v1/users', bearer(token))).statusCode).toBe(403);
   });
 
-  it('hostile tokens are refused with 401, and one without a role with 403 that says so', async () => {
+  it('hostile bearer tokens are refused with 401, and one without a role with 403 that says so', async () => {
     const { me, get } = await open();
     const secret = Buffer.from(await exportSPKI(issuer.publicKey));
     const { privateKey: strange } = await generateKeyPair('RS256');
@@ -265,7 +265,7 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     expect(await provider.claimsOf(await token('a'))).not.toBeNull();
   });
 
-  it('a token that was accepted ends at its time, and with the keys that signed it', async () => {
+  it('an accepted bearer token ends at its time, and with the keys that signed it', async () => {
     const { state, clock, token, provider } = await openStub();
     const [first, second] = [await token('a'), await token('b')];
     expect(await provider.claimsOf(first)).not.toBeNull();
@@ -303,7 +303,7 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
 describe('signing in by headers of a proxy', () => {
   const proxyLogin = { user: 'X-Auth-User', groups: 'X-Auth-Groups', roles: { staff: 'operator' } as const };
 
-  it('headers count from trusted proxies only, and those of others are ignored and logged once', async () => {
+  it('sign-in headers count from trusted proxies only, and those of others are ignored and logged once', async () => {
     const options = { trustedProxies: ['192.0.2.1'] };
     const { app, warnings } = await openAccountApp({ options }, { proxyLogin });
     const ask = async (headers: Record<string, string | string[]>, remoteAddress = '192.0.2.1') => {

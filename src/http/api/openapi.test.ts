@@ -7,7 +7,7 @@ import { openApiDocument } from './openapi.ts';
 const OURS = /^\/(api\/v1|rest)\/(?!diskquota\.\{format\})/;
 
 describe('the document of the interface', () => {
-  it('has every route below /api/v1 and /rest, with its role', () => {
+  it('the OpenAPI document has every route below /api/v1 and /rest, with its role', () => {
     const routes = everyRoute().filter(({ path }) => OURS.test(path));
     const { paths } = openApiDocument(routes, '');
     for (const { method, path, role } of routes) {
@@ -18,7 +18,7 @@ describe('the document of the interface', () => {
     }
   });
 
-  it('is served, with the address it was asked at', async () => {
+  it('the OpenAPI document is served, with the address of the request', async () => {
     const { request } = createTestApp();
     const answer = await request('GET', '/geowebcache/api/v1/openapi.json');
     expect(answer.status).toBe(200);

@@ -64,7 +64,7 @@ function withKey(url: string, pair: string): string {
 }
 
 describe('keys for readers', () => {
-  it('a key is shown once and listed without its secret', async () => {
+  it('a reader key is shown once and listed without its secret', async () => {
     const { create, get, key, id, accounts } = await open();
     expect(key).toMatch(/^twk_[\w-]{43}$/);
     const { keys } = JSON.parse((await get('/api/v1/keys', ANNA)).text);
@@ -112,7 +112,7 @@ describe('keys for readers', () => {
     [{ expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt'],
     [{ expiresAt: 'tomorrow' }, 'expiresAt'],
     [{ expires: null }, 'expires'],
-  ])('a key with %j is refused, naming the field %s', async (draft, field) => {
+  ])('a reader key with %j is refused, naming the field %s', async (draft, field) => {
     const { create, get } = await open();
     const answer = await create(draft);
     expect(answer.status).toBe(400);
@@ -120,7 +120,7 @@ describe('keys for readers', () => {
     expect(JSON.parse((await get('/api/v1/keys', ANNA)).text).keys).toHaveLength(1);
   });
 
-  it('a key opens its layers in every service, closed ones included, and no other', async () => {
+  it('a reader key opens its layers in every service, closed ones included, and no other', async () => {
     const { get, key } = await open();
     const forbidden = new Set<string>();
     for (const path of SERVICES) {
@@ -142,7 +142,7 @@ describe('keys for readers', () => {
   });
 
   it.each(['key', 'KEY', 'AuthKey', 'access_token'])(
-    'a key is taken from ?%s=, before and behind other parameters',
+    'a reader key is taken from ?%s=, before and behind other parameters',
     async (name) => {
       const { get, key } = await open();
       for (const query of [
@@ -156,7 +156,7 @@ describe('keys for readers', () => {
     },
   );
 
-  it('documents list only the layers of the key, and carry it where it came in the address', async () => {
+  it('documents list only the layers of the reader key, and carry it if it came in the address', async () => {
     const { get, key } = await open();
     for (const path of LISTS) {
       const byAddress = await get(withKey(path, `authkey=${key}`));
@@ -178,7 +178,7 @@ describe('keys for readers', () => {
     expect((await get(`/tiles/ours.json`, { 'x-api-key': key })).text).not.toContain(key);
   });
 
-  it('an unknown, deleted or expired key is refused with 401, on public layers and documents too', async () => {
+  it('an unknown, deleted or expired reader key is a 401, on public layers and documents too', async () => {
     const { get, send, create, key, id } = await open();
     const { key: other } = await create({ layers: ['*'] });
     expect((await send('DELETE', `/api/v1/keys/${id}`, null)).status).toBe(204);
@@ -202,7 +202,7 @@ describe('keys for readers', () => {
     expect((await get(`/tiles/world/0/0/0.png?key=${other}`)).status).toBe(200);
   });
 
-  it('wrong keys are throttled by address; valid ones, and public tiles without a key, are not', async () => {
+  it('wrong reader keys are throttled by address; valid ones, and public tiles without a key, are not', async () => {
     const { get, key, app } = await open();
     const statuses: number[] = [];
     for (let i = 0; i < 15; i++) statuses.push((await get(`/tiles/world/0/0/0.png?key=wrong${i}`)).status);
@@ -217,7 +217,7 @@ describe('keys for readers', () => {
     expect(JSON.stringify(app.log)).not.toContain('wrong');
   });
 
-  it('origins are compared exactly with Origin, else with the origin of Referer', async () => {
+  it('the origins of a reader key are compared exactly with Origin, else with the origin of Referer', async () => {
     const { get, key } = await open({ origins: ['https://maps.example.org'] });
     const ask = async (headers: Record<string, string>) =>
       (await get(`/tiles/ours/0/0/0.png?key=${key}`, headers)).status;
@@ -231,7 +231,7 @@ describe('keys for readers', () => {
     expect(await ask({ referer: 'https://maps.example.org@evil.example/' })).toBe(403);
   });
 
-  it('a request over the limit of a key is refused with 429 and Retry-After', async () => {
+  it('a request over the limit of a reader key is refused with 429 and Retry-After', async () => {
     const { get, create } = await open();
     const { key: daily } = await create({ requestsPerDay: 3 });
     const { key: slow } = await create({ ratePerSecond: 1 });
@@ -249,7 +249,7 @@ describe('keys for readers', () => {
     }
   });
 
-  it('a layer keeps a parameter of its own called KEY, and takes the key by another name', async () => {
+  it('a layer keeps a parameter of its own called KEY, and takes the reader key by another name', async () => {
     const values: unknown[] = [];
     const { get, key } = await open({}, async (tiles, tile, signal) => {
       values.push(Object.fromEntries(tiles.selection.values));
@@ -271,7 +271,7 @@ describe('keys for readers', () => {
     expect(tileJson.tiles).toEqual([`http://localhost/tiles/painted/{z}/{x}/{y}.png?authkey=${key}`]);
   });
 
-  it('a key gives no administrative right, and a browser asks for its header without one', async () => {
+  it('a reader key gives no administrative right, and a browser asks for its header without one', async () => {
     const { app, key } = await open();
     for (const path of ['/api/v1/layers', '/rest/layers.json', '/metrics', '/api/v1/keys']) {
       const answer = await app.request('GET', `${path}?key=${key}`, { headers: { 'x-api-key': key } });
@@ -290,7 +290,7 @@ describe('keys for readers', () => {
     expect((await app.request('OPTIONS', '/tiles/ours/0/0/0.png')).status).toBe(405);
   });
 
-  it('only administrators see, create and delete keys', async () => {
+  it('only administrators see, create and delete reader keys', async () => {
     const { send, accounts } = await open();
     for (const role of ['viewer', 'operator'] as const) {
       const { secret } = await accounts.tokens.create(

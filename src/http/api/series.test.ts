@@ -32,7 +32,7 @@ function openSeries() {
   return { time, ask, document: () => seriesAnswer.parse(series.document()) };
 }
 
-it('counts how tiles were answered, minute by minute', async () => {
+it('a series counts tile requests by outcome, minute by minute', async () => {
   const { time, ask, document } = openSeries();
   await ask('HIT');
   await ask('HIT');
@@ -53,14 +53,14 @@ it('counts how tiles were answered, minute by minute', async () => {
   });
 });
 
-it('does not take for a failure that a caller went away or asked for what is not there', async () => {
+it('a series does not count a departed caller or an absent tile as a failure', async () => {
   const { ask, document } = openSeries();
   await ask(new CallerGone());
   await ask(new TilewardenError('tile-outside', 'There is no such tile.'));
   expect(document().failed).toEqual([0]);
 });
 
-it('tells what the quota has removed, once', async () => {
+it('a series contains what the quota has removed, once', async () => {
   const { time, ask, document } = openSeries();
   await ask('HIT');
   time.evicted = { tiles: 7, bytes: 700 };

@@ -16,7 +16,7 @@ describe('stopping tasks by a filter', () => {
 
   const states = async (app: TaskApp) => (await app.tasks.list({ limit: 10 })).map(({ state }) => state);
 
-  it('stops only the tasks that the filter describes, after a dry run that counts the same', async () => {
+  it('stopping tasks by a filter stops matching tasks alone, after a dry run that counts the same', async () => {
     const app = await threeTasks();
     const body = { layer: 'world', type: 'truncate', state: ['pending', 'running'] };
     const counted = await post(app, '/api/v1/tasks/stop', { ...body, dryRun: true });
@@ -27,7 +27,7 @@ describe('stopping tasks by a filter', () => {
     expect(await states(app)).toEqual(['aborted', 'pending', 'running']);
   });
 
-  it('stops everything only when that is said', async () => {
+  it('stopping every task needs an explicit all', async () => {
     const app = await threeTasks();
     const stopped = await post(app, '/api/v1/tasks/stop', { all: true });
     expect(JSON.parse(stopped.text).count).toEqual({ running: 1, pending: 2, paused: 0 });
@@ -43,14 +43,14 @@ describe('stopping tasks by a filter', () => {
     [{ state: null }, 400, 'state'],
     [{ layer: 'flakey' }, 404, 'flakey'],
     [{ layer: '' }, 400, 'layer'],
-  ])('a body of %j stops nothing and answers %i', async (body, status, message) => {
+  ])('a body of %j stops no task and is a %i', async (body, status, message) => {
     const app = await threeTasks();
     const answer = await post(app, '/api/v1/tasks/stop', body);
     expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(message)]);
     expect(await states(app)).toEqual(['pending', 'pending', 'running']);
   });
 
-  it('stops tasks of a scoped operator only on layers that the operator may work on', async () => {
+  it('stopping tasks of a scoped operator reaches only layers that the operator may work on', async () => {
     const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'basic' } as Caller;
     const app = await threeTasks({
       loopbackOnly: false,

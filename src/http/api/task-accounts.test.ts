@@ -41,7 +41,7 @@ it('one account cannot take all places for administrative requests', async () =>
   expect((await get('rosa', '/api/v1/gridsets')).status).toBe(200);
 });
 
-it('what a map server answered, and which one it is, is not shown to an account that may not see the layer', async () => {
+it('the answer and name of a map server are hidden from an account that may not see the layer', async () => {
   const catalog = catalogOf([layerNamed('secret', { access: 'admin' }), layerNamed('above')]);
   const declared = { source: { type: 'layer', layer: 'secret' }, store: '', adopt: [] };
   const bound = catalog.layer;

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('creating a task', () => {
-  it('answers with the task and its address', async () => {
+  it('creating a task answers with the task and its address', async () => {
     const app = createTaskApp();
     const answer = await post(app, '/geowebcache/api/v1/tasks', {
       layer: 'world',
@@ -104,7 +104,7 @@ describe('creating a task', () => {
         },
       ],
     },
-  ])('takes an area as GeoJSON $type', async (area) => {
+  ])('creating a task takes an area as GeoJSON $type', async (area) => {
     const app = createTaskApp();
     const answer = await post(app, '/api/v1/tasks', {
       layer: 'world',
@@ -124,7 +124,7 @@ describe('creating a task', () => {
     expect(JSON.parse(answer.text).area).toEqual({ type: 'MultiPolygon', coordinates: [rings] });
   });
 
-  it('only estimates on a dry run', async () => {
+  it('a dry run of a task only estimates', async () => {
     const app = createTaskApp();
     const answer = await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: true });
     expect(answer.status).toBe(200);
@@ -132,7 +132,7 @@ describe('creating a task', () => {
     expect(await app.tasks.active(null)).toEqual([]);
   });
 
-  it('a dry run says whether the tiles fit the quota and the disk', async () => {
+  it('a dry run of a task reports whether the tiles fit the quota and the disk', async () => {
     const app = createTaskApp();
     const room = { folder: '/', freeBytes: 1000, freePercent: 20, minFreePercent: 10, storing: true };
     const known = {
@@ -162,7 +162,7 @@ describe('creating a task', () => {
     });
   });
 
-  it('leaves a trace with the layer and the task, and none on a dry run', async () => {
+  it('creating a task leaves an audit entry with the layer and the task, and a dry run none', async () => {
     const trace: object[] = [];
     const record = async (entry: object) => void trace.push(entry);
     const accounts = { audit: { record, note: () => {} } } as unknown as HttpServerDeps['accounts'];
@@ -203,13 +203,13 @@ describe('creating a task', () => {
     ],
     [{ layer: 'world', areaCrs: 'EPSG:31370', area: { type: 'Polygon', coordinates: [] } }, 400, 'areaCrs'],
     [{ layer: 'world', dryRun: 'perhaps' }, 400, 'dryRun must be true or false'],
-  ])('from %j is refused with %i', async (value, status, message) => {
+  ])('creating a task from %j is refused with %i', async (value, status, message) => {
     const answer = await post(createTaskApp(), '/api/v1/tasks', value);
     expect(answer.status).toBe(status);
     expect(answer.text).toContain(message);
   });
 
-  it('is not possible on a layer that the caller may not work on', async () => {
+  it('creating a task is not possible on a layer that the caller may not work on', async () => {
     const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'basic' } as Caller;
     const app = createTaskApp({
       loopbackOnly: false,
@@ -229,7 +229,7 @@ describe('looking at tasks', () => {
     return [tasks.map(({ id }: { id: number }) => id), nextAfter];
   }
 
-  it('filters and pages them, newest first', async () => {
+  it('the list of tasks is filtered and in pages, newest first', async () => {
     const app = createTaskApp();
     for (const layer of ['world', 'roads', 'world', 'roads'])
       await app.tasks.create({ layer }, author('rosa'));
@@ -245,7 +245,7 @@ describe('looking at tasks', () => {
     expect(await idsOf(app, '?since=2027-01-01')).toEqual([[], null]);
   });
 
-  it('counts all tasks of the filter by state and outcome, however small the page', async () => {
+  it('the list of tasks counts all that match by state and outcome, however small the page', async () => {
     const app = createTaskApp();
     for (const layer of ['world', 'roads', 'world', 'world'])
       await app.tasks.create({ layer }, author('rosa'));
@@ -259,7 +259,7 @@ describe('looking at tasks', () => {
     expect(await idsOf(app, '?outcome=partial&outcome=failed')).toEqual([[1], null]);
   });
 
-  it('shows how a task ended and how long it took', async () => {
+  it('a task shows how it ended and how long it took', async () => {
     const app = createTaskApp();
     await app.tasks.create({ layer: 'world' }, author('rosa'));
     const look = async () => JSON.parse((await app.request('GET', '/api/v1/tasks/1')).text);
@@ -269,19 +269,22 @@ describe('looking at tasks', () => {
   });
 
   it.each(['?state=lost', '?limit=x', '?since=yesterday', '?type=grow', '?outcome=bad', '?stat=done'])(
-    'refuses the filter %s',
+    'the list of tasks refuses the filter %s',
     async (query) => {
       expect((await createTaskApp().request('GET', `/api/v1/tasks${query}`)).status).toBe(400);
     },
   );
 
-  it.each(['/api/v1/tasks/1', '/api/v1/tasks/x', '/api/v1/tasks/-1'])('finds nothing at %s', async (path) => {
-    expect((await createTaskApp().request('GET', path)).status).toBe(404);
-  });
+  it.each(['/api/v1/tasks/1', '/api/v1/tasks/x', '/api/v1/tasks/-1'])(
+    'no task exists at %s',
+    async (path) => {
+      expect((await createTaskApp().request('GET', path)).status).toBe(404);
+    },
+  );
 });
 
 describe('changing a task', () => {
-  it('pauses, resumes and cancels it while that is possible', async () => {
+  it('a task is paused, resumed and cancelled while that is possible', async () => {
     const app = createTaskApp();
     await app.tasks.create({ layer: 'world' }, author('rosa'));
     const stateAfter = async (action: string) => {
@@ -297,7 +300,7 @@ describe('changing a task', () => {
     expect(await stateAfter('retry')).toBe(409);
   });
 
-  it('retries what failed in a task of its own', async () => {
+  it('the failures of a task are retried in a new task', async () => {
     const app = createTaskApp();
     const { counters } = await app.tasks.create({ layer: 'world' }, author('rosa'));
     app.tasks.set(1, { state: 'done', counters: { ...counters, failed: 3 } });
@@ -324,7 +327,7 @@ describe('the events', () => {
     return seen;
   }
 
-  it('tell of every change from now on', async () => {
+  it('task events report every change from now on', async () => {
     const app = createTaskApp();
     const url = await listening(app);
     await app.tasks.create({ layer: 'roads' }, author('rosa'));
@@ -338,7 +341,7 @@ describe('the events', () => {
     expect(seen).not.toContain('roads');
   });
 
-  it('go on after the last one seen', async () => {
+  it('task events go on after the last one seen', async () => {
     const app = createTaskApp();
     const url = await listening(app);
     for (const layer of ['world', 'roads', 'world']) await app.tasks.create({ layer }, author('rosa'));
@@ -347,7 +350,7 @@ describe('the events', () => {
     expect(seen.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
   });
 
-  it('end when the server closes', async () => {
+  it('task events end when the server closes', async () => {
     const app = createTaskApp();
     const url = await listening(app);
     const response = await fetch(`${url}/api/v1/events`);
@@ -355,7 +358,7 @@ describe('the events', () => {
     expect(await readUntil(response, 'never')).toContain('retry:');
   });
 
-  it('events with an invalid lastEventId are a 400', async () => {
+  it('task events with an invalid lastEventId are a 400', async () => {
     const app = createTaskApp();
     expect((await app.request('GET', '/api/v1/events?lastEventId=x')).status).toBe(400);
   });

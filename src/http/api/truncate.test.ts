@@ -21,7 +21,7 @@ function openApp() {
   return { asked, post };
 }
 
-it('removes what is selected and says what that was', async () => {
+it('truncating removes the selection and reports it', async () => {
   const { asked, post } = openApp();
   const answer = await post(
     '{"gridSets":["EPSG:4326"],"formats":["image/png"],"parameters":{"STYLES":"light"},"zoomStart":2,"zoomStop":5,"bounds":[-10,-5,10,5],"olderThan":"2026-01-01T00:00:00Z","dryRun":true}',
@@ -46,20 +46,20 @@ it('removes what is selected and says what that was', async () => {
   expect(asked).toEqual([['world', selection, true]]);
 });
 
-it('takes an empty object for the whole layer, and refuses an empty body', async () => {
+it('truncating takes an empty object for the whole layer, and refuses an empty body', async () => {
   const { asked, post } = openApp();
   expect((await post('')).status).toBe(400);
   expect((await post('{}')).status).toBe(200);
   expect(asked).toEqual([['world', {}, false]]);
 });
 
-it('knows a grid set by its other names, and takes names that the layer does not have as they are', async () => {
+it('truncating finds a grid set by its other names, and takes names that the layer lacks as they are', async () => {
   const { asked, post } = openApp();
   expect((await post('{"gridSets":["EPSG:3857","of yesterday"]}')).status).toBe(200);
   expect(asked).toEqual([['world', { gridSets: ['EPSG:900913', 'of yesterday'] }, false]]);
 });
 
-it('takes a polygon, in longitude and latitude unless it says otherwise', async () => {
+it('truncating takes a polygon, in longitude and latitude by default', async () => {
   const { asked, post } = openApp();
   const ring = [
     [0, 0],
@@ -89,12 +89,12 @@ it.each([
   ['{"dryRun":"perhaps"}', 400],
   ['{"parameters":{"STYLES":"plaid"}}', 400],
   ['[]', 400],
-])('refuses %s', async (body, status) => {
+])('truncating refuses %s', async (body, status) => {
   const { asked, post } = openApp();
   expect((await post(body)).status).toBe(status);
   expect(asked).toEqual([]);
 });
 
-it('knows no layer that is not declared', async () => {
+it('truncating an undeclared layer is a 404', async () => {
   expect((await openApp().post('{}', 'nowhere')).status).toBe(404);
 });

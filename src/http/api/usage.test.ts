@@ -56,7 +56,7 @@ function openApp(parts: Partial<QuotaService>) {
   return createTestApp({ deps: { catalog, quota, clock } });
 }
 
-it('tells usage in all, by layer, tile set and zoom, with quota, share, evictions, growth and room', async () => {
+it('usage is reported in all, by layer, tile set and zoom, with quota, share, evictions, growth and room', async () => {
   const answer = await openApp({}).request('GET', '/api/v1/usage');
   expect(answer.status).toBe(200);
   const { quota, ...document } = JSON.parse(answer.text);
@@ -113,7 +113,7 @@ it('tells usage in all, by layer, tile set and zoom, with quota, share, eviction
   });
 });
 
-it('tells evictions hour by hour, in all and by layer, up to the hour that runs', async () => {
+it('evictions are reported hour by hour, in all and by layer, up to the current hour', async () => {
   const now = Math.floor(NOW / HOUR) * HOUR;
   const asked: number[] = [];
   const evictedHours: QuotaService['evictedHours'] = async (since) => {
@@ -136,7 +136,7 @@ it('tells evictions hour by hour, in all and by layer, up to the hour that runs'
   expect(week.tiles).toHaveLength(7 * 24);
 });
 
-it.each(['0', '32', 'many', '-1', '1.5', ''])('refuses %j days of evictions', async (days) => {
+it.each(['0', '32', 'many', '-1', '1.5', ''])('evictions of %j days are refused', async (days) => {
   const answer = await openApp({}).request('GET', `/api/v1/evictions?days=${days}`);
   expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('from 1 to 31')]);
 });

@@ -15,23 +15,23 @@ const FORWARDED = {
 };
 
 describe('the own address', () => {
-  it('is the one the caller used, with the prefix', () => {
+  it('the own address is the one the caller used, with the prefix', () => {
     const request = requestFrom('192.0.2.1', { host: 'maps.example:8080' });
     expect(ownAddress(request, '/geowebcache', () => false)).toBe('http://maps.example:8080/geowebcache');
   });
 
-  it('is what a trusted proxy says it is', () => {
+  it('the own address is the one that a trusted proxy reports', () => {
     const trusts = createProxyTrust(['10.0.0.0/8']);
     const address = ownAddress(requestFrom('::ffff:10.1.2.3', FORWARDED), '', trusts);
     expect(address).toBe('https://maps.example/cache');
   });
 
-  it('is not taken from an untrusted client', () => {
+  it('the own address is not taken from an untrusted client', () => {
     const trusts = createProxyTrust(['10.0.0.0/8']);
     expect(ownAddress(requestFrom('192.0.2.1', FORWARDED), '', trusts)).toBe('http://inside:8080');
   });
 
-  it.each(['evil"><script>', 'a b', 'a/b', 'user@host', ''])('does not repeat the host %j', (host) => {
+  it.each(['evil"><script>', 'a b', 'a/b', 'user@host', ''])('the own address never has host %j', (host) => {
     expect(ownAddress(requestFrom('192.0.2.1', { host }), '', () => false)).toBe('http://10.0.0.1:8080');
   });
 });
@@ -42,11 +42,11 @@ describe('trusted proxies', () => {
     ['10.0.0.7', '10.0.0.8', false],
     ['fd00::/8', 'fd12::1', true],
     ['10.0.0.0/8', 'not an address', false],
-  ])('listed as %s take %s for one: %s', (entry, address, trusted) => {
+  ])('trusted proxies listed as %s include %s: %s', (entry, address, trusted) => {
     expect(createProxyTrust([entry])(address)).toBe(trusted);
   });
 
-  it.each(['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', ''])('are not listed as %j', (entry) => {
+  it.each(['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', ''])('trusted proxies cannot be %j', (entry) => {
     expect(() => createProxyTrust([entry])).toThrow('is neither an address nor a network');
   });
 });
@@ -62,7 +62,7 @@ describe('loopback', () => {
     ['0.0.0.0', false],
     ['127.0.0.1.evil.example', false],
     ['maps.example:8080', false],
-  ])('includes %s: %s', (host, expected) => {
+  ])('loopback includes %s: %s', (host, expected) => {
     expect(isLoopbackHost(host)).toBe(expected);
   });
 });

@@ -41,20 +41,20 @@ describe('GET /diskquota', () => {
     ['/rest/diskquota', 'application/xml', XML],
     ['/geowebcache/rest/diskquota.json', 'application/json', JSON_TEXT],
     ['/geoserver/gwc/diskquota.xml', 'application/xml', XML],
-  ])('answers %s as %s with every field in its order', async (path, contentType, text) => {
+  ])('GET %s answers as %s with every field in its order', async (path, contentType, text) => {
     const answer = await openApp().request('GET', path);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers['content-type']).toBe(contentType);
   });
 
-  it('names the formats there are when another is asked for', async () => {
+  it('GET /diskquota in an unknown format is refused with the existing formats', async () => {
     for (const path of ['/diskquota.yaml', '/rest/diskquota.html']) {
       const answer = await openApp().request('GET', path);
       expect([answer.status, answer.text]).toEqual([404, 'The disk quota comes as xml or json.\n']);
     }
   });
 
-  it('answers other methods with 405', async () => {
+  it('/diskquota answers other methods with 405', async () => {
     for (const path of ['/diskquota.xml', '/diskquota.json', '/rest/diskquota']) {
       for (const method of ['POST', 'DELETE', 'PATCH', 'OPTIONS']) {
         const answer = await openApp().request(method, path);
@@ -65,7 +65,7 @@ describe('GET /diskquota', () => {
 });
 
 describe('PUT /diskquota', () => {
-  it('changes what the body names and keeps the rest, and answers all of it', async () => {
+  it('PUT /diskquota changes the fields in the body and keeps the rest, and answers all of it', async () => {
     const app = openApp();
     const body =
       '<gwcQuotaConfiguration><enabled>true</enabled><globalQuota><value>100</value><units>GiB</units></globalQuota></gwcQuotaConfiguration>';
@@ -89,7 +89,7 @@ describe('PUT /diskquota', () => {
     });
   });
 
-  it('keeps the unit when only the value is there, and the value when only the unit is', async () => {
+  it('PUT /diskquota keeps the unit if only the value is there, and the value if only the unit is', async () => {
     const app = openApp();
     await app.put(
       'xml',
@@ -100,7 +100,7 @@ describe('PUT /diskquota', () => {
     expect(app.now().globalQuota).toEqual({ value: 20, units: 'GiB' });
   });
 
-  it('leaves layer quotas alone that are only spoken of', async () => {
+  it('PUT /diskquota keeps layer quotas when layerQuotas is null', async () => {
     const app = openApp();
     const layerQuotas = [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 1, units: 'GiB' } }];
     await app.put('json', JSON.stringify({ tileQuotaConfiguration: { layerQuotas } }));
@@ -110,7 +110,7 @@ describe('PUT /diskquota', () => {
     expect(app.now().layerQuotas).toEqual([]);
   });
 
-  it('replaces the list of layer quotas, in each of its forms', async () => {
+  it('PUT /diskquota replaces the list of layer quotas, in each of its forms', async () => {
     const app = openApp();
     const entry = {
       layer: 'topp:states',
@@ -136,7 +136,7 @@ describe('PUT /diskquota', () => {
     ['"maxConcurrentCleanUps":-1', 'maxConcurrentCleanUps shall be a positive integer: -1\n'],
     ['"maxConcurrentCleanUps":"many"', 'maxConcurrentCleanUps shall be a positive integer: many\n'],
     ['"cacheCleanUpFrequency":0', 'cacheCleanUpFrequency shall be a positive integer: 0\n'],
-  ])('says of %s exactly what is wrong, and applies nothing', async (field, message) => {
+  ])('PUT /diskquota with %s reports exactly what is wrong, and applies nothing', async (field, message) => {
     const app = openApp();
     const answer = await app.put('json', `{"tileQuotaConfiguration":{"enabled":true,${field}}}`);
     expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([
@@ -168,14 +168,14 @@ describe('PUT /diskquota', () => {
     '"layerQuotas":[1]',
     '"diskBlockSize":0',
     '"enabled":true,"enabled":true',
-  ])('refuses %s and applies nothing', async (fields) => {
+  ])('PUT /diskquota refuses %s and applies nothing', async (fields) => {
     const app = openApp();
     const answer = await app.put('json', `{"tileQuotaConfiguration":{"maxConcurrentCleanUps":5,${fields}}}`);
     expect([answer.status, answer.headers['content-type']]).toEqual([400, 'text/plain; charset=utf-8']);
     expect(app.now()).toEqual(DEFAULT_QUOTA_CONFIGURATION);
   });
 
-  it('explains an unknown unit in several lines', async () => {
+  it('PUT /diskquota explains an unknown unit in several lines', async () => {
     const app = openApp();
     const xml = `<tileQuotaConfiguration>
   <enabled>true</enabled>
@@ -202,7 +202,7 @@ line number         : ${line}
     expect(app.now()).toEqual(DEFAULT_QUOTA_CONFIGURATION);
   });
 
-  it('takes nothing from keys it does not know', async () => {
+  it('PUT /diskquota ignores unknown keys', async () => {
     const app = openApp();
     const body =
       '{"tileQuotaConfiguration":{"quotaStore":"JDBC","__proto__":{"enabled":true},"constructor":{"a":1}}}';
@@ -217,10 +217,13 @@ line number         : ${line}
     ['xml', 'text/plain', 415],
     ['json', 'text/json; charset=utf-8', 200],
     ['json', 'application/x-www-form-urlencoded', 200],
-  ] as const)('reads a body for .%s that comes as %s: %i', async (format, contentType, status) => {
-    const body = format === 'xml' ? '<tileQuotaConfiguration/>' : '{"tileQuotaConfiguration":{}}';
-    expect((await openApp().put(format, body, { 'content-type': contentType })).status).toBe(status);
-  });
+  ] as const)(
+    'PUT /diskquota.%s with a body that comes as %s is a %i',
+    async (format, contentType, status) => {
+      const body = format === 'xml' ? '<tileQuotaConfiguration/>' : '{"tileQuotaConfiguration":{}}';
+      expect((await openApp().put(format, body, { 'content-type': contentType })).status).toBe(status);
+    },
+  );
 
   it.each([
     ['xml', '<other/>'],
@@ -230,12 +233,12 @@ line number         : ${line}
     ['json', '{"tileQuotaConfiguration":true}'],
     ['json', '{"tileQuotaConfiguration":{},"tileQuotaConfiguration":{"enabled":true}}'],
     ['json', ''],
-  ] as const)('refuses %s that is no quota configuration: %s', async (format, body) => {
+  ] as const)('PUT /diskquota refuses %s that is not a quota configuration: %s', async (format, body) => {
     expect((await openApp().put(format, body)).status).toBe(400);
   });
 });
 
-it('is read and written in our own form too', async () => {
+it('/api/v1/quota reads and writes the disk quota too', async () => {
   const app = openApp();
   const headers = { 'content-type': 'application/json' };
   const body = '{"enabled":true,"globalQuota":{"value":2,"units":"GiB"},"cacheCleanUpUnits":"MINUTES"}';
@@ -251,7 +254,7 @@ it('is read and written in our own form too', async () => {
   });
 });
 
-it('takes back what it shows in our own form, and refuses a field that it does not have', async () => {
+it('/api/v1/quota accepts its own answer as a body, and refuses an unknown field', async () => {
   const app = openApp();
   const headers = { 'content-type': 'application/json' };
   const layerQuotas = [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 1, units: 'GiB' } }];

@@ -40,7 +40,7 @@ describe('GET /masstruncate', () => {
     ['/rest/masstruncate', 'text/xml', { accept: 'text/xml' }],
     ['/geowebcache/rest/masstruncate', 'application/xml', { accept: 'application/xml, text/xml' }],
     ['/geoserver/gwc/masstruncate', 'application/xml', { accept: '*/*' }],
-  ])('at %s lists every type, with its own address, as %s', async (path, contentType, headers) => {
+  ])('GET %s lists every mass truncation with its address as %s', async (path, contentType, headers) => {
     const answer = await openApp().request('GET', path, { headers });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe(contentType);
@@ -52,7 +52,7 @@ describe('GET /masstruncate', () => {
 
 describe('POST /masstruncate', () => {
   it.each(['text/xml', 'application/xml; charset=utf-8', 'application/x-www-form-urlencoded', null])(
-    'empties the layer named in XML that comes as %s, and says nothing',
+    'POST /masstruncate empties the layer named in XML that comes as %s, with an empty answer',
     async (contentType) => {
       const app = openApp();
       const headers: Record<string, string> = contentType === null ? {} : { 'content-type': contentType };
@@ -64,7 +64,7 @@ describe('POST /masstruncate', () => {
     },
   );
 
-  it('reads the same in JSON', async () => {
+  it('POST /masstruncate reads the same in JSON', async () => {
     const app = openApp();
     const headers = { 'content-type': 'application/json' };
     await app.request('POST', '/masstruncate', {
@@ -79,7 +79,7 @@ describe('POST /masstruncate', () => {
     ]);
   });
 
-  it('knows the other types and what they need', async () => {
+  it('POST /masstruncate accepts the other types with their fields', async () => {
     const app = openApp();
     const bodies = [
       '<truncateParameters><layerName>world</layerName><parameters><entry><string>STYLES</string><string>dark</string></entry></parameters></truncateParameters>',
@@ -122,7 +122,7 @@ describe('POST /masstruncate', () => {
       '<truncateExtent><layerName>world</layerName><gridSetId>EPSG:4326</gridSetId></truncateExtent>',
       /^bounds is missing/,
     ],
-  ])('refuses %s and does nothing', async (body, message) => {
+  ])('POST /masstruncate refuses %s and changes nothing', async (body, message) => {
     const app = openApp();
     const answer = await app.request('POST', '/masstruncate', { headers: XML, body });
     expect([answer.status, answer.headers['content-type']]).toEqual([400, 'text/plain; charset=utf-8']);
@@ -131,7 +131,7 @@ describe('POST /masstruncate', () => {
   });
 
   it.each(['{"truncateAll":false}', '{"truncateAll":{},"truncateLayer":{"layerName":"world"}}'])(
-    'refuses %s in JSON',
+    'POST /masstruncate refuses %s in JSON',
     async (body) => {
       const app = openApp();
       const answer = await app.request('POST', '/masstruncate', {
@@ -143,7 +143,7 @@ describe('POST /masstruncate', () => {
     },
   );
 
-  it('refuses bodies of another kind with 415', async () => {
+  it('POST /masstruncate refuses bodies of another kind with 415', async () => {
     const app = openApp();
     for (const type of ['text/plain', 'application/octet-stream', 'text/json']) {
       const answer = await app.request('POST', '/masstruncate', {
@@ -156,7 +156,7 @@ describe('POST /masstruncate', () => {
   });
 });
 
-it('answers other methods with 405 and says which there are', async () => {
+it('/masstruncate answers other methods with 405 and lists the allowed ones', async () => {
   const app = openApp();
   for (const path of ['/masstruncate', '/rest/masstruncate']) {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
@@ -166,7 +166,7 @@ it('answers other methods with 405 and says which there are', async () => {
   }
 });
 
-it('empties every layer for the form that GeoWebCache’s own page sends', async () => {
+it('POST /masstruncate empties every layer for the form of GeoWebCache’s own page', async () => {
   const { calls, request } = openApp();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const body = '%3CtruncateAll%3E=%3C%2FtruncateAll%3E';

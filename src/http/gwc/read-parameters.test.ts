@@ -15,7 +15,7 @@ describe('parameters', () => {
     ['[["A","b"],["C","d e"]]'],
     ['{"A":"b","C":"d e"}'],
     ['{"@class":"tree-map","entry":[{"string":["A","b"]},{"string":["C","d e"]}]}'],
-  ])('are read from %s', (json) => {
+  ])('parameters are read from %s', (json) => {
     expect(parametersOf(json)).toEqual([
       ['A', 'b'],
       ['C', 'd e'],
@@ -28,11 +28,11 @@ describe('parameters', () => {
     ['{"A":12}', [['A', '12']]],
     ['{"entry":"b"}', [['entry', 'b']]],
     ['{"__proto__":"b"}', [['__proto__', 'b']]],
-  ])('may also be %s', (json, pairs) => {
+  ])('parameters may also be %s', (json, pairs) => {
     expect(parametersOf(json)).toEqual(pairs);
   });
 
-  it('may be empty in XML: the default combination', () => {
+  it('parameters may be empty in XML: the default combination', () => {
     const body = '<seedRequest><parameters/></seedRequest>';
     expect(readSeedRequest(Buffer.from(body), 'xml', 'x').parameters).toEqual(new Map());
   });
@@ -48,7 +48,7 @@ describe('parameters', () => {
     '{"entry":{"string":["A","b","c"]}}',
     '{"A":{"b":"c"}}',
     '[["A"]]',
-  ])('are refused in %s', (json) => {
+  ])('parameters are refused in %s', (json) => {
     expect(() => parametersOf(json)).toThrow(/parameter/);
   });
 });

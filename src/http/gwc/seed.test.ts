@@ -55,7 +55,7 @@ describe('a seed request', () => {
   const names = cases.map((file) => file.replace('.answer.json', ''));
 
   it.each(names.flatMap((name) => [[name, 'xml'] as const, [name, 'json'] as const]))(
-    '"%s" as %s comes to what it must',
+    'the seed request "%s" as %s has its golden result',
     async (name, format) => {
       const body = readFileSync(join(GOLDEN, `${name}.${format === 'xml' ? 'xml' : 'json.txt'}`));
       const golden = JSON.parse(readFileSync(join(GOLDEN, `${name}.answer.json`), 'utf8')) as Golden;
@@ -70,7 +70,7 @@ describe('a seed request', () => {
     },
   );
 
-  it('is answered with nothing but the address of its task', async () => {
+  it('a seed request is answered with nothing but the address of its task', async () => {
     const { request } = createSeedApp();
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
     const answer = await request('POST', '/geoserver/gwc/rest/seed/topp:states.json', options);
@@ -92,14 +92,14 @@ describe('a seed request', () => {
     ['a%2Fb', 'a/b'],
     ['100%25', '100%'],
     ['%E5%9C%B0', '地'],
-  ])('reaches the layer that the path calls %s', async (path, name) => {
+  ])('a seed request reaches the layer that the path calls %s', async (path, name) => {
     const { request, tasks } = createSeedApp(['img states', 'a.b.c', 'a.json', 'a.xml', 'a/b', '100%', '地']);
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
     expect((await request('POST', `/rest/seed/${path}.json`, options)).status).toBe(200);
     expect((await tasks.get(1))?.request.layer).toBe(name);
   });
 
-  it('for an unknown layer is answered 404', async () => {
+  it('a seed request for an unknown layer is a 404', async () => {
     const { request } = createSeedApp();
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
     expect(await request('POST', '/rest/seed/mars.json', options)).toMatchObject({
@@ -123,7 +123,7 @@ describe('a seed request', () => {
     ['xml', 'application/json', 415],
     ['xml', 'text/plain', 415],
     ['xml', 'multipart/form-data; boundary=x', 415],
-  ])('as %s under the content type %s is answered %i', async (format, contentType, status) => {
+  ])('a seed request as %s under the content type %s is a %i', async (format, contentType, status) => {
     const { request, tasks } = createSeedApp();
     const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
     const body = Buffer.from(format === 'xml' ? '<seedRequest/>' : EMPTY_REQUEST);
@@ -133,7 +133,7 @@ describe('a seed request', () => {
     expect((await tasks.active(null)).length).toBe(status === 200 ? 1 : 0);
   });
 
-  it('is refused when it is too large or compressed', async () => {
+  it('a seed request is refused when it is too large or compressed', async () => {
     const { request } = createSeedApp();
     const large = { headers: JSON_TYPE, body: EMPTY_REQUEST.padEnd(65 * 1024) };
     const packed = { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: EMPTY_REQUEST };
@@ -141,7 +141,7 @@ describe('a seed request', () => {
     expect((await request('POST', '/rest/seed/topp:states.json', packed)).status).toBe(415);
   });
 
-  it('that is far too large is answered, not cut off', async () => {
+  it('a seed request that is far too large is answered, not cut off', async () => {
     const { url, close } = await listen(createSeedApp());
     try {
       for (const body of [Buffer.alloc(70_000, 32), Buffer.alloc(3_000_000, 32)]) {
@@ -167,7 +167,7 @@ describe('a seed request', () => {
     [{ origin: 'null' }, 403],
     [{ origin: 'http://localhost' }, 200],
     [{}, 200],
-  ])('from a page with %j is answered %i', async (headers, status) => {
+  ])('a seed request from a page with %j is a %i', async (headers, status) => {
     const { request } = createSeedApp();
     const options = {
       headers: { ...JSON_TYPE, ...(headers as Record<string, string>) },
@@ -176,7 +176,7 @@ describe('a seed request', () => {
     expect((await request('POST', '/rest/seed/topp:states.json', options)).status).toBe(status);
   });
 
-  it('needs the role of an operator for that layer', async () => {
+  it('a seed request needs the role of an operator for that layer', async () => {
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
     const post = (access: Access) =>
       createSeedApp([], access).request('POST', '/rest/seed/topp:states.json', options);
@@ -192,7 +192,7 @@ describe('a seed request', () => {
 });
 
 describe('the list of tasks', () => {
-  it('has five exact numbers for each task that is pending or running', async () => {
+  it('the list of seed tasks has five exact numbers for each task that is pending or running', async () => {
     const { request, tasks } = createSeedApp(['roads']);
     for (const layer of ['roads', 'topp:states', 'roads'])
       await tasks.create({ layer, zoomStop: 0 }, author('rosa'));
@@ -214,7 +214,7 @@ describe('the list of tasks', () => {
     }
   });
 
-  it('is empty when nothing goes on, and absent for an unknown layer', async () => {
+  it('the list of seed tasks is empty without tasks, and absent for an unknown layer', async () => {
     const { request } = createSeedApp();
     expect((await request('GET', '/rest/seed.json')).text).toBe('{"long-array-array":[]}');
     expect((await request('GET', '/rest/seed/mars.json')).status).toBe(404);
@@ -244,7 +244,7 @@ describe('stopping tasks', () => {
     ['/rest/seed/topp%3Astates', 'kill_all=running', [3]],
     ['/rest/seed/roads', 'kill_thread=1&thread_id=2', [2]],
     ['/rest/seed/roads', 'kill_thread=1&thread_id=3', []],
-  ])('by %s with %s stops %j', async (path, body, stopped) => {
+  ])('stopping tasks by %s with %s stops %j', async (path, body, stopped) => {
     const app = await busyApp();
     const answer = await app.request('POST', path, { headers: FORM, body });
     expect(answer.status).toBe(200);
@@ -253,7 +253,7 @@ describe('stopping tasks', () => {
     for (const id of stopped) expect(answer.text).toContain(`[${id}: `);
   });
 
-  it('is listed for the form that asks for it', async () => {
+  it('the form with list=layer or list=all gets a list of tasks', async () => {
     const app = await busyApp();
     const listed = async (body: string) =>
       (await app.request('POST', '/rest/seed/roads', { headers: FORM, body })).text.match(/\[\d+: /g);
@@ -266,7 +266,7 @@ describe('stopping tasks', () => {
     ['/rest/seed', 'kill_all=everything', 400, 'running, pending, all or 1'],
     ['/rest/seed/roads', 'kill_thread=1&thread_id=x', 400, 'thread_id'],
     ['/rest/seed/mars', 'kill_all=all', 404, 'mars'],
-  ])('by %s with "%s" is answered %i', async (path, body, status, message) => {
+  ])('stopping tasks by %s with "%s" is a %i', async (path, body, status, message) => {
     const app = await busyApp();
     const answer = await app.request('POST', path, { headers: FORM, body });
     expect(answer.status).toBe(status);
@@ -279,19 +279,19 @@ describe('stopping tasks', () => {
     ['text/xml', 200],
     ['application/json', 415],
     ['text/plain', 415],
-  ])('by a form under the content type %s is answered %i', async (contentType, status) => {
+  ])('stopping tasks by a form under the content type %s is a %i', async (contentType, status) => {
     const app = await busyApp();
     const options = { headers: { 'content-type': contentType }, body: 'kill_all=all' };
     expect((await app.request('POST', '/rest/seed', options)).status).toBe(status);
   });
 
-  it('everywhere reaches only the layers that the caller may work on', async () => {
+  it('stopping all tasks reaches only the layers that the caller may work on', async () => {
     const app = await busyApp(accessAs({ layers: ['roads'] }));
     await app.request('POST', '/rest/seed', { headers: FORM, body: 'kill_all=all' });
     expect(await abortedIn(app)).toEqual([1, 2]);
   });
 
-  it('shows names as text, whatever is in them', async () => {
+  it('stopping tasks shows names as text, whatever is in them', async () => {
     const name = '<img src=x onerror=alert(1)>&"\'';
     const { request, tasks } = createSeedApp([name]);
     await tasks.create({ layer: name }, author('rosa'));
@@ -308,7 +308,7 @@ describe('methods', () => {
     ['/rest/seed/topp:states.json', 'GET, HEAD, POST', ['PUT', 'DELETE', 'PATCH', 'OPTIONS']],
     ['/rest/seed/topp:states.xml', 'GET, HEAD, POST', ['PUT', 'DELETE', 'PATCH', 'OPTIONS']],
     ['/rest/seed/topp:states', 'POST', ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']],
-  ])('that %s does not have are refused', async (path, allow, methods) => {
+  ])('unsupported methods of %s are refused', async (path, allow, methods) => {
     const { request } = createSeedApp();
     for (const method of methods) {
       const answer = await request(method, path);
@@ -331,7 +331,7 @@ function described({ request }: Task): Record<string, unknown> {
   return { ...rest, bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] };
 }
 
-it('stops the tasks of a caller’s layers, however many tasks of others there are', async () => {
+it('stopping tasks reaches all of a caller’s layers, however many tasks of others there are', async () => {
   const app = createSeedApp(['roads'], accessAs({ layers: ['roads'] }));
   await app.tasks.create({ layer: 'roads', zoomStop: 0 }, author('rosa'));
   for (let i = 0; i < 1001; i++)
@@ -347,7 +347,7 @@ describe('the form of GeoWebCache’s seed page', () => {
     'threadCount=02&type=truncate&gridSetId=EPSG%3A4326&tileFormat=image%2Fpng&zoomStart=01&zoomStop=02&parameter_STYLES=pophatch' +
     '&tileFailureRetryCount=0&tileFailureRetryWaitTime=100&totalFailuresBeforeAborting=1000';
 
-  it('starts a task', async () => {
+  it('the form of GeoWebCache’s seed page starts a task', async () => {
     const app = createSeedApp();
     const body = `${FIELDS}&minX=-130&minY=20&maxX=-60&maxY=55`;
     const answer = await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body });
@@ -365,7 +365,7 @@ describe('the form of GeoWebCache’s seed page', () => {
     });
   });
 
-  it('means the whole layer where the corners are empty', async () => {
+  it('the form of GeoWebCache’s seed page with empty corners means the whole layer', async () => {
     const app = createSeedApp();
     const body = 'type=seed&zoomStart=0&zoomStop=0&minX=&minY=&maxX=&maxY=';
     expect((await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body })).status).toBe(200);
@@ -376,7 +376,7 @@ describe('the form of GeoWebCache’s seed page', () => {
     [`${FIELDS}&minX=west&minY=20&maxX=0&maxY=30`, 'west'],
     ['minX=&type=shrink', 'shrink'],
     ['minX=&zoomStart=x', 'zoomStart'],
-  ])('with %s is refused, and starts nothing', async (body, message) => {
+  ])('the form of GeoWebCache’s seed page with %s is refused, and starts nothing', async (body, message) => {
     const app = createSeedApp();
     const answer = await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body });
     expect(answer.status).toBe(400);

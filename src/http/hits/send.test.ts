@@ -16,7 +16,7 @@ async function listen(answer: (response: ServerResponse) => void): Promise<strin
   return `http://127.0.0.1:${(opened.address() as AddressInfo).port}/`;
 }
 
-it('sends what was put into it when the turn is over', async () => {
+it('an outbox sends its answers when the turn is over', async () => {
   const outbox = createOutbox();
   const ended: boolean[] = [];
   const url = await listen((response) => {
@@ -27,7 +27,7 @@ it('sends what was put into it when the turn is over', async () => {
   expect(ended).toEqual([false]);
 });
 
-it('answers every one of many callers', async () => {
+it('an outbox answers every one of many callers', async () => {
   const outbox = createOutbox();
   let answered = 0;
   const url = await listen((response) => outbox.end(response, Buffer.from(`${++answered}`)));

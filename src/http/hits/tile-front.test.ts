@@ -40,13 +40,13 @@ function open({ stored = true, outcome = 'MISS' as CacheOutcome } = {}) {
 }
 
 describe('a process that answers tiles', () => {
-  it('reads a tile from the store once, and from then on has it in memory', async () => {
+  it('a tile process reads a tile from the store once, and from then on has it in memory', async () => {
     const { front, tiles, looks } = open();
     for (let i = 0; i < 3; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
     expect(looks).toEqual({ store: 1, asked: [] });
   });
 
-  it('asks the primary for what is not there, and keeps nothing that was made for it', async () => {
+  it('a tile process requests absent tiles from the primary, and does not keep what was made for it', async () => {
     const { front, tiles, looks } = open({ stored: false });
     for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'MISS' });
     expect(looks.asked).toHaveLength(2);
@@ -54,7 +54,7 @@ describe('a process that answers tiles', () => {
     expect(front.takePages()).toEqual([]);
   });
 
-  it('a process keeps the tile of the primary, unless it has to forget it before it arrives', async () => {
+  it('a tile process keeps the tile of the primary, unless it has to forget it before it arrives', async () => {
     const { front, tiles, looks, onItsWay } = open({ stored: false, outcome: 'HIT' });
     for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
     expect(looks.asked).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('a process that answers tiles', () => {
     expect(looks.asked).toHaveLength(3);
   });
 
-  it('a process reads the store again after it had to forget a tile', async () => {
+  it('a tile process reads the store again after it had to forget a tile', async () => {
     const { front, tiles, looks } = open();
     await front.read(tiles, TILE);
     front.forget({ set: tiles.set, z: 3, rect: { minX: 0, minY: 0, maxX: 3, maxY: 3 } });
@@ -79,7 +79,7 @@ describe('a process that answers tiles', () => {
     expect(looks.store).toBe(3);
   });
 
-  it('tells how often each page was answered, once', async () => {
+  it('a tile process reports how often each page was answered, once', async () => {
     const { front, tiles, time } = open();
     for (let i = 0; i < 3; i++) await front.read(tiles, TILE);
     time.now += 5;

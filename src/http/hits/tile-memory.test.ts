@@ -35,7 +35,7 @@ function open() {
   return { declare, statusOf };
 }
 
-it.each(ADDRESSES)('what was answered before is answered by the layer as it is now: %s', async (address) => {
+it.each(ADDRESSES)('a tile answered before follows the layer as it is now: %s', async (address) => {
   const { declare, statusOf } = open();
   for (let i = 0; i < 3; i++) expect(await statusOf(address)).toBe(200);
   declare(layerNamed('world', { access: 'authenticated' }));

@@ -36,13 +36,13 @@ describe('a vector tile', () => {
     expect([again.statusCode, again.headers.vary]).toEqual([304, 'Accept-Encoding']);
   });
 
-  it('that lies there plain goes out plain', async () => {
+  it('a vector tile that is stored plain is sent plain', async () => {
     const { headers, rawPayload } = await ask(TILE, { 'accept-encoding': 'gzip' });
     expect([headers['content-encoding'], headers.vary]).toEqual([undefined, undefined]);
     expect(rawPayload.equals(TILE)).toBe(true);
   });
 
-  it('without features is a 204', async () => {
+  it('a vector tile without features is a 204', async () => {
     const { statusCode, headers } = await ask(Buffer.alloc(0));
     expect([statusCode, headers['x-cache'], headers['content-length']]).toEqual([204, 'HIT', undefined]);
   });
@@ -56,6 +56,6 @@ it.each([
   ['gzip;q=0, *', false],
   ['identity', false],
   [undefined, false],
-])('%s accepts gzip: %s', (header, accepted) => {
+])('the Accept-Encoding %s accepts gzip: %s', (header, accepted) => {
   expect(acceptsGzip(header)).toBe(accepted);
 });

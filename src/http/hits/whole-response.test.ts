@@ -46,7 +46,7 @@ function headersOf(answer: string): readonly string[] {
 }
 
 describe('a tile that is there', () => {
-  it('has the same headers whether its connection stays open or not', async () => {
+  it('a cached tile has the same headers whether its connection stays open or not', async () => {
     const socket = await open(Buffer.from('a tile'));
     socket.write(get(TILE) + get(TILE, LAST));
     const [kept = '', closed = ''] = (await rest(socket)).split(/(?<=a tile)(?=HTTP)/);
@@ -58,7 +58,7 @@ describe('a tile that is there', () => {
   it.each([
     ['HEAD', get(TILE, LAST, '1.1', 'HEAD')],
     ['HTTP/1.0', get(TILE, '', '1.0')],
-  ])('is answered to %s, and the connection ends', async (_, text) => {
+  ])('a cached tile is answered to %s, and the connection ends', async (_, text) => {
     const socket = await open(Buffer.from('a tile'));
     socket.write(text);
     const answer = await rest(socket);
@@ -66,7 +66,7 @@ describe('a tile that is there', () => {
     expect(answer).toContain('\r\nContent-Length: 6\r\n');
   });
 
-  it('waits for what was asked before it on the same connection', async () => {
+  it('a cached tile waits for earlier requests on the same connection', async () => {
     const answers = [Buffer.from('first'), Buffer.from('second')];
     const held = createDeferred<void>();
     let asked = 0;
@@ -86,7 +86,7 @@ describe('a tile that is there', () => {
     ]);
   });
 
-  it('reaches a caller that asks often before it reads, whole and as often as it was asked for', async () => {
+  it('a cached tile is sent whole for each of many requests before the client reads any', async () => {
     const bytes = Buffer.alloc(20_000, 'x');
     const socket = await open(bytes);
     const times = 500;
@@ -99,7 +99,7 @@ describe('a tile that is there', () => {
     expect(text.match(/x{20000}(?!x)/g)).toHaveLength(times);
   });
 
-  it('leaves a caller alone that has gone', async () => {
+  it('the server goes on when the caller of a cached tile has gone', async () => {
     const held = createDeferred<void>();
     let asked = 0;
     const socket = await open(Buffer.from('a tile'), async () => {

@@ -98,13 +98,13 @@ function quotaWith(layers: readonly object[]): QuotaService {
 }
 
 describe('/metrics', () => {
-  it('says whether the node leads, and whether it reaches the database', async () => {
+  it('/metrics shows whether the node leads, and whether it reaches the database', async () => {
     const text = await open().page();
     expect(text).toContain('tilewarden_node_leader 1');
     expect(text).toContain('tilewarden_node_database_up 1');
   });
 
-  it('while the database is away, shows only that, since no caller can be authenticated', async () => {
+  it('/metrics shows only that the database is away, since no caller can be authenticated then', async () => {
     const node = { leads: () => false, isAway: () => true };
     const app = createTestApp({ deps: { isAway: node.isAway, metrics: { ...testDeps().metrics, node } } });
     const { status, text } = await app.request('GET', '/metrics');
@@ -114,19 +114,19 @@ describe('/metrics', () => {
     expect((await app.request('GET', '/api/v1/tasks')).status).toBe(503);
   });
 
-  it('tells failed tasks from those that a user stopped', async () => {
+  it('/metrics distinguishes failed tasks from those that a user stopped', async () => {
     const text = await open().page();
     expect(text).toContain('tilewarden_task_outcomes{outcome="failed"} 1');
     expect(text).toContain('tilewarden_task_outcomes{outcome="stopped"} 1');
   });
 
-  it('shows which change feed fails', async () => {
+  it('/metrics shows which change feed fails', async () => {
     const text = await open().page();
     expect(text).toContain('tilewarden_changes_failing{feed="parcels"} 0');
     expect(text).toContain('tilewarden_changes_failing{feed="edits"} 1');
   });
 
-  it('counts the requests to object stores, those of workers included', async () => {
+  it('/metrics counts the requests to object stores, those of workers included', async () => {
     const { page, counters } = open();
     const labels = { store: 'far', operation: 'get' };
     const ofWorker = new Counters(() => [{ name: 'store_requests_total', labels, value: 5 }]);
@@ -140,7 +140,7 @@ describe('/metrics', () => {
     expect(text).toContain('tilewarden_store_request_bytes_total{store="far",operation="get"} 1000');
   });
 
-  it('counts tile requests by layer and outcome', async () => {
+  it('/metrics counts tile requests by layer and outcome', async () => {
     const outcomes = ['HIT', 'HIT', 'MISS', 'STALE'] as const;
     let number = 0;
     const { app, page } = open(async () => {
@@ -155,19 +155,19 @@ describe('/metrics', () => {
     expect(text).toContain('tilewarden_tile_requests_total{layer="world",outcome="source-timeout"} 1');
   });
 
-  it('makes no series of names that callers invent', async () => {
+  it('/metrics makes no series of names that callers invent', async () => {
     const { app, page } = open();
     for (let i = 0; i < 20; i++) await app.request('GET', `/tiles/invented-${i}/0/0/0.png`);
     expect(await page()).not.toContain('invented');
   });
 
-  it('escapes names of layers', async () => {
+  it('/metrics escapes names of layers', async () => {
     const { page, counters } = open();
     counters.count('flights_started_total', { layer: 'a"b\\c\nd' });
     expect(await page()).toContain('tilewarden_flights_started_total{layer="a\\"b\\\\c\\nd"} 1');
   });
 
-  it('shows what the gate refused, what flew, and what waits', async () => {
+  it('/metrics shows what the gate refused, joined flights, and queue lengths', async () => {
     const { page, counters } = open();
     counters.count('gate_refusals_total', { layer: 'world', reason: 'html' });
     counters.count('flights_joined_total', { layer: 'world' }, 199);
@@ -177,7 +177,7 @@ describe('/metrics', () => {
     expect(text).toContain('tilewarden_waiting_reads 5');
   });
 
-  it('shows each host that is spoken to', async () => {
+  it('/metrics shows each upstream host', async () => {
     const text = await open().page();
     const host = 'host="maps.example.org:443"';
     expect(text).toContain(`tilewarden_upstream_requests_total{${host}} 4711`);
@@ -190,7 +190,7 @@ describe('/metrics', () => {
     expect(text).toContain(`tilewarden_upstream_closed_until_seconds{${host},reason="failing"} 1800000000`);
   });
 
-  it('shows tasks, the ledger and the process, and the same numbers when asked twice', async () => {
+  it('/metrics shows tasks, the ledger and the process, and the same numbers when requested twice', async () => {
     const { page } = open();
     await page();
     const text = await page();

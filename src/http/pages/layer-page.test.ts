@@ -18,7 +18,7 @@ async function openPage(layer = layerNamed('world'), prefix = '') {
 }
 
 describe('the page of a layer', () => {
-  it('has an address for each client, below the prefix that the caller used', async () => {
+  it('the page of a layer has an address for each client, below the prefix that the caller used', async () => {
     const { status, headers, snippets } = await openPage(layerNamed('a/b'), '/geowebcache');
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect([...snippets.keys()]).toEqual([
@@ -30,21 +30,21 @@ describe('the page of a layer', () => {
     expect(snippets.get('ogc-api')).toBe('http://localhost/geowebcache/ogc/collections/a%2Fb');
   });
 
-  it('gives dense tiles to Leaflet where there are some', async () => {
+  it('the page of a layer gives dense tiles to Leaflet if there are some', async () => {
     const gridSubsets = [subset('EPSG:900913', 3)] as const;
     const dense = layerNamed('a', { gridSubsets, retinaSubsets: gridSubsets.map(retinaSubset) });
     expect((await openPage(dense)).snippets.get('leaflet')).toContain('/{z}/{x}/{y}{r}.png');
     expect((await openPage()).snippets.get('leaflet')).toContain('/{z}/{x}/{y}.png');
   });
 
-  it('leaves out clients that know only web mercator where the layer has none', async () => {
+  it('the page of a layer without web mercator leaves out clients that need it', async () => {
     const { snippets } = await openPage(layerNamed('deg', { gridSubsets: [subset('EPSG:4326', 3)] }));
     expect([...snippets.keys()]).toEqual([
       ...['xyz', 'qgis', 'openlayers', 'gdal', 'arcgis', 'ogc-api', 'tms', 'curl'],
     ]);
   });
 
-  it('has a link for every other grid set and format, and a way back to the map and the console', async () => {
+  it('the page of a layer has links for other grid sets and formats, and back to the map and the console', async () => {
     const gridSubsets = [subset('EPSG:900913', 3), subset('EPSG:4326', 3)] as const;
     const formats = [format('image/png'), format('image/jpeg')] as const;
     const { text } = await openPage(layerNamed('a/b', { gridSubsets, formats }));
@@ -62,7 +62,7 @@ describe('the page of a layer', () => {
     expect(others[2]?.searchParams.get('STYLES')).toBe('dark');
   });
 
-  it('tells of the tile set that the address names, as the interface does', async () => {
+  it('the page of a layer describes the tile set in its address, as the API does', async () => {
     const gridSubsets = [subset('EPSG:900913', 3), subset('EPSG:4326', 3)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a', { gridSubsets })]) } });
     const query = 'format=image/png&STYLES=dark';
@@ -77,7 +77,7 @@ describe('the page of a layer', () => {
     expect((await request('GET', '/layers/a?gridSet=nowhere')).status).toBe(400);
   });
 
-  it('offers vector tiles to those who draw them', async () => {
+  it('the page of a layer offers vector tiles to clients that draw them', async () => {
     const formats = [format('application/vnd.mapbox-vector-tile')] as const;
     const { snippets, text } = await openPage(layerNamed('v', { formats }));
     expect([...snippets.keys()]).toEqual(['xyz', 'maplibre', 'tilejson', 'ogc-api', 'tms', 'curl']);
@@ -90,7 +90,7 @@ describe('the page of a layer', () => {
     `</pre><img src=x onerror=alert(1)>`,
     ['{x}$', '{alert(1)}`$(id)`'].join(''),
     `\u2028a'b"c&lt;\\`,
-  ])('shows the name %s and does nothing with it', async (evil) => {
+  ])('the page of a layer shows the name %s and does nothing with it', async (evil) => {
     const { text, headers, snippets } = await openPage(
       layerNamed(evil, { title: evil, description: evil, attribution: evil }),
     );
@@ -112,7 +112,7 @@ describe('the page of a layer', () => {
     expect(decodeURIComponent(String(seen[0]))).toBe(`http://localhost/tiles/${evil}/{z}/{x}/{y}.png`);
   });
 
-  it('is not shown to strangers where the layer is not', async () => {
+  it('the page of a closed layer is not shown to strangers', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);
     const catalog = catalogOf([layerNamed('closed', { access: 'viewer' })]);

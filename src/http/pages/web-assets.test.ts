@@ -24,7 +24,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 describe('the page', () => {
   it.each(['/', '/geowebcache/', '/geoserver/gwc/', '/home', '/geowebcache/demo'])(
-    'is shown at %s and runs only its own scripts',
+    'the page is shown at %s and runs only its own scripts',
     async (url) => {
       const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
       const answer = await request('GET', url);
@@ -41,7 +41,7 @@ describe('the page', () => {
     },
   );
 
-  it('has parts that browsers keep for ever and get packed', async () => {
+  it('the assets of the page are compressed, and browsers keep them for ever', async () => {
     const { inject } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
     const answer = await inject({
       url: '/assets/index-1a2b3c4d.js',
@@ -60,7 +60,7 @@ describe('the page', () => {
   });
 
   it.each(['/docs/', '/geowebcache/docs/', '/docs/index.html', '/docs/tasks.html'])(
-    'has the documentation at %s for everybody, under the same policy',
+    'the documentation is at %s, public and under the same policy',
     async (url) => {
       const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
       const { status, text, headers } = await request('GET', url);
@@ -73,7 +73,7 @@ describe('the page', () => {
   );
 
   it.each(['/docs', '/geowebcache/docs'])(
-    'leads from %s to the folder, whatever proxies add',
+    'the path %s of the documentation redirects to its folder, whatever proxies add',
     async (url) => {
       const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
       const { status, headers } = await request('GET', url);
@@ -82,7 +82,7 @@ describe('the page', () => {
   );
 
   it.each(['/notes.secret', '/assets/', '/assets/..%2findex.html', '/..%5cindex.html', '/%00'])(
-    'has nothing at %s',
+    'the page has nothing at %s',
     async (url) => {
       const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
       expect((await request('GET', url)).status).toBe(404);

@@ -23,7 +23,7 @@ describe('the Accept header', () => {
     ['*/*;q=0', null],
     ['image/png;q=-1', null],
     [',,;;q', null],
-  ])('%s chooses %s', (accept, chosen) => {
+  ])('the Accept header %s chooses %s', (accept, chosen) => {
     expect(chooseMediaType(accept, OFFERED)).toBe(chosen);
   });
 });

@@ -22,13 +22,13 @@ const tilesOf = (layer: string) => [
 ];
 
 describe('a disabled layer', () => {
-  it.each(tilesOf('off'))('answers %s with 400 and says why', async (url) => {
+  it.each(tilesOf('off'))('a disabled layer answers %s with 400 and says why', async (url) => {
     const answer = await request('GET', url);
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/Layer ('|&#39;)off('|&#39;) is disabled/);
   });
 
-  it('is blamed on LAYERS in WMTS, as GeoWebCache does', async () => {
+  it('a disabled layer is an error at LAYERS in WMTS, as in GeoWebCache', async () => {
     const { text } = await request('GET', tilesOf('off')[1] ?? '');
     expect(text).toContain('exceptionCode="InvalidParameterValue" locator="LAYERS"');
   });
@@ -44,7 +44,7 @@ it.each([
   '/service/wms?SERVICE=WMS&REQUEST=GetCapabilities',
   '/service/tms/1.0.0',
   '/ogc/collections',
-])('neither is listed in %s', async (url) => {
+])('neither a disabled layer nor one that is not advertised is listed in %s', async (url) => {
   const { text } = await request('GET', url, { headers: { accept: '*/*' } });
   expect(text).toContain('world');
   expect(text).not.toMatch(/\b(off|quiet)\b/);

@@ -206,7 +206,7 @@ describe('what is wrong', () => {
   it.each([
     ...WMS_111.map((row) => [...row, 'application/vnd.ogc.se_xml; charset=utf-8'] as const),
     ...WMS_130.map((row) => [...row, 'text/xml; charset=utf-8'] as const),
-  ])('is told for %s by %i, %s at %s', async (url, status, code, locator, words, type) => {
+  ])('an error for %s has status %i, code %s at %s', async (url, status, code, locator, words, type) => {
     const { headers, text, ...answer } = await open().request('GET', url);
     expect([answer.status, text.includes('ServiceExceptionReport')]).toEqual([status, true]);
     expect([attribute(text, 'code'), attribute(text, 'locator')]).toEqual([code, locator]);

@@ -86,7 +86,7 @@ describe('what foreign clients need', () => {
     expect(app.log).toEqual([]);
   });
 
-  it('what may be kept says until when, for who does not know max-age', async () => {
+  it('a tile with max-age has Expires too, for old clients', async () => {
     const app = open();
     for (const url of [
       '/tiles/many/0/0/0.png',

@@ -27,7 +27,7 @@ function spying() {
 
 describe('a tile as Google and Bing name it', () => {
   it.each(['/service/gmaps?layers=world&zoom=2&x=3&y=1', '/service/ve?layers=world&quadkey=13'])(
-    '%s comes with everything a client needs',
+    'the Google or Bing address %s comes with everything a client needs',
     async (url) => {
       const { request } = createTestApp();
       const answer = await request('GET', url);
@@ -47,7 +47,7 @@ describe('a tile as Google and Bing name it', () => {
     },
   );
 
-  it('comes straight from the source with cached=false where the layer allows it', async () => {
+  it('a tile with cached=false comes straight from the source if the layer allows it', async () => {
     const past: unknown[] = [];
     const read: Read = async ({ bypass }) => {
       past.push(bypass);
@@ -71,7 +71,7 @@ describe('a tile as Google and Bing name it', () => {
     ['mgmaps?layers=world&zoom=15&x=3&y=1', 'world EPSG:900913 image/png 2/3/1 light'],
     ['ve?quadkey=213&layers=world', 'world EPSG:900913 image/png 3/3/5 light'],
     ['ve?quadkey=0&layers=world&format=image/jpeg&styles=dark', 'world EPSG:900913 image/jpeg 1/0/0 dark'],
-  ])('%s means %s', async (path, expected) => {
+  ])('the Google or Bing address %s means %s', async (path, expected) => {
     const { request, asked } = spying();
     const answer = await request('GET', `/service/${path}`);
     expect(answer.status, answer.text).toBe(200);
@@ -99,7 +99,7 @@ describe('a tile as Google and Bing name it', () => {
     ['ve?layers=world&quadkey=124', 400, 'digits 0 to 3'],
     [`ve?layers=world&quadkey=${'0'.repeat(31)}`, 400, 'at most 30 digits'],
     [`ve?layers=world&quadkey=${'0'.repeat(13)}`, 404, 'zooms 0 to 12'],
-  ])('%s is answered %i and says %s', async (path, status, message) => {
+  ])('the Google or Bing address %s is answered %i and says %s', async (path, status, message) => {
     const { gridSet } = subset('EPSG:900913', 12);
     const east = createGridSubset(gridSet, { extent: { minX: 1e6, minY: 1e6, maxX: 2e6, maxY: 2e6 } });
     const catalog = catalogOf([
@@ -114,7 +114,7 @@ describe('a tile as Google and Bing name it', () => {
     expect(answer.text).toContain(message);
   });
 
-  it('is given to those who may see its layer', async () => {
+  it('a tile by Google address is for callers who may see its layer', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);
     const catalog = catalogOf([layerNamed('closed', { access: 'operator' })]);
@@ -134,7 +134,7 @@ describe('a tile as Google and Bing name it', () => {
 });
 
 describe('a quadkey', () => {
-  it('names every tile of every zoom once', () => {
+  it('a quadkey names every tile of every zoom once', () => {
     const anyTile = fc
       .integer({ min: 0, max: 30 })
       .chain((z) => fc.record({ z: fc.constant(z), x: fc.nat(2 ** z - 1), y: fc.nat(2 ** z - 1) }));

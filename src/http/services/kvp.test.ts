@@ -14,13 +14,13 @@ describe('requests made of names and values', () => {
     '/service/wmts?REQUEST=getcapabilities&SERVICE=WMS&REQUEST=GetCapabilities',
     '/service/wmts?service=wmts&request=getcapabilities&SERVICE=WMS&REQUEST=GetCapabilities',
     '/service/wmts?REQUEST=GetCapabilities&VERSION=1.0.0&SERVICE=WMS&REQUEST=GetCapabilities',
-  ])('tell of the WMTS as QGIS asks for it: %s', async (url) => {
+  ])('WMTS capabilities are served as QGIS requests them: %s', async (url) => {
     const { status, text } = await open().request('GET', url);
     expect(status, text).toBe(200);
     expect(text).toContain('<Capabilities ');
   });
 
-  it('still say that a tile is not asked of another service, and that two requests are one too many', async () => {
+  it('a WMTS tile requested of another service, or with two requests, is a 400', async () => {
     for (const url of [
       '/service/wmts?SERVICE=WMS&REQUEST=GetTile&LAYER=world',
       '/service/wmts?REQUEST=GetTile&REQUEST=GetCapabilities',
@@ -30,7 +30,7 @@ describe('requests made of names and values', () => {
   });
 
   it.each(['/service/wms', '/service/wms/', '/geowebcache/service/wms/'])(
-    'are answered at %s by address and as a form alike',
+    'a WMS request at %s is answered by address and as a form alike',
     async (path) => {
       const { request } = open();
       const query = 'SERVICE=WMS&REQUEST=GetCapabilities&VERSION=1.3.0';
@@ -43,14 +43,14 @@ describe('requests made of names and values', () => {
     },
   );
 
-  it('give a tile to a form', async () => {
+  it('a tile is served to a form', async () => {
     const body =
       'REQUEST=GetTile&LAYER=world&FORMAT=image/png&TILEMATRIXSET=EPSG:4326&TILEMATRIX=EPSG:4326:0&TILEROW=0&TILECOL=0';
     const answer = await open().request('POST', '/service/wmts', { headers: FORM, body });
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/png']);
   });
 
-  it('are refused as anything but a form', async () => {
+  it('a body other than a form is refused', async () => {
     const answer = await open().request('POST', '/service/wms', {
       headers: { 'content-type': 'text/xml' },
       body: '<GetCapabilities/>',

@@ -35,7 +35,7 @@ function watchedCatalog(field: 'title' | 'name' = 'title') {
 }
 
 describe('documents about many layers', () => {
-  it.each(DOCUMENTS)('are written in pieces and once: %s', async (url) => {
+  it.each(DOCUMENTS)('a document about many layers is written in pieces and once: %s', async (url) => {
     const { catalog, most, total } = watchedCatalog();
     const { request } = createTestApp({ deps: { catalog } });
     const { status, text } = await request('GET', url);
@@ -62,7 +62,7 @@ describe('documents about many layers', () => {
   });
 
   it.each(DOCUMENTS)(
-    'go out packed to who can unpack them, say their length, and are not sent twice: %s',
+    'a document is sent compressed if possible, with its length, and not sent twice: %s',
     async (url) => {
       const { inject } = createTestApp({ deps: { catalog: catalogOf(layers) } });
       const plain = await inject({ method: 'GET', url });
@@ -107,7 +107,7 @@ describe('documents about many layers', () => {
     expect(seen).toEqual(layers.slice(0, 620).map(({ name }) => name));
   });
 
-  it.each(['limit=0', 'limit=x', 'offset=-1', 'limit=1&limit=2'])('a page %s is refused', async (query) => {
+  it.each(['limit=0', 'limit=x', 'offset=-1', 'limit=1&limit=2'])('OGC page %s is refused', async (query) => {
     const { inject } = createTestApp();
     expect((await inject(`/ogc/collections?${query}`)).statusCode).toBe(400);
   });
@@ -117,7 +117,7 @@ describe('documents about many layers', () => {
     ['/service/wms?REQUEST=GetCapabilities', 'wms'],
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1', 'wms'],
     ['/service/tms/1.0.0', 'tms'],
-  ])('say what they are saved as: %s', async (url, service) => {
+  ])('a capabilities document names the file to save it as: %s', async (url, service) => {
     const { headers } = await createTestApp().inject(url);
     expect(headers['content-disposition']).toBe(`inline;filename=${service}-getcapabilities.xml`);
   });
@@ -125,7 +125,7 @@ describe('documents about many layers', () => {
 
 describe('documents about what all layers have', () => {
   it.each(['/ogc/tileMatrixSets', '/ogc/tileMatrixSets/EPSG:4326', '/ogc/conformance'])(
-    'go through the layers once for each version of the catalog: %s',
+    'documents go through the layers once for each version of the catalog: %s',
     async (url) => {
       let looks = 0;
       const watched = layers.map((layer) => {

@@ -39,7 +39,7 @@ function opened(sent: Buffer = PNG) {
 }
 
 describe('legends', () => {
-  it('stand in the capabilities of WMTS and WMS, at their address or at ours', async () => {
+  it('legends are in the capabilities of WMTS and WMS, at their address or at ours', async () => {
     const { request } = opened();
     const wmts = (await request('GET', '/service/wmts?REQUEST=GetCapabilities')).text;
     expect(wmts).toMatch(
@@ -55,7 +55,7 @@ describe('legends', () => {
     }
   });
 
-  it('are asked of the source', async () => {
+  it('legends are requested from the source', async () => {
     const { request, asked } = opened();
     const answer = await request(
       'GET',
@@ -67,7 +67,7 @@ describe('legends', () => {
     ]);
   });
 
-  it('that are no picture, or of nothing, are refused', async () => {
+  it('a legend that is not a picture, or of no layer, is refused', async () => {
     const wrong = opened(Buffer.from('<svg onload="alert(1)"/>'));
     const get = (query: string) => wrong.request('GET', `/service/wms?REQUEST=GetLegendGraphic&${query}`);
     expect((await get('LAYER=world')).status).toBe(502);
@@ -78,7 +78,7 @@ describe('legends', () => {
 });
 
 describe('a circular filter', () => {
-  it('answers tiles far from the middle with an empty picture and its name', async () => {
+  it('a circular filter answers tiles far from the middle with an empty picture and its name', async () => {
     const catalog = catalogOf([layerNamed('world', { circularFilter: 'round' })]);
     const { request } = createTestApp({ deps: { catalog } });
     const corner = await request('GET', '/tiles/world/5/0/0.png');
@@ -96,7 +96,7 @@ describe('a layer with a mixture of JPEG and PNG', () => {
   it.each([
     [PNG, 'image/png'],
     [Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'image/jpeg'],
-  ])('answers each tile as what it is', async (bytes, type) => {
+  ])('a layer with a mixture of JPEG and PNG answers each tile as what it is', async (bytes, type) => {
     const catalog = catalogOf([layerNamed('world', { formats: [format('image/vnd.jpeg-png')] })]);
     const read = async () => tileAnswer({ bytes });
     const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });

@@ -3,7 +3,7 @@ import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../t
 import { retinaSubset } from '../../domain/retina.ts';
 
 describe('TileJSON', () => {
-  it('describes a layer under the address the caller used', async () => {
+  it('TileJSON describes a layer under the address the caller used', async () => {
     const catalog = catalogOf([layerNamed('a/b.json')]);
     const { request } = createTestApp({ deps: { catalog } });
     const answer = await request('GET', '/geowebcache/tiles/a%2Fb.json.json?styles=dark&x=1');
@@ -23,7 +23,7 @@ describe('TileJSON', () => {
     });
   });
 
-  it('names whom to credit, and tiles for dense screens where there are some', async () => {
+  it('TileJSON has the attribution, and tiles for dense screens if there are some', async () => {
     const gridSubsets = [subset('EPSG:900913', 3)] as const;
     const layer = layerNamed('a', {
       attribution: '© the provider',
@@ -45,18 +45,18 @@ describe('TileJSON', () => {
     ['/service/wmts/rest/world//tilejson/jpeg?format=application/json', '.jpeg'],
     ['/service/wmts?SERVICE=WMTS&REQUEST=gettilejson&LAYER=world&STYLE=dark', '.png?STYLES=dark'],
     ['/service/wmts/rest/world/dark/tilejson/png?format=application/json', '.png?STYLES=dark'],
-  ])('is found where GeoWebCache has it: %s', async (address, ending) => {
+  ])('TileJSON is found where GeoWebCache has it: %s', async (address, ending) => {
     const { tiles } = JSON.parse((await createTestApp().request('GET', address)).text);
     expect(tiles).toEqual([`http://localhost/tiles/world/{z}/{x}/{y}${ending}`]);
   });
 
-  it('lists the layers inside vector tiles as unknown', async () => {
+  it('TileJSON lists the layers inside vector tiles as unknown', async () => {
     const formats = [format('application/vnd.mapbox-vector-tile')] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('v', { formats })]) } });
     expect(JSON.parse((await request('GET', '/tiles/v.json')).text)).toMatchObject({ vector_layers: [] });
   });
 
-  it('is not made for an unknown layer or one without web mercator', async () => {
+  it('TileJSON is absent for an unknown layer or one without web mercator', async () => {
     const gridSubsets = [subset('EPSG:4326', 3)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('deg', { gridSubsets })]) } });
     expect((await request('GET', '/tiles/mars.json')).status).toBe(404);
@@ -79,7 +79,7 @@ describe('the list of layers', () => {
     expect((await request('GET', '/tiles.json?layer=c')).status).toBe(404);
   });
 
-  it('has what a map needs to show each of them', async () => {
+  it('the list of layers has what a map needs to show each of them', async () => {
     const gridSubsets = [subset('EPSG:4326', 2)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('deg', { gridSubsets })]) } });
     const { layers } = JSON.parse((await request('GET', '/tiles.json')).text);

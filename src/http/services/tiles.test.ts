@@ -21,7 +21,7 @@ const ETAG = '"abcdef01-18"';
 const LAST_MODIFIED = new Date(CREATED_AT).toUTCString();
 
 describe('a tile', () => {
-  it('comes with everything a client needs to keep and place it', async () => {
+  it('a tile comes with everything a client needs to keep and place it', async () => {
     const { request } = createTestApp();
     const answer = await request('GET', '/tiles/world/EPSG:4326/1/3/0.png');
     expect(answer.status).toBe(200);
@@ -45,7 +45,7 @@ describe('a tile', () => {
     expect(answer.headers).not.toHaveProperty('server');
   });
 
-  it('is answered without its bytes to HEAD', async () => {
+  it('a tile is answered without its bytes to HEAD', async () => {
     const { request } = createTestApp();
     const answer = await request('HEAD', '/tiles/world/0/0/0.png');
     expect(answer.status).toBe(200);
@@ -67,7 +67,7 @@ describe('a tile', () => {
     ['the same date', { 'if-modified-since': LAST_MODIFIED }, 304],
     ['an older date', { 'if-modified-since': new Date(CREATED_AT - 1000).toUTCString() }, 200],
     ['no date at all', { 'if-modified-since': 'yesterday' }, 200],
-  ])('is sent again or not when the client has %s', async (_case, headers, status) => {
+  ])('a tile is sent again or not when the client has %s', async (_case, headers, status) => {
     const { request } = createTestApp();
     const answer = await request('GET', '/tiles/world/0/0/0.png', { headers });
     expect(answer.status).toBe(status);
@@ -75,14 +75,14 @@ describe('a tile', () => {
     expect(answer.text.length).toBe(status === 304 ? 0 : TILE_BYTES.length);
   });
 
-  it('says nothing about caching when the layer says nothing', async () => {
+  it('a tile has no caching headers when its layer has no lifetime', async () => {
     const catalog = catalogOf([layerNamed('world', { expireClientsSeconds: 0 })]);
     const { request } = createTestApp({ deps: { catalog } });
     const answer = await request('GET', '/tiles/world/0/0/0.png');
     expect(answer.headers).not.toHaveProperty('cache-control');
   });
 
-  it('that is stale is to be asked for again next time', async () => {
+  it('a stale tile has to be requested again next time', async () => {
     const read: Read = async () => tileAnswer({ outcome: 'STALE' });
     const { request } = createTestApp({ deps: { pipeline: { read } } });
     const answer = await request('GET', '/tiles/world/0/0/0.png');
@@ -122,7 +122,7 @@ describe('the address of a tile', () => {
     ['/tiles/%E5%9C%B0/0/0/0.png', '地 EPSG:900913 image/png light 0/0/0'],
     ['/tiles/../0/0/0.png', '.. EPSG:900913 image/png light 0/0/0'],
     ['http://elsewhere.example/tiles/world/0/0/0.png', 'world EPSG:900913 image/png light 0/0/0'],
-  ])('%s means %s', async (url, expected) => {
+  ])('the address %s of a tile means %s', async (url, expected) => {
     const names = ['world', 'topp:states', 'img states', 'a/b', 'a.json', '100%', '%2F', '地', '..'];
     const { asked, read } = spying();
     const catalog = catalogOf(names.map((name) => layerNamed(name)));
@@ -136,7 +136,7 @@ describe('the address of a tile', () => {
     }
   });
 
-  it('with .png reaches the 8-bit tiles of a layer that has no others', async () => {
+  it('the address of a tile with .png reaches the 8-bit tiles of a layer that has no others', async () => {
     const { asked, read } = spying();
     const catalog = catalogOf([layerNamed('world', { formats: [format('image/png8')] })]);
     const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });
@@ -165,7 +165,7 @@ describe('the address of a tile', () => {
     ['/tiles/%zz/0/0/0.png', 400, 'percent-encoded'],
     ['/tiles/world/0/0/0.png/', 404, 'nothing at this path'],
     ['/tiles//0/0/0.png', 404, 'nothing at this path'],
-  ])('%s is answered %i and says %s', async (url, status, message) => {
+  ])('the address %s of a tile is answered %i and says %s', async (url, status, message) => {
     const { request } = createTestApp();
     const answer = await request('GET', url);
     expect(answer.status).toBe(status);
@@ -174,7 +174,7 @@ describe('the address of a tile', () => {
     expect(answer.text).toMatch(/^[^\n]+\n$/);
   });
 
-  it('asks for a grid set when the layer has none in web mercator', async () => {
+  it('the address of a tile needs a grid set when the layer has none in web mercator', async () => {
     const catalog = catalogOf([layerNamed('world', { gridSubsets: [subset('EPSG:4326', 5)] })]);
     const { request } = createTestApp({ deps: { catalog } });
     const answer = await request('GET', '/tiles/world/0/0/0.png');
@@ -191,7 +191,7 @@ describe('a tile that cannot be had', () => {
     ['store-failed', 503],
     ['stopping', 503],
     ['source-timeout', 504],
-  ])('because of %s is answered %i with the time to come back', async (code, status) => {
+  ])('a tile that fails because of %s is a %i with the time to retry', async (code, status) => {
     const read: Read = async () => {
       throw new TilewardenError(code, 'Not now.', { retryAfterSeconds: 6.2, cause: new Error('10.0.0.7') });
     };
@@ -242,7 +242,7 @@ describe('a tile whose address has no extension', () => {
     ['image/*', 'image/png'],
     ['image/jpeg, image/png;q=0.9', 'image/jpeg'],
     ['image/avif,image/webp,image/*;q=0.8,*/*;q=0.5', 'image/webp'],
-  ])('comes as Accept %s likes it best: %s', async (accept, type) => {
+  ])('a tile whose address has no extension comes as Accept %s prefers: %s', async (accept, type) => {
     const formats = [format('image/png'), format('image/jpeg'), format('image/webp')] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('world', { formats })]) } });
     const headers = accept === undefined ? {} : { accept };
@@ -258,7 +258,7 @@ describe('a tile whose address has no extension', () => {
     expect([again.status, again.headers.vary]).toEqual([304, 'Accept']);
   });
 
-  it('is refused with what there is when Accept allows none of it', async () => {
+  it('a tile whose address has no extension is refused with the existing formats if Accept allows none', async () => {
     const { request } = createTestApp();
     const answer = await request('GET', '/tiles/world/1/0/0', {
       headers: { accept: 'image/webp, text/html' },
@@ -281,7 +281,7 @@ describe('a tile for dense screens', () => {
     ['/tiles/world/EPSG:4326/3/4/2@2x.jpeg', 'EPSG:4326@2x'],
     ['/tiles/world/EPSG:3857/3/4/2@2x.png', 'EPSG:900913@2x'],
     ['/tiles/world/EPSG:3857@2x/3/4/2.png', 'EPSG:900913@2x'],
-  ])('at %s is that of the grid set %s, at the same place', async (address, gridSet) => {
+  ])('a dense tile at %s is that of the grid set %s, at the same place', async (address, gridSet) => {
     const read = vi.fn<Read>(hit);
     const { request } = createTestApp({ deps: { catalog: catalogOf([layer]), pipeline: { read } } });
     const answer = await request('GET', address);
@@ -318,7 +318,7 @@ describe('a tile outside what the layer offers', () => {
   const appFor = (outside: Layer['outside']) =>
     createTestApp({ deps: { catalog: catalogOf([layerNamed('world', { outside, gridSubsets, formats })]) } });
 
-  it.each([null, 'notFound'] as const)('is not found when the setting is %s', async (outside) => {
+  it.each([null, 'notFound'] as const)('a tile outside the layer is a 404 by setting %s', async (outside) => {
     const { request } = appFor(outside);
     for (const tile of ['5/0/0.png', '0/0/0.png', '7/0/0.png']) {
       expect((await request('GET', `/tiles/world/${tile}`)).status, tile).toBe(404);
@@ -340,7 +340,7 @@ describe('a tile outside what the layer offers', () => {
     ],
     ['/tiles/world/5/0/0.pbf', 204, undefined],
     ['/tiles/world/5/32/0.png', 404, 'text/plain; charset=utf-8'],
-  ])('is transparent at %s when the setting says so: %i', async (address, status, type) => {
+  ])('a tile outside the layer is transparent at %s with that setting: %i', async (address, status, type) => {
     const answer = await appFor('transparent').request('GET', address);
     expect([answer.status, answer.headers['content-type']]).toEqual([status, type]);
     if (status === 404) return;

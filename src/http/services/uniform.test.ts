@@ -43,7 +43,7 @@ const stable = (headers: object) =>
 
 describe('every service', () => {
   it.each([...TILES, ...OTHER_TILES, ...DOCUMENTS])(
-    'answers HEAD and conditions alike at %s',
+    'HEAD and conditions are answered alike at %s',
     async (url) => {
       const got = await inject(url);
       expect(got.statusCode, got.body).toBe(200);
@@ -66,13 +66,13 @@ describe('every service', () => {
     },
   );
 
-  it.each([...TILES, ...OTHER_TILES])('compares dates in whole seconds at %s', async (url) => {
+  it.each([...TILES, ...OTHER_TILES])('dates are compared in whole seconds at %s', async (url) => {
     const since = (date: string) => inject({ url, headers: { 'if-modified-since': date } });
     expect((await since('Fri, 02 Jan 2026 03:04:05 GMT')).statusCode).toBe(304);
     expect((await since('Fri, 02 Jan 2026 03:04:04 GMT')).statusCode).toBe(200);
   });
 
-  it('gives a tile with the same bytes and headers, however it is asked for', async () => {
+  it('a tile has the same bytes and headers in every service', async () => {
     const answers = await Promise.all(TILES.map((url) => inject(url)));
     for (const { headers, rawPayload } of answers) {
       expect(rawPayload.equals(answers[0]?.rawPayload ?? Buffer.alloc(0))).toBe(true);
@@ -80,7 +80,7 @@ describe('every service', () => {
     }
   });
 
-  it('tells clients how long they may keep a tile of each zoom', async () => {
+  it('a tile of each zoom has its own lifetime for clients, in every service', async () => {
     const rules = [
       { minZoom: 1, seconds: 600 },
       { minZoom: 3, seconds: 60 },

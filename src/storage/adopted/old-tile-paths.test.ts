@@ -35,7 +35,7 @@ describe("GeoWebCache's folder", () => {
     ['EPSG:900913', 'image/jpeg', 12, 1234, 2345, 'EPSG_900913_12/009_018/001234_002345.jpeg'],
     ['EPSG:900913', 'image/gif', 3, 7, 0, 'EPSG_900913_03/1_0/07_00.gif'],
     ['EPSG:900913', 'application/vnd.mapbox-vector-tile', 1, 1, 1, 'EPSG_900913_01/0_0/01_01.pbf'],
-  ])('has %s %s %i/%i/%i, rows from below, at %s', (gridSet, format, z, x, below, path) => {
+  ])('a GeoWebCache folder has %s %s %i/%i/%i, from below, at %s', (gridSet, format, z, x, below, path) => {
     const y = fromBelow(z, below);
     expect(pathsOf({ layout }, z, x, y, { gridSet, format })).toEqual([`topp_states/${path}`]);
   });
@@ -47,12 +47,12 @@ describe("GeoWebCache's folder", () => {
     [1001, '01001'],
     [1003, '1003'],
     [11, '0011'],
-  ])('pads column %i as %s, one zero too many after a power of ten', (x, name) => {
+  ])('a GeoWebCache folder pads column %i as %s, one zero too many after a power of ten', (x, name) => {
     const [path = ''] = pathsOf({ layout }, 10, x, 0);
     expect(path.split('/').at(-1)).toBe(`${name}_1023.png`);
   });
 
-  it('names parameters by their SHA-1, also where a value has an ampersand', () => {
+  it('a GeoWebCache folder names parameters by their SHA-1, also where a value has an ampersand', () => {
     const style = { parameters: { STYLES: 'pophatch' }, gridSet: 'EPSG:4326' };
     expect(pathsOf({ layout }, 1, 0, 0, style)).toEqual([
       'topp_states/EPSG_4326_01_7510004a12f49fdd49a2ba366e9c4594be7e4358/0_0/00_01.png',
@@ -62,7 +62,7 @@ describe("GeoWebCache's folder", () => {
     expect(ambiguous).toBe(alike);
   });
 
-  it('has zooms, columns and rows as folders with the other path generators', () => {
+  it('a GeoWebCache folder has zooms, columns and rows as folders with the other path generators', () => {
     expect(pathsOf({ layout, paths: 'tms' }, 4, 3, 2)).toEqual(['topp_states/EPSG_900913/4/3/13.png']);
     const parameters = { STYLES: 'pophatch' };
     expect(pathsOf({ layout, paths: 'slippy' }, 4, 3, 2, { parameters })).toEqual([
@@ -70,12 +70,12 @@ describe("GeoWebCache's folder", () => {
     ]);
   });
 
-  it('may have other names for the layer and its grid sets', () => {
+  it('a GeoWebCache folder may have other names for the layer and its grid sets', () => {
     const names = { name: 'old name', gridSets: { 'EPSG:900913': 'EPSG:3857' } };
     expect(pathsOf({ layout, ...names }, 0, 0, 0)).toEqual(['old_name/EPSG_3857_00/0_0/00_00.png']);
   });
 
-  it('knows both names of 24 bit PNG', () => {
+  it('a GeoWebCache folder accepts both names of 24 bit PNG', () => {
     const paths = pathsOf({ layout }, 0, 0, 0, { format: 'image/png24' });
     expect(paths.map((path) => path.split('.').at(-1))).toEqual(['png24', 'png_24']);
   });
@@ -91,24 +91,24 @@ describe("MapProxy's folder", () => {
     ['reverse_tms', '1/3/2.png'],
     ['quadkey', '13.png'],
     ['arcgis', 'L02/R00000001/C00000003.png'],
-  ])('has the layout %s', (paths, path) => {
+  ])('a MapProxy folder has the layout %s', (paths, path) => {
     expect(pathsOf({ layout, paths, origin: 'nw' }, 2, 3, 1)).toEqual([path]);
     expect(pathsOf({ layout, paths }, 2, 3, fromBelow(2, 1))).toEqual([path]);
   });
 
-  it('splits large numbers', () => {
+  it('a MapProxy folder splits large numbers', () => {
     const wide = { layout, origin: 'nw' };
     expect(pathsOf({ ...wide, paths: 'mp' }, 27, 12345678, 98765432)).toEqual(['27/1234/5678/9876/5432.png']);
     expect(pathsOf(wide, 27, 12345678, 98765432)).toEqual(['27/012/345/678/098/765/432.png']);
   });
 
-  it('has no quadkeys where a zoom has more tiles across than they can tell apart', () => {
+  it('a MapProxy folder has no quadkeys for zooms with more tiles across than they can distinguish', () => {
     const gridSet = 'EPSG:4326';
     expect(pathsOf({ layout, paths: 'quadkey', gridSet }, 1, 0, 0, { gridSet })).toEqual([]);
     expect(pathsOf({ layout, paths: 'quadkey' }, 0, 0, 0)).toEqual(['.png']);
   });
 
-  it("may be ArcGIS's own, with its endings and with levels that begin at another zoom", () => {
+  it("a MapProxy folder may be ArcGIS's own, with its endings and levels that begin at another zoom", () => {
     const exploded = { layout, paths: 'arcgis', origin: 'nw', zoomOffset: 3 };
     expect(pathsOf(exploded, 12, 1234, 2345, { format: 'image/jpeg' })).toEqual([
       'L09/R00000929/C000004d2.jpeg',
@@ -117,7 +117,7 @@ describe("MapProxy's folder", () => {
     expect(pathsOf(exploded, 2, 0, 0)).toEqual([]);
   });
 
-  it('holds one grid set, under any of its names, and default parameters only', () => {
+  it('a MapProxy folder holds one grid set, under any of its names, and default parameters only', () => {
     expect(pathsOf({ layout, gridSet: 'EPSG:3857' }, 0, 0, 0)).toHaveLength(1);
     expect(pathsOf({ layout }, 0, 0, 0, { gridSet: 'EPSG:4326' })).toEqual([]);
     expect(pathsOf({ layout, gridSet: 'EPSG:4326' }, 0, 0, 0, { gridSet: 'EPSG:4326' })).toHaveLength(1);
@@ -126,20 +126,20 @@ describe("MapProxy's folder", () => {
 });
 
 describe('other folders', () => {
-  it('are those of MapCache, with rows from below and JPEG as jpg', () => {
+  it('a MapCache folder has rows from below and JPEG as jpg', () => {
     const options = { layout: 'mapcache', name: 'osm', gridSets: { 'EPSG:900913': 'g' } };
     expect(pathsOf(options, 3, 2, fromBelow(3, 1))).toEqual(['osm/g/03/000/000/002/000/000/001.png']);
     const [first] = pathsOf(options, 3, 2, fromBelow(3, 1), { format: 'image/jpeg' });
     expect(first).toBe('osm/g/03/000/000/002/000/000/001.jpg');
   });
 
-  it('of MapCache count rows from the top where the origin of its grid is there, and may hold one grid set', () => {
+  it("a MapCache folder counts rows from the top if its grid's origin is there, and may hold one grid set", () => {
     const options = { layout: 'mapcache', name: 'osm', gridSet: 'EPSG:900913', origin: 'nw' };
     expect(pathsOf(options, 3, 2, 1)).toEqual(['osm/EPSG:900913/03/000/000/002/000/000/001.png']);
     expect(pathsOf(options, 3, 2, 1, { gridSet: 'EPSG:4326' })).toEqual([]);
   });
 
-  it('are plain ones with rows from below or from above', () => {
+  it('plain tile folders have rows from below or from above', () => {
     expect(pathsOf({ layout: 'tms' }, 3, 2, 1)).toEqual(['3/2/6.png']);
     expect(pathsOf({ layout: 'xyz' }, 3, 2, 1, { format: 'image/jpeg' })).toEqual([
       '3/2/1.jpeg',
@@ -152,7 +152,7 @@ describe('other folders', () => {
   });
 
   it.each(['..', '.', 'a/b', '../secret', 'a\\b', 'a\0b', '/etc'])(
-    'cannot be left by a layer named %j',
+    'the path of a tile cannot leave its folder by a layer named %j',
     (layer) => {
       for (const layout of ['geowebcache', 'mapcache']) {
         expect(pathsOf({ layout }, 0, 0, 0, { layer })).toEqual([]);
@@ -161,7 +161,7 @@ describe('other folders', () => {
     },
   );
 
-  it('cannot be left by the name of a grid set', () => {
+  it('the path of a tile cannot leave its folder by the name of a grid set', () => {
     const gridSets = { 'EPSG:900913': '../../etc' };
     expect(pathsOf({ layout: 'geowebcache', gridSets, paths: 'tms' }, 0, 0, 0)).toEqual([]);
     expect(pathsOf({ layout: 'mapcache', gridSets }, 0, 0, 0)).toEqual([]);

@@ -68,14 +68,14 @@ function read(options: { x?: number; z?: number; zoomOffset?: number; gridSet?: 
 }
 
 describe('a compact cache', () => {
-  it('of version 2 has a tile where its index says, with the time of its bundle', async () => {
+  it('a compact cache of version 2 has a tile where its index says, with the time of its bundle', async () => {
     write(`${BUNDLE}.bundle`, version2());
     expect(await read()).toEqual({ bytes: TILE, changedAt: expect.any(Number) });
     expect(await read({ x: X + 1 })).toBeNull();
     expect(await read({ x: X + 128 })).toBeNull();
   });
 
-  it('of version 1 has a tile where the file beside the bundle says', async () => {
+  it('a compact cache of version 1 has a tile where the file beside the bundle says', async () => {
     const [bundle, index] = version1();
     write(`${BUNDLE}.bundle`, bundle);
     expect(await read()).toBeNull();
@@ -84,14 +84,14 @@ describe('a compact cache', () => {
     expect(await read({ x: X + 1 })).toBeNull();
   });
 
-  it('may count its levels from another zoom', async () => {
+  it('a compact cache may count its levels from another zoom', async () => {
     write(`${BUNDLE}.bundle`, version2());
     expect((await read({ z: 12, zoomOffset: 3 }))?.bytes).toEqual(TILE);
     expect(await read({ z: 12 })).toBeNull();
     expect(await read({ z: 9, zoomOffset: 10 })).toBeNull();
   });
 
-  it('holds one grid set', async () => {
+  it('a compact cache holds one grid set', async () => {
     write(`${BUNDLE}.bundle`, version2());
     expect(await read({ gridSet: 'EPSG:3857' })).not.toBeNull();
     expect(await read({ gridSet: 'EPSG:4326' })).toBeNull();
@@ -106,7 +106,7 @@ describe('a compact cache', () => {
     ['is cut in its header', version2().subarray(0, 30)],
     ['is empty', Buffer.alloc(0)],
     ['is something else', Buffer.alloc(INDEX_END + 100, 0xff)],
-  ])('has no tile in a bundle of version 2 that %s', async (_, bundle) => {
+  ])('a compact cache has no tile in a bundle of version 2 that %s', async (_, bundle) => {
     write(`${BUNDLE}.bundle`, bundle);
     expect(await read()).toBeNull();
   });
@@ -117,13 +117,13 @@ describe('a compact cache', () => {
     ['length', ...version1(60, 2 ** 32 - 1)],
     ['index that is cut', version1()[0], version1()[1].subarray(0, 100)],
     ['index that is none', version1()[0], Buffer.alloc(90_000, 0xff)],
-  ])('has no tile in a bundle of version 1 with a wrong %s', async (_, bundle, index) => {
+  ])('a compact cache has no tile in a bundle of version 1 with a wrong %s', async (_, bundle, index) => {
     write(`${BUNDLE}.bundle`, bundle);
     write(`${BUNDLE}.bundlx`, index);
     expect(await read()).toBeNull();
   });
 
-  it('is not left by links', async () => {
+  it('a compact cache cannot be left by links', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'tilewarden-elsewhere-'));
     whenOver(() => rmSync(elsewhere, { recursive: true, force: true }));
     writeFileSync(join(elsewhere, 'bundle'), version2());

@@ -34,7 +34,7 @@ function read(z: number, x: number, y: number, options: { folder?: string; withi
 }
 
 describe('an adopted folder', () => {
-  it('gives a tile with its time, and nothing where it has none', async () => {
+  it('an adopted folder returns a tile with its time, and null for an absent one', async () => {
     const file = place('old/3/2/1.png');
     writeFileSync(file, 'a tile');
     utimesSync(file, 1_000_000, 1_000_000);
@@ -43,7 +43,7 @@ describe('an adopted folder', () => {
     expect(await read(4, 2, 2)).toBeNull();
   });
 
-  it('takes empty files, folders and pipes for nothing', async () => {
+  it('an adopted folder has no tiles in empty files, folders and pipes', async () => {
     writeFileSync(place('old/3/2/1.png'), '');
     mkdirSync(place('old/3/2/2.png'));
     execFileSync('mkfifo', [place('old/3/2/3.png')]);
@@ -56,7 +56,7 @@ describe('an adopted folder', () => {
     ]);
   });
 
-  it('follows links that stay inside, and no others', async () => {
+  it('an adopted folder follows links that stay inside, and no others', async () => {
     writeFileSync(place('old/single_color_tiles/ff0000.png'), 'red');
     symlinkSync('../../single_color_tiles/ff0000.png', place('old/3/2/1.png'));
     writeFileSync(place('secret.png'), 'secret');
@@ -87,7 +87,7 @@ describe('an adopted folder', () => {
     await expect(refused).rejects.toMatchObject({ code: 'store-failed' });
   });
 
-  it('says so when it is not there', async () => {
+  it('an adopted folder that does not exist is a store failure', async () => {
     await expect(read(3, 2, 1)).rejects.toMatchObject({ code: 'store-failed', cause: { code: 'ENOENT' } });
   });
 });

@@ -56,15 +56,18 @@ describe("MapProxy's cache of type sqlite", () => {
     db.close();
   }
 
-  it.each(['3.mbtile', '3.mbtiles'])('has a tile of zoom 3 in %s, with its own time', async (name) => {
-    writeLevel(name);
-    const changedAt = new Date(2020, 2, 1, 12).getTime();
-    expect(await read(cacheIn(folder), 3, 5, 2)).toEqual({ bytes: TILE, changedAt });
-    expect(await read(cacheIn(folder), 3, 5, 3)).toBeNull();
-    expect(await read(cacheIn(folder), 4, 5, 2)).toBeNull();
-  });
+  it.each(['3.mbtile', '3.mbtiles'])(
+    'a MapProxy SQLite tile of zoom 3 in %s has its own time',
+    async (name) => {
+      writeLevel(name);
+      const changedAt = new Date(2020, 2, 1, 12).getTime();
+      expect(await read(cacheIn(folder), 3, 5, 2)).toEqual({ bytes: TILE, changedAt });
+      expect(await read(cacheIn(folder), 3, 5, 3)).toBeNull();
+      expect(await read(cacheIn(folder), 4, 5, 2)).toBeNull();
+    },
+  );
 
-  it('is as old as its file where a time is none', async () => {
+  it('a tile of a MapProxy SQLite cache is as old as its file if its time is invalid', async () => {
     writeLevel('3.mbtile', TILE, 'yesterday');
     const found = await read(cacheIn(folder), 3, 5, 2);
     expect(found?.changedAt).toBeGreaterThan(Date.UTC(2020, 6));
@@ -75,12 +78,12 @@ describe("MapProxy's cache of type sqlite", () => {
     ['text', 'a text'],
     ['a number', 5],
     ['huge', Buffer.alloc(33 * 2 ** 20)],
-  ])('has no tile that is %s', async (_, tile) => {
+  ])('a MapProxy SQLite cache has no tile that is %s', async (_, tile) => {
     writeLevel('3.mbtile', tile);
     expect(await read(cacheIn(folder), 3, 5, 2)).toBeNull();
   });
 
-  it('is not left by links, and may be restricted to folders', async () => {
+  it('a MapProxy SQLite cache cannot be left by links, and may be restricted to folders', async () => {
     mkdirSync(join(folder, 'inside'));
     writeLevel('secret.mbtile');
     symlinkSync('../secret.mbtile', join(folder, 'inside/3.mbtile'));
@@ -101,13 +104,13 @@ describe("MapProxy's cache of type sqlite", () => {
         db.exec('BEGIN EXCLUSIVE');
       },
     ],
-  ])('fails, and nothing else does, when a file %s', async (_, spoil) => {
+  ])('a MapProxy SQLite cache fails at one zoom only when its file %s', async (_, spoil) => {
     spoil();
     await expect(read(cacheIn(folder), 3, 5, 2)).rejects.toMatchObject({ code: 'store-failed' });
     expect(await read(cacheIn(folder), 2, 1, 1)).toBeNull();
   });
 
-  it('has the tiles of a file that was put in the place of another', async () => {
+  it('a MapProxy SQLite cache has the tiles of a file that replaces another', async () => {
     writeLevel('3.mbtile', Buffer.from('before'));
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
@@ -157,7 +160,7 @@ describe('an adopted GeoPackage', () => {
     await exportTiles({ store, set, content, area: null, target: join(folder, name), ...watched });
   }
 
-  it('has the tiles that an export has written', async () => {
+  it('an adopted GeoPackage has the tiles that an export has written', async () => {
     await writeGeopackage();
     expect((await read(cacheWith(), 3, 5, 2))?.bytes).toEqual(TILE);
     expect((await read(cacheWith({ table: 'tiles' }), 1, 0, 0))?.bytes).toEqual(TILE);
@@ -165,13 +168,13 @@ describe('an adopted GeoPackage', () => {
     expect(await read(cacheWith(), 9, 5, 2)).toBeNull();
   });
 
-  it('may be one file for each zoom', async () => {
+  it('an adopted GeoPackage may be one file for each zoom', async () => {
     await writeGeopackage('3.gpkg');
     expect((await read(cacheWith({ folder }), 3, 5, 2))?.bytes).toEqual(TILE);
     expect(await read(cacheWith({ folder }), 1, 0, 0)).toBeNull();
   });
 
-  it('counts rows from the bottom where its origin is there', async () => {
+  it('an adopted GeoPackage counts rows from the bottom if its origin is there', async () => {
     await writeGeopackage();
     expect((await read(cacheWith({ origin: 'sw' }), 3, 5, 5))?.bytes).toEqual(TILE);
     expect(await read(cacheWith({ origin: 'sw' }), 3, 5, 2)).toBeNull();
@@ -187,7 +190,7 @@ describe('an adopted GeoPackage', () => {
     ['UPDATE gpkg_tile_matrix_set SET max_y = 0', 'begins at y 0'],
     ['UPDATE gpkg_tile_matrix_set SET srs_id = 4326', 'its tiles are in EPSG:4326, not EPSG:900913'],
     ['DELETE FROM gpkg_tile_matrix_set', 'it describes no tile matrix set'],
-  ])('serves nothing and says why after %s', async (sql, why) => {
+  ])('an adopted GeoPackage serves nothing and says why after %s', async (sql, why) => {
     await writeGeopackage();
     change('a.gpkg', sql);
     await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({
@@ -196,7 +199,7 @@ describe('an adopted GeoPackage', () => {
     });
   });
 
-  it('asks for the name of its table where it has several, or not this one', async () => {
+  it('an adopted GeoPackage with several tables, or without the named one, requires a table name', async () => {
     await writeGeopackage();
     change('a.gpkg', "INSERT INTO gpkg_contents (table_name, data_type) VALUES ('more', 'tiles')");
     const message = expect.stringContaining('more, tiles; `table` must name one of them');
@@ -210,7 +213,7 @@ describe('an adopted GeoPackage', () => {
     ['is a folder', () => mkdirSync(join(folder, 'a.gpkg'))],
     ['is no database', () => writeFileSync(join(folder, 'a.gpkg'), 'x'.repeat(5000))],
     ['has other tables', () => change('a.gpkg', 'CREATE TABLE tiles (a)')],
-  ])('fails when it %s', async (_, spoil) => {
+  ])('an adopted GeoPackage fails when it %s', async (_, spoil) => {
     spoil();
     await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({ code: 'store-failed' });
   });

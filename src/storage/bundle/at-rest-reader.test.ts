@@ -77,7 +77,7 @@ function rows(): ReadonlyMap<number, TileRow> {
   return new Map(all.map(({ key, ...row }) => [key, row]));
 }
 
-it('reads from a bundle at rest what SQLite reads from it, whatever was written and removed', () => {
+it('the reader of bundles at rest finds what SQLite finds, whatever was written and removed', () => {
   const reader = new AtRestReader();
   fc.assert(
     fc.property(changes, (list) => {
@@ -91,7 +91,7 @@ it('reads from a bundle at rest what SQLite reads from it, whatever was written 
   );
 });
 
-it('reads from a bundle of version 0.2 what is there, before and after it is written to', () => {
+it('the reader of bundles at rest finds the tiles of a version 0.2 bundle, before and after a write', () => {
   const reader = new AtRestReader();
   fc.assert(
     fc.property(changes, changes, (former, list) => {
@@ -116,7 +116,7 @@ it('reads from a bundle of version 0.2 what is there, before and after it is wri
   );
 });
 
-it('finds every tile of a full bundle', () => {
+it('the reader of bundles at rest finds every tile of a full bundle', () => {
   write((db) => {
     const fill = db.prepare('INSERT INTO tile VALUES (?, 1, ?, NULL, NULL, NULL, 1, 1, ?)');
     db.transaction(() => {
@@ -130,7 +130,7 @@ it('finds every tile of a full bundle', () => {
   expect(reader.read(path, MAX_KEY + 1)).toBeNull();
 });
 
-it('leaves a bundle with a writer, and a file that is no bundle, to SQLite', () => {
+it('the reader of bundles at rest leaves bundles with a writer and other files to SQLite', () => {
   const reader = new AtRestReader();
   expect(reader.read(path, 1)).toBeNull();
   const db = openForWriting(path);

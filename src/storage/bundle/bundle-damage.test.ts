@@ -76,7 +76,7 @@ it.each([
     'has noise in the middle',
     (file: string) => overwrite(file, 2048, Buffer.alloc(statSync(file).size - 2048, 0xa5)),
   ],
-])('treats a bundle that %s as absent, says so once, and takes tiles again', async (_, damage) => {
+])('a store treats a bundle that %s as absent, warns once, and takes tiles again', async (_, damage) => {
   damage(onlyBundle());
   await open();
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
@@ -87,7 +87,7 @@ it.each([
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
 });
 
-it('neither reads nor removes a bundle that another version has written', async () => {
+it('a store neither reads nor removes a bundle that another version has written', async () => {
   const file = onlyBundle();
   const db = new Database(file);
   db.pragma('user_version = 7');
@@ -101,7 +101,7 @@ it('neither reads nor removes a bundle that another version has written', async 
   expect(warnings).toEqual([]);
 });
 
-it('shows no tile in the place of another, whatever bit of its row has flipped', async () => {
+it('a store shows no tile in the place of another, whatever bit of its row has flipped', async () => {
   const db = new Database(onlyBundle());
   db.exec('UPDATE tile SET key = key + 1 WHERE key = (SELECT max(key) FROM tile)');
   db.close();
@@ -110,7 +110,7 @@ it('shows no tile in the place of another, whatever bit of its row has flipped',
   expect(await store.get(set, { z: 3, x: 2, y: 1 })).toMatchObject({ bytes: Buffer.from('small') });
 });
 
-it('shows nothing of a bundle that was moved to the folder of another', async () => {
+it('a store shows nothing of a bundle that was moved to the folder of another', async () => {
   const folder = dirname(onlyBundle());
   renameSync(folder, folder.replace(/0_0$/, '1_0'));
   await open();
@@ -118,7 +118,7 @@ it('shows nothing of a bundle that was moved to the folder of another', async ()
   expect(await store.get(set, { z: 3, x: 130, y: 1 })).toBeNull();
 });
 
-it('reads a bundle of version 0.2 and writes to it, and its tiles are older than all others', async () => {
+it('a store reads a bundle of version 0.2 and writes to it, and its tiles are older than all others', async () => {
   makeFormerBundle(onlyBundle());
   await open();
   const at = (x: number) => store.get(set, { z: 3, x, y: 1 });
@@ -148,7 +148,7 @@ it.each([
       db.close();
     },
   ],
-])('gives out later tickets than before when the counted ones %s', async (_, lose) => {
+])('a store issues later tickets than before when the counted ones %s', async (_, lose) => {
   const place = { gridSet: set.gridSet, z: 3, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
   await open();
   const before = await store.ticket(set.layer, place);
@@ -158,14 +158,14 @@ it.each([
   expect((await store.ticket(set.layer, place)).number).toBeGreaterThan(before.number);
 });
 
-it('keeps a damaged bundle aside', async () => {
+it('a damaged bundle is kept aside', async () => {
   writeFileSync(onlyBundle(), 'not a database at all '.repeat(1000));
   await open();
   expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(readdirSync(join(root, 'damaged'))).toHaveLength(1);
 });
 
-it('replaces a damaged bundle when the first to notice is a writer', async () => {
+it('a damaged bundle is replaced when a writer is the first to notice', async () => {
   writeFileSync(onlyBundle(), 'not a database at all '.repeat(1000));
   await open();
   expect(await store.putMany(set, 3, [tile(7, 1, 'fresh')], 0)).toEqual({ tiles: 1, bytes: 5 });
@@ -173,7 +173,7 @@ it('replaces a damaged bundle when the first to notice is a writer', async () =>
   expect(warnings).toEqual(['moved a damaged bundle aside for a day; its tiles will be created again']);
 });
 
-it('removes a tile whose bytes are not those that were written, and keeps its neighbours', async () => {
+it('a tile with damaged bytes is removed, and its neighbours are kept', async () => {
   const file = onlyBundle();
   overwrite(file, readFileSync(file).indexOf('the pixels of a tile ', 6000), Buffer.from('torn'));
   await open();
@@ -184,7 +184,7 @@ it('removes a tile whose bytes are not those that were written, and keeps its ne
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
 });
 
-it('leaves one file for each bundle when it is closed, and no log', async () => {
+it('a closed store has one file for each bundle, and no log', async () => {
   await open();
   await store.putMany(set, 3, [tile(4, 1, content)], 0);
   await store.get(set, { z: 3, x: 4, y: 1 });
@@ -192,7 +192,7 @@ it('leaves one file for each bundle when it is closed, and no log', async () => 
   expect(bundleFiles()).toEqual([expect.stringMatching(/\.sqlite$/)]);
 });
 
-it('gives the space of deleted tiles back to the file system', async () => {
+it('the space of deleted tiles returns to the file system', async () => {
   await open();
   const many = Array.from({ length: 256 }, (_, at) => tile(at % 16, 16 + Math.floor(at / 16), content));
   await store.putMany(set, 3, many, 0);

@@ -6,7 +6,7 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { bundleLayout } from './bundle-layout.ts';
 
-it('tells of bundles that have to be looked at some at a time, each once, however many a truncation leaves', () => {
+it('the bundle index lists open bundles some at a time, each once, however many a truncation leaves', () => {
   const root = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
   whenOver(() => rmSync(root, { recursive: true, force: true }));
   const layout = bundleLayout(root);

@@ -20,7 +20,7 @@ const tileSet: fc.Arbitrary<TileSetKey> = fc.record({
 });
 const index = fc.nat(2 ** 30 - 1);
 
-it('keeps every bundle of every name three folders below the layers, under names a disk takes', () => {
+it('every bundle of every name is three folders below the layers, under names a disk takes', () => {
   fc.assert(
     fc.property(tileSet, fc.nat(30), index, index, (set, z, bundleX, bundleY) => {
       const path = relative(layout.layers, bundleFolder(tileSetFolder(layout, set), z, bundleX, bundleY));
@@ -32,7 +32,7 @@ it('keeps every bundle of every name three folders below the layers, under names
   );
 });
 
-it('gives no two tile sets one folder, not even on a disk that ignores case', () => {
+it('no two tile sets have one folder, not even on a disk that ignores case', () => {
   fc.assert(
     fc.property(tileSet, tileSet, (a, b) => {
       fc.pre(JSON.stringify(a) !== JSON.stringify(b));
@@ -45,7 +45,7 @@ it('gives no two tile sets one folder, not even on a disk that ignores case', ()
   );
 });
 
-it('gives no two tiles of a zoom one place', () => {
+it('no two tiles of a zoom have one place in a bundle', () => {
   const place = fc.tuple(index, index);
   const keyed = ([x, y]: [number, number]) =>
     `${bundleFolder('set', 1, bundleIndexOf(x), bundleIndexOf(y))} ${keyOfTile(x, y)}`;
@@ -56,7 +56,7 @@ it('gives no two tiles of a zoom one place', () => {
   );
 });
 
-it('finds a tile again from its key', () => {
+it('the place of a tile follows from its key', () => {
   fc.assert(
     fc.property(index, index, (x, y) => {
       const key = keyOfTile(x, y);
@@ -70,7 +70,7 @@ it('finds a tile again from its key', () => {
   );
 });
 
-it('covers exactly the tiles that a rectangle shares with a bundle', () => {
+it('the part of a rectangle in a bundle covers exactly the tiles that they share', () => {
   const side = fc.tuple(fc.nat(400), fc.nat(400)).map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
   fc.assert(
     fc.property(side, side, ([minX, maxX], [minY, maxY]) => {
@@ -93,7 +93,7 @@ it('covers exactly the tiles that a rectangle shares with a bundle', () => {
   );
 });
 
-it('reads the place of a bundle from its folder, and ignores other names', () => {
+it('the place of a bundle is read from its folder, and other names are ignored', () => {
   expect(parseBundleFolder('12_345')).toEqual([12, 345]);
   for (const other of ['12', '12_', 'x_1', '-1_2', '1_2.tmp']) expect(parseBundleFolder(other)).toBeNull();
 });

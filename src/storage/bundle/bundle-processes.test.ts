@@ -57,7 +57,7 @@ async function stopWriter(child: ChildProcess): Promise<void> {
 const contentAt = async (store: TileStore, x: number, y: number) =>
   (await store.get(set, { z: 8, x, y }))?.bytes.toString() ?? null;
 
-it('shows one store what another has written, replaced and deleted', async () => {
+it('a store shows what another has written, replaced and deleted', async () => {
   await ours.putMany(set, 8, [tile(1, 1, 'first'), tile(2, 1, 'stays')], 0);
   expect(await contentAt(theirs, 1, 1)).toBe('first');
   await ours.putMany(set, 8, [tile(1, 1, 'second')], 0);
@@ -71,7 +71,7 @@ it.each([
   ['a whole bundle is deleted', (store: TileStore) => store.deleteRange(set, 8, all)],
   ['the tile set is dropped', (store: TileStore) => store.dropTileSet(set)],
   ['the layer is dropped', (store: TileStore) => store.dropLayer(set.layer)],
-])('lets no store read or lose anything through a handle it still holds when %s', async (_, remove) => {
+])('no store reads or loses anything through an open handle when %s', async (_, remove) => {
   for (let round = 0; round < 5; round++) {
     await theirs.putMany(set, 8, [tile(1, 1, `old ${round}`)], 0);
     expect(await contentAt(ours, 1, 1)).toBe(`old ${round}`);
@@ -88,7 +88,7 @@ it.each([
   }
 });
 
-it('counts what several stores write to the same bundles concurrently', async () => {
+it('tiles that several stores write to the same bundles concurrently are counted', async () => {
   await Promise.all(
     [ours, theirs].flatMap((store, at) =>
       Array.from({ length: 40 }, (_, n) =>
@@ -106,7 +106,7 @@ async function newestOf(): Promise<number> {
   return Math.max(0, ...entries.map((entry) => entry.createdAt));
 }
 
-it('lets no tile of another process outlive a truncation that it is older than', async () => {
+it('no tile of another process outlives a truncation that is newer', async () => {
   const child = await startWriter();
   const truncations = [
     () => ours.deleteRange(set, 8, all),
@@ -125,7 +125,7 @@ it('lets no tile of another process outlive a truncation that it is older than',
   expect(sortedPages(await collect(ours.pages(set)))).toEqual(await recount(ours, set));
 });
 
-it('finds every tile whole and every page counted after a writer is killed', async () => {
+it('every tile is whole and every page counted after a writer is killed', async () => {
   for (let round = 0; round < 4; round++) {
     const child = await startWriter();
     for (let read = 0; read < 20 * round; read++) await contentAt(ours, 128, 128);

@@ -66,7 +66,7 @@ it('a bundle without a writer is read without a second file', async () => {
   expect(bundleFiles()).toHaveLength(1);
 });
 
-it('who has read a bundle at rest sees what another store writes to it, and what it removes', async () => {
+it('a reader of a bundle at rest sees what another store writes to it, and what it removes', async () => {
   await written('a');
   const reader = await open();
   expect(await bytesIn(reader)).toBe('a');
@@ -79,7 +79,7 @@ it('who has read a bundle at rest sees what another store writes to it, and what
   expect(await bytesIn(reader)).toBeUndefined();
 });
 
-it('a bundle that was read while it was written comes to rest when the last one leaves it', async () => {
+it('a bundle that was read while it was written comes to rest when its last reader leaves it', async () => {
   await written('a');
   const reader = await open();
   const writer = await open();
@@ -139,7 +139,7 @@ function withoutLog(file: Buffer): Buffer {
   return file.fill(1, 18, 20);
 }
 
-it('raises the generations of many layers in one step, for every process', async () => {
+it('the generations of many layers rise in one step, for every process', async () => {
   const [store, other] = [await open(), await open()];
   const first = await store.raiseGeneration('roads');
   const names = Array.from({ length: 300 }, (_, at) => `layer ${at}`);

@@ -21,7 +21,7 @@ const open = (root: string) => openBundleStore(options, { root, log: silentLogge
 describe('a bundle store', () => {
   behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(8, 200) });
 
-  it('shows at every process what was asked for last, whatever is stored, removed and marked late', () =>
+  it('a bundle store shows the last change in every process, whatever is stored, removed and marked late', () =>
     fc.assert(
       fc.asyncProperty(orderCommands, async (commands) => {
         const root = mkdtempSync(join(folder, 'root-'));

@@ -33,7 +33,7 @@ function put(x: number): Promise<unknown> {
   return writer.run('put', [{ set, z: 3, ticket: 0, at: 1, ...tiles }]);
 }
 
-it('fails what its thread had in hand when the thread dies, and goes on with another', async () => {
+it('a bundle writer fails the writes in hand when its thread dies, and goes on with another thread', async () => {
   await put(0);
   const inHand = Promise.allSettled(Array.from({ length: 40 }, (_, x) => put(x)));
   await threads[0]?.terminate();
@@ -45,12 +45,12 @@ it('fails what its thread had in hand when the thread dies, and goes on with ano
   expect(threads).toHaveLength(2);
 });
 
-it('starts no thread before something is written', async () => {
+it('a bundle writer starts no thread before the first write', async () => {
   await writer.close();
   expect(threads).toHaveLength(0);
 });
 
-it('finishes what it was given before it closes, and takes nothing after', async () => {
+it('a bundle writer finishes pending writes before it closes, and takes none after', async () => {
   const given = Array.from({ length: 10 }, (_, x) => put(x));
   await put(11);
   await writer.close();

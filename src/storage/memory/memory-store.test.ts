@@ -8,7 +8,7 @@ const tile = (x: number, bytes: number) => ({ x, y: 0, bytes: Buffer.alloc(bytes
 describe('a memory store', () => {
   behavesAsTileStore({ open: async () => createMemoryStore({ type: 'memory' }), modelRuns: 200 });
 
-  it('refuses what would exceed its limit, and takes it when there is room again', async () => {
+  it('a memory store refuses tiles above its limit, and takes them when there is room again', async () => {
     const store = createMemoryStore({ type: 'memory', maxBytes: 100 });
     await store.putMany(set, 1, [tile(0, 60), tile(1, 40)], 0);
     await expect(store.putMany(set, 1, [tile(2, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });

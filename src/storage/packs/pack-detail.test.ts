@@ -26,7 +26,7 @@ describe('the description of a pack', () => {
     );
   });
 
-  it('takes fewer than seventy bytes for a metatile of sixteen usual tiles', () => {
+  it('the description of a pack of sixteen usual tiles takes fewer than seventy bytes', () => {
     const making = {
       object: 2 ** 47,
       createdAt: 1_800_000_000_000,
@@ -43,7 +43,7 @@ describe('the description of a pack', () => {
     expect(writePackDetail(usual, 16).length).toBeLessThan(70);
   });
 
-  it('that version 0.2 wrote has no tickets', () => {
+  it('the description of a pack that version 0.2 wrote has no tickets', () => {
     // One object, one making at 5 ms, neither fresh time nor maker nor validator; of one slot, a tile of 9 bytes.
     const former = Buffer.from([1, 1, 0, 0, 0, 0, 0, 7, 1, 5, 0, 0, 0, 1, 9]);
     expect(readPackDetail(former, 1)).toEqual([
@@ -54,7 +54,7 @@ describe('the description of a pack', () => {
     ]);
   });
 
-  it('of a later version is refused', () => {
+  it('the description of a pack of a later version is refused', () => {
     expect(() => readPackDetail(Buffer.from([3, 0]), 1)).toThrow('form 3');
   });
 });

@@ -7,7 +7,7 @@ import { describeOnObjectStore, metatile } from '../../../test/fixtures/pack-sto
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 describeOnObjectStore('a store of packs', (_, stores) => {
-  it('shows at every node what was asked for last, whatever is stored, removed and marked late', () =>
+  it('a store of packs shows the last change at every node, whatever is stored, removed and marked late', () =>
     fc.assert(
       fc.asyncProperty(orderCommands, (commands) =>
         stores().using(async (first, name) => {
@@ -27,7 +27,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       { numRuns: inLength(2, 500) },
     ));
 
-  it('shows every node immediately what another has stored, replaced and truncated', () =>
+  it('a store of packs shows every node immediately what another has stored, replaced and truncated', () =>
     stores().using(async (one, name) => {
       const other = await stores().open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;

@@ -28,7 +28,7 @@ const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', param
 describeOnObjectStore('a store of packs', (_, stores) => {
   behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(3, 60) });
 
-  it('stores a new metatile with one statement, and replaces one with two', async () => {
+  it('a new metatile is stored with one statement, and replaced with two', async () => {
     let statements = 0;
     const counting = (queries: Statements) =>
       new Proxy(queries, {
@@ -53,7 +53,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     );
   });
 
-  it('asks once for a pack that many want at the same time', () =>
+  it('a pack that many readers want at the same time is requested once', () =>
     stores().using(async (store) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const places = metatile(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
@@ -64,7 +64,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       expect(lists()).toBe(before);
     }));
 
-  it('keeps single tiles in packs of one where its tiles are made one by one', () =>
+  it('single tiles are stored in packs of one where tiles are made one by one', () =>
     stores().using(
       async (store) => {
         const puts = requestsOf(store, 'put');
@@ -75,7 +75,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       { shapeOf: () => ({ columns: 1, rows: 1 }) },
     ));
 
-  it('stores nothing for a lease that is lost', () =>
+  it('a worker whose lease is lost stores nothing', () =>
     stores().using(async (store) => {
       const { id } = await insertTask(stores());
       await stores()
@@ -98,7 +98,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('mine 0');
     }));
 
-  it('tells what was replaced, removed and truncated, and not what is new', () =>
+  it('the changes of a store list replaced, removed and truncated tiles, and no new ones', () =>
     stores().using(async (store) => {
       const since = async (cursor: string | null) => (await store.news?.(cursor)) ?? { news: [], cursor: '' };
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
@@ -132,7 +132,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       });
     }));
 
-  it('gives up no tile in a bucket that is not its own, and only a few a minute in its own', () =>
+  it('a store gives up no tile in a foreign bucket, and only a few a minute in its own', () =>
     stores().using(async (store, name) => {
       for (let x = 0; x < 10; x++) await store.putMany(set, 9, [tile(4 * x, 0, 'a')], 0);
       const bucket = await stores().bucket(name);
@@ -151,7 +151,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       bucket.close();
     }));
 
-  it('keeps the object of a write whose answer from the database was lost', async () => {
+  it("the object of a write is kept when the database's answer to it was lost", async () => {
     let losing = false;
     const change = {
       getExecutor: () => {
@@ -179,7 +179,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     );
   });
 
-  it('changes a large area in slices of some hundred tiles, and all of it', () =>
+  it('a large area is changed in slices of some hundred tiles, and all of it', () =>
     stores().using(async (store) => {
       const area = { minX: 0, minY: 0, maxX: 31, maxY: 31 };
       const tiles = Array.from({ length: 1024 }, (_, at) => tile(at % 32, Math.floor(at / 32), 'a'));
@@ -194,7 +194,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       expect(await store.present(set, 9, area, 0)).toEqual([]);
     }));
 
-  it('makes a tile again whose bytes are damaged, and keeps those beside it', () =>
+  it('a tile with damaged bytes is absent, and those beside it are kept', () =>
     stores().using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
       const bucket = await stores().bucket(name);
@@ -207,7 +207,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       bucket.close();
     }));
 
-  it('answers copies of its disk tier only while the index names the same object', () =>
+  it('a copy of the disk tier is served only while the index names the same object', () =>
     stores().using(async (store, name) => {
       const copies = createMemoryStore({ type: 'memory' });
       let alone = false;
@@ -253,7 +253,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await near.close();
     }));
 
-  it('gives up asking a database that says nothing long before a statement does', () =>
+  it('a read of a silent database is given up long before its statement times out', () =>
     stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       const way = await openDatabaseProxy(stores().location);
@@ -277,7 +277,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
 });
 
 describeOnObjectStores('the driver of a store of packs', (service, stores) => {
-  it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
+  it('a metatile is written with one request and read with one, which brings the tiles beside it', () =>
     stores().using(async (store) => {
       const [puts, gets] = [requestsOf(store, 'put'), requestsOf(store, 'get')];
       await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
@@ -292,7 +292,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
       expect(beside).toContain('7,11 map 15');
     }));
 
-  it('makes a tile again whose object is gone, and counts it no longer', () =>
+  it('a tile without its object is absent, and counted no longer', () =>
     stores().using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
       const bucket = await stores().bucket(name);
@@ -302,7 +302,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
       bucket.close();
     }));
 
-  it('loses nothing when a server without the bucket answers for a while', async () => {
+  it('no tile is lost when a server without the bucket answers for a while', async () => {
     const proxy = await openFaultProxy(await service.origin(), service.absent);
     await stores().using(
       async (store, name) => {
@@ -326,7 +326,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
     await proxy.close();
   });
 
-  it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {
+  it('a store does not open if its bucket is missing or its database cannot hold the index', async () => {
     const missing = stores().open('missing', { bucket: 'no-such-bucket' });
     await expect(missing).rejects.toMatchObject({
       code: 'config-invalid',

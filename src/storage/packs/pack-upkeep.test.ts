@@ -47,7 +47,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     );
   });
 
-  it('forgets the pages of a tile set that a crash has left', async () => {
+  it('the pages of a tile set that a crash has left are forgotten', async () => {
     let sweeps = false;
     await stores().using(
       async (store) => {
@@ -80,7 +80,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       );
     }));
 
-  it('reads are over within their limit while one object in five hangs, and served again when none does', async () => {
+  it('reads end within their limit while one object in five hangs, and are served again when none does', async () => {
     const proxy = await openFaultProxy(await service.origin());
     const few = { origin: proxy.url, connections: 4, timeoutSeconds: 4 };
     const name = `partly-slow-${service.name}`;
@@ -114,7 +114,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     await proxy.close();
   });
 
-  it('finds objects that a crash has left without a row, but not those that may still be written', () =>
+  it('the sweep finds objects that a crash has left without a row, but not those still being written', () =>
     stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
       const bucket = await stores().bucket(name);
@@ -131,7 +131,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       bucket.close();
     }));
 
-  it('objects of tile sets that a restored database does not know go after a day', async () => {
+  it('objects of tile sets that are unknown to a restored database go after a day', async () => {
     let later = 0;
     const clock = {
       ...systemClock,
@@ -165,7 +165,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     );
   });
 
-  it('a database that was made after the objects leaves those alone that it does not know', () =>
+  it('a database that is younger than the objects leaves unknown ones alone', () =>
     stores().using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
       const made = await openTestStores(service);
@@ -181,7 +181,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       await made.close();
     }));
 
-  it('counts a block tile by tile, and mends statistics that are wrong', () =>
+  it('a block is counted tile by tile, and wrong statistics are mended', () =>
     stores().using(async (store) => {
       await store.putMany(set, 9, [...metatile(120, 120, 'map'), ...metatile(4, 4, 'more')], 0);
       const ids = (await collect((await store.blocks(null)).blocks)).map(({ id }) => id);
@@ -205,7 +205,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
 });
 
 describeOnObjectStores('the upkeep of packs', (service, stores) => {
-  it('removes the objects of tiles that were replaced or dropped, a thousand with one request', async () => {
+  it('objects of replaced and dropped tiles are removed, a thousand with one request', async () => {
     let sweeps = false;
     const singles = { shapeOf: () => ({ columns: 1, rows: 1 }), sweeps: () => sweeps };
     await stores().using(async (store) => {
@@ -251,7 +251,7 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       await lost.close();
     }));
 
-  it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
+  it('an object store that fails or is slow is left alone, and used again when it is back', async () => {
     const proxy = await openFaultProxy(await service.origin());
     await stores().using(
       async (store) => {

@@ -157,7 +157,7 @@ describe('a schedule', () => {
     expect(await schedules.runs(schedule.id, 10)).toHaveLength(1);
   });
 
-  it('a schedule is skipped while the run before is not over, and says so', async () => {
+  it('a schedule is skipped, and reports it, while the run before is not over', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules);
@@ -189,7 +189,7 @@ describe('a schedule', () => {
     expect((await house.service.get(taskId))?.state).not.toBe('paused');
   });
 
-  it('a schedule stops its task when its hours are over, if that is what it says', async () => {
+  it('a schedule with overrun stop ends its task when its hours are over', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
@@ -205,7 +205,7 @@ describe('a schedule', () => {
     });
   });
 
-  it('a schedule lets its task go on after its hours, if that is what it says', async () => {
+  it('a schedule with overrun finish lets its task go on after its hours', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     hang(house);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });

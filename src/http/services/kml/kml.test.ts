@@ -28,7 +28,7 @@ async function kml(url: string) {
 }
 
 describe('KML', () => {
-  it('begins with the coarsest tiles, by the address the caller used', async () => {
+  it('KML begins with the coarsest tiles, by the address the caller used', async () => {
     const { answer, root } = await kml('/geowebcache/service/kml/world.jpeg.kml?STYLES=dark&other=1');
     expect(answer.headers).toMatchObject({
       'content-type': 'application/vnd.google-earth.kml+xml; charset=utf-8',
@@ -41,7 +41,7 @@ describe('KML', () => {
     expect(texts(root, 'west')).toEqual(['-180', '0']);
   });
 
-  it('goes from tile to finer tiles and shows the picture between', async () => {
+  it('KML goes from tile to finer tiles and shows the picture between', async () => {
     const { root } = await kml('/service/kml/world/x1y0z0.png.kml');
     expect(texts(root, 'href')).toEqual([
       'http://maps.example/service/kml/world/x2y1z1.png.kml',
@@ -59,7 +59,7 @@ describe('KML', () => {
     ]);
   });
 
-  it('leads through zooms that the layer does not offer to those it does, and no further', async () => {
+  it('KML leads through zooms that the layer lacks to those it has, and no further', async () => {
     const paths = ['/service/kml/a.png.kml'];
     const overlays: string[] = [];
     const seen = new Set<string>();
@@ -80,13 +80,13 @@ describe('KML', () => {
     expect(overlays.every((href) => href.startsWith('/service/kml/a.png/x'))).toBe(true);
   });
 
-  it('writes names so that they stay names', async () => {
+  it('KML escapes names', async () => {
     const { answer, root } = await kml('/service/kml/a.png.kml');
     expect(texts(root, 'name')[0]).toBe('Dots & <signs>');
     expect(answer.text).toContain('Dots &amp; &lt;signs&gt;');
   });
 
-  it('answers tiles with rows from the bottom, as tiles are answered everywhere', async () => {
+  it('KML answers tiles with rows from the bottom, with the headers of other services', async () => {
     const { request } = createTestApp({ deps: { catalog } });
     const { status, headers } = await request('GET', '/service/kml/world/x2y1z1.png');
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('KML', () => {
     expect(again.status).toBe(304);
   });
 
-  it('packs documents', async () => {
+  it('KML documents are compressed', async () => {
     const { inject } = createTestApp({ deps: { catalog } });
     const answer = await inject('/service/kml/world.kmz');
     expect(answer.headers['content-type']).toBe('application/vnd.google-earth.kmz');

@@ -47,7 +47,7 @@ function openOgc(layers: readonly Layer[] = [layerNamed('world')]) {
 const linkTo = (links: readonly Link[], rel: string) => links.find((link) => link.rel === rel);
 
 describe('OGC API – Tiles', () => {
-  it('leads from the landing page to a tile by nothing but links', async () => {
+  it('the OGC API leads from the landing page to a tile by links alone', async () => {
     const { get, json, asked } = openOgc();
     const follow = (href: string | undefined) => json((href ?? '').replace('http://localhost', ''));
     const landing = await json('/ogc');
@@ -76,7 +76,7 @@ describe('OGC API – Tiles', () => {
     expect(asked[0]?.tiles.set.gridSet).toBe('EPSG:4326');
   });
 
-  it('declares the classes it keeps, and encodings only where there are tiles in them', async () => {
+  it('the OGC API declares its conformance classes, and encodings only of existing tiles', async () => {
     const { conformsTo } = await openOgc().json('/ogc/conformance');
     expect(conformsTo).toContain('http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/core');
     expect(conformsTo).toContain('http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/geodata-tilesets');
@@ -88,7 +88,7 @@ describe('OGC API – Tiles', () => {
     );
   });
 
-  it('defines itself with every path that it has', async () => {
+  it('the OGC API defines itself with every path that it has', async () => {
     const { get, json } = openOgc();
     const { openapi, paths, servers } = await json('/ogc/api');
     expect([openapi, servers[0].url]).toEqual(['3.0.3', ROOT]);
@@ -104,7 +104,7 @@ describe('OGC API – Tiles', () => {
 });
 
 describe('a tile matrix set', () => {
-  it('is that of the standard where the grid set is', async () => {
+  it('a tile matrix set is that of the standard if the grid set is', async () => {
     const layer = layerNamed('world', {
       gridSubsets: [subset('WebMercatorQuad', 24), subset('WorldCRS84Quad', 17)],
     });
@@ -148,7 +148,7 @@ describe('a tile matrix set', () => {
     expect((await get('/ogc/collections/world/map/tiles/WebMercatorQuad@2x/3/1/2')).status).toBe(200);
   });
 
-  it('writes coordinates in the order of its axes and is found by an alias', async () => {
+  it('a tile matrix set has coordinates in the order of its axes and is found by an alias', async () => {
     const { json } = openOgc();
     const degrees = await json('/ogc/tileMatrixSets/EPSG:4326');
     expect(degrees.tileMatrices[0].pointOfOrigin).toEqual([90, -180]);
@@ -167,7 +167,7 @@ describe('a tileset', () => {
   });
   const folder = '/ogc/collections/a%2Fb%20c/map/tiles/LAMB93';
 
-  it('tells where the layer has tiles', async () => {
+  it('a tileset reports where the layer has tiles', async () => {
     const tileset = await openOgc([layer]).json(folder);
     expect(tileset).toMatchObject({
       dataType: 'map',
@@ -190,7 +190,7 @@ describe('a tileset', () => {
     );
   });
 
-  it('has no tile outside these limits', async () => {
+  it('a tileset has no tile outside its limits', async () => {
     const { get } = openOgc([layer]);
     expect((await get(`${folder}/LAMB93:1/1/2`)).status).toBe(200);
     for (const place of ['LAMB93:1/2/0', 'LAMB93:1/0/3', 'LAMB93:0/0/0']) {
@@ -202,7 +202,7 @@ describe('a tileset', () => {
     }
   });
 
-  it('carries the parameters of its address on to the tiles', async () => {
+  it('a tileset carries the parameters of its address on to the tiles', async () => {
     const { json } = openOgc();
     const { links } = await json('/ogc/collections/world/map/tiles/EPSG:4326?styles=dark&other=1');
     expect(linkTo(links, 'item')?.href).toBe(
@@ -210,7 +210,7 @@ describe('a tileset', () => {
     );
   });
 
-  it('is of vectors where the tiles are', async () => {
+  it('a tileset of vector tiles has the data type vector', async () => {
     const both = [format('image/png'), format('application/vnd.mapbox-vector-tile')] as const;
     const { get, json } = openOgc([layerNamed('roads', { formats: [...both] })]);
     const collection = await json('/ogc/collections/roads');
@@ -225,7 +225,7 @@ describe('a tileset', () => {
 });
 
 describe('styles', () => {
-  it('are those of the parameter STYLES, the default first', async () => {
+  it('the styles of a layer are those of the parameter STYLES, the default first', async () => {
     const { get, json, asked } = openOgc();
     const styles = await json('/ogc/collections/world/styles');
     expect(styles.default).toBe('light');
@@ -240,7 +240,7 @@ describe('styles', () => {
     expect((await get('/ogc/collections/world/styles/bright')).status).toBe(404);
   });
 
-  it('of a layer without any are one, called default', async () => {
+  it('a layer without styles has one, called default', async () => {
     const { get, json } = openOgc([layerNamed('plain', { parameters: [] })]);
     expect((await json('/ogc/collections/plain/styles')).default).toBe('default');
     const tile = '/ogc/collections/plain/styles/default/map/tiles/EPSG:900913/1/0/0';
@@ -260,13 +260,13 @@ describe('the form of an answer', () => {
     [`${TILE}?f=image/jpeg`, {}, 'image/jpeg'],
     [TILE, { accept: 'image/jpeg' }, 'image/jpeg'],
     [TILE, {}, 'image/png'],
-  ])('of %s with %o is %s', async (path, headers, type) => {
+  ])('the form of %s with %o is %s', async (path, headers, type) => {
     const answer = await openOgc().get(path, headers as Record<string, string>);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, type]);
     if (!path.includes('f=')) expect(answer.headers.vary).toBe('Accept');
   });
 
-  it('is refused when there is none that is wanted', async () => {
+  it('an OGC API request that accepts no existing form is refused', async () => {
     const { get } = openOgc();
     const page = await get('/ogc/collections', { accept: 'application/xml' });
     expect([page.status, page.headers['content-type']]).toEqual([406, 'application/problem+json']);
@@ -282,7 +282,7 @@ describe('the form of an answer', () => {
     ]);
   });
 
-  it('as a page shows names and never runs them', async () => {
+  it('a page of the OGC API shows names and never runs them', async () => {
     const evil = '"><script>alert(1)</script>';
     const { get } = openOgc([layerNamed(evil, { title: evil, description: evil, attribution: evil })]);
     for (const path of ['/ogc/collections', `/ogc/collections/${encodeURIComponent(evil)}`]) {
@@ -294,7 +294,7 @@ describe('the form of an answer', () => {
     }
   });
 
-  it('is not sent again while it is the same', async () => {
+  it('an OGC API answer is not sent again while it is the same', async () => {
     const { get } = openOgc();
     const first = await get('/ogc/collections');
     const again = await get('/ogc/collections', { 'if-none-match': first.headers.etag ?? '' });
@@ -337,7 +337,7 @@ describe('what is wrong with a request', () => {
       'f must be one of png, jpeg, not image/gif.',
     ],
     ['/ogc/collections/world/map/tiles/EPSG:4326/0/0/0?f=png&f=jpeg', 400, 'The parameter f is given twice.'],
-  ])('%s: %i %s', async (path, status, detail) => {
+  ])('an error of %s is %i %s', async (path, status, detail) => {
     const answer = await openOgc().get(path);
     expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/problem+json']);
     expect(JSON.parse(answer.text).detail).toBe(detail);

@@ -31,7 +31,7 @@ function spying() {
 }
 
 describe('a tile by TMS', () => {
-  it('comes with everything a client needs', async () => {
+  it('a tile by TMS comes with everything a client needs', async () => {
     const { request } = createTestApp();
     const answer = await request('GET', `${ROOT}/world@EPSG:4326@png/1/3/1.png`);
     expect(answer.status).toBe(200);
@@ -66,7 +66,7 @@ describe('a tile by TMS', () => {
     ['me@home/2/1/0.png', 'me@home EPSG:900913 image/png 2/1/3 light'],
     ['me%40home@EPSG:4326@png/2/1/0.png', 'me@home EPSG:4326 image/png 2/1/3 light'],
     ['a%2Fb@EPSG:4326@png/2/1/0.png', 'a/b@EPSG:4326@png EPSG:900913 image/png 2/1/3 light'],
-  ])('%s means %s', async (path, expected) => {
+  ])('the TMS address %s means %s', async (path, expected) => {
     const { request, asked } = spying();
     const answer = await request('GET', `${ROOT}/${path}`);
     expect(answer.status, answer.text).toBe(200);
@@ -93,7 +93,7 @@ describe('a tile by TMS', () => {
     ['1.0.0/world@EPSG:4326@png/0/0/0', 400, 'extension such as 12.png'],
     ['1.0.0/world@EPSG:4326@png/0/0/0.png?STYLES=neon', 400, 'STYLES'],
     ['1.0.0/world@EPSG:4326@png/0/0/0.png?flipy=true&flipY=false', 400, 'FLIPY is given twice'],
-  ])('%s is answered %i and says %s', async (path, status, message) => {
+  ])('the TMS address %s is answered %i and says %s', async (path, status, message) => {
     const { request } = createTestApp();
     const answer = await request('GET', `/service/tms/${path}`);
     expect(answer.status).toBe(status);
@@ -103,7 +103,7 @@ describe('a tile by TMS', () => {
 });
 
 describe('TMS documents', () => {
-  it.each(['/service/tms', '/service/tms/'])('begin at %s with the versions there are', async (path) => {
+  it.each(['/service/tms', '/service/tms/'])('TMS begins at %s with the existing versions', async (path) => {
     const { request } = createTestApp();
     const answer = await request('GET', `/geowebcache${path}`, { headers: { host: 'maps.example' } });
     expect(answer.headers).toMatchObject({
@@ -117,7 +117,7 @@ describe('TMS documents', () => {
     ]);
   });
 
-  it.each([ROOT, `${ROOT}/`])('list at %s every layer in every grid set and format', async (path) => {
+  it.each([ROOT, `${ROOT}/`])('TMS lists at %s every layer in every grid set and format', async (path) => {
     const gridSubsets = [
       subset('EPSG:900913', 3),
       subset('EPSG:4326', 3),
@@ -145,7 +145,7 @@ describe('TMS documents', () => {
     ]);
   });
 
-  it('describe a tile map, and their addresses lead on', async () => {
+  it('TMS documents describe a tile map, and their addresses lead on', async () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const part = createGridSubset(subset('EPSG:4326', 12).gridSet, { extent, zoomStart: 1, zoomStop: 2 });
     const catalog = catalogOf([layerNamed('a/b', { gridSubsets: [part], description: 'Where <we> live' })]);
@@ -173,7 +173,7 @@ describe('TMS documents', () => {
     expect((await request('GET', `${href.replace('http://localhost', '')}/1/2/1.jpeg`)).status).toBe(200);
   });
 
-  it('do not describe a grid set whose levels have different origins, whose tiles are there', async () => {
+  it('TMS documents do not describe a grid set with different origins, though its tiles are served', async () => {
     const gridSubsets = [subset('GlobalCRS84Pixel', 3)] as const;
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a', { gridSubsets })]) } });
     const answer = await request('GET', `${ROOT}/a`);
@@ -181,7 +181,7 @@ describe('TMS documents', () => {
     expect((await request('GET', `${ROOT}/a/0/0/0.png`)).status).toBe(200);
   });
 
-  it('a tile is also named in the query of its tile map, for clients with a key in the address', async () => {
+  it('a TMS tile is also named in the query of its tile map, for clients with a key in the address', async () => {
     const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a')]) } });
     const statuses = [];
     for (const place of ['/0/0/0.png', '/0/9/0.png', '/0/0', '0/0/0.png', '/../0/0.png', '']) {
@@ -192,7 +192,7 @@ describe('TMS documents', () => {
     expect(refused.text).toContain('tms-tile must be the place of a tile such as /3/2/1.png');
   });
 
-  it('show each caller what they may see', async () => {
+  it('TMS documents show callers the layers that they may see', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);
     const catalog = catalogOf([layerNamed('open'), layerNamed('closed', { access: 'operator' })]);

@@ -65,7 +65,7 @@ async function expectSlope(
 }
 
 describe('maps by WMS', () => {
-  it('are tiles where the box is one, in both versions and every name of the CRS', async () => {
+  it('a WMS map is a tile if its box is one, in both versions and every name of the CRS', async () => {
     const place = { LAYERS: 'tiled', WIDTH: '256', HEIGHT: '256' };
     const mercator = { ...place, BBOX: `0,0,${HALF},${HALF}` };
     for (const parameters of [
@@ -92,7 +92,7 @@ describe('maps by WMS', () => {
     }
   });
 
-  it('are tiles of a box that is off by a tenth where nothing else can be had, and exact where it can', async () => {
+  it('a WMS map may be a tile whose box is off by a tenth, unless the layer can compose the exact one', async () => {
     const place = { SRS: 'EPSG:4326', BBOX: '4,-3,94,87', WIDTH: '256', HEIGHT: '256' };
     expect((await getMap({ ...place, LAYERS: 'tiled' })).reads).toEqual(['tiled EPSG:4326 - 1/2/0']);
     expect((await getMap({ ...place, LAYERS: 'full', TILED: 'TRUE' })).reads).toHaveLength(1);
@@ -103,11 +103,11 @@ describe('maps by WMS', () => {
     ['1.1.1', { SRS: 'EPSG:4326', BBOX: '-20,30,60,70' }],
     ['1.3.0', { CRS: 'EPSG:4326', BBOX: '30,-20,70,60' }],
     ['1.3.0', { CRS: 'CRS:84', BBOX: '-20,30,60,70' }],
-  ])('are put together from tiles for any other box, in %s with %j', async (VERSION, place) => {
+  ])('a WMS map of any other box is composed from tiles, in %s with %j', async (VERSION, place) => {
     await expectSlope({ VERSION, LAYERS: 'full', WIDTH: '500', HEIGHT: '250', ...place }, [-20, 30, 60, 70]);
   });
 
-  it('are put together in web mercator, larger and smaller than the tiles', async () => {
+  it('a WMS map is composed in web mercator, larger and smaller than the tiles', async () => {
     const { gridSet } = subset('EPSG:900913', 12);
     for (const [side, size] of [
       [3e7, 300],
@@ -120,7 +120,7 @@ describe('maps by WMS', () => {
     }
   });
 
-  it('show a background where the layer has nothing', async () => {
+  it('a WMS map shows a background where the layer has nothing', async () => {
     const place = { LAYERS: 'corner', SRS: 'EPSG:4326', BBOX: '-90,-45,90,45', WIDTH: '360', HEIGHT: '180' };
     expect((await picture(place)).pixel(10, 10)).toEqual([255, 255, 255, 255]);
     expect((await picture({ ...place, BGCOLOR: '0x102030' })).pixel(10, 10)).toEqual([16, 32, 48, 255]);
@@ -142,7 +142,7 @@ describe('maps by WMS', () => {
       expect(pixel(x, y)).toEqual([0, 0, 0, 0]);
   });
 
-  it('are empty pictures outside the layer, not errors', async () => {
+  it('a WMS map outside the layer is an empty picture, not an error', async () => {
     const place = { SRS: 'EPSG:4326', WIDTH: '256', HEIGHT: '256', BBOX: '-180,-90,-90,0' };
     const { answer, reads, pixel } = await picture({ ...place, LAYERS: 'corner', TILED: 'true' });
     expect(reads).toEqual([]);
@@ -151,7 +151,7 @@ describe('maps by WMS', () => {
     expect(answer.headers['geowebcache-message']).toContain('no tile');
   });
 
-  it('take the style and what else the layer has filters for', async () => {
+  it('a WMS map takes the style and the other parameters that the layer has filters for', async () => {
     const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '256', HEIGHT: '256' };
     const [light, dark, named] = await Promise.all(
       ['', 'dark', 'light'].map((STYLES) => getMap({ ...place, STYLES })),
@@ -160,14 +160,14 @@ describe('maps by WMS', () => {
     expect(named?.reads).toEqual(light?.reads);
   });
 
-  it('lay several layers on each other, each in its style', async () => {
+  it('a WMS map draws several layers on each other, each in its style', async () => {
     const place = { SRS: 'EPSG:4326', BBOX: '-45,0,45,45', WIDTH: '200', HEIGHT: '100' };
     const { answer, reads } = await getMap({ ...place, LAYERS: 'full,corner', STYLES: 'dark,' });
     expect(answer.statusCode, answer.body).toBe(200);
     expect(new Set(reads.map((read) => read.split(' ')[0]))).toEqual(new Set(['full', 'corner']));
   });
 
-  it('say when they may be kept, and are not sent again to who has them', async () => {
+  it('a WMS map has its lifetime, and is not sent again to a client that has it', async () => {
     const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '1,2,33,44', WIDTH: '100', HEIGHT: '90' };
     const { answer } = await getMap(place);
     expect(answer.headers).toMatchObject({
@@ -183,7 +183,7 @@ describe('maps by WMS', () => {
     expect(again.answer.rawPayload).toHaveLength(0);
   });
 
-  it('answer HEAD as they answer GET', async () => {
+  it('a WMS map answers HEAD as it answers GET', async () => {
     const { inject } = openWms();
     const url =
       '/service/wms?REQUEST=GetMap&LAYERS=full&FORMAT=image/png&SRS=EPSG:4326&BBOX=1,2,33,44&WIDTH=50&HEIGHT=60';
@@ -194,7 +194,7 @@ describe('maps by WMS', () => {
     }
   });
 
-  it('tell what is wrong in a picture, or show an empty one, if that is wanted', async () => {
+  it('a WMS error is drawn in a picture, or is an empty picture, on request', async () => {
     const place = { LAYERS: 'missing', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '200', HEIGHT: '80' };
     const drawn = await picture({ ...place, EXCEPTIONS: 'application/vnd.ogc.se_inimage' });
     expect(drawn.answer.headers['cache-control']).toBe('no-store');
@@ -212,7 +212,7 @@ describe('maps by WMS', () => {
     [8192, 16],
     [8192, 1],
     [1, 700],
-  ])('are sound pictures at %i×%i', async (width, height) => {
+  ])('a WMS map is a valid picture at %i×%i', async (width, height) => {
     const across = 45 * Math.min(1, width / height);
     const BBOX = [0, 0, across, (across * height) / width].join(',');
     const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX };
@@ -227,7 +227,7 @@ describe('maps by WMS', () => {
     }
   });
 
-  it('draw a notice no larger than can be read, in the shape that was asked for', async () => {
+  it('a WMS error in a picture is no larger than can be read, in the requested shape', async () => {
     const place = { LAYERS: 'missing', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '4096', HEIGHT: '2048' };
     const { image } = await picture({ ...place, EXCEPTIONS: 'INIMAGE' });
     expect(image.width / image.height).toBe(2);
@@ -239,13 +239,10 @@ describe('maps by WMS', () => {
     'LAYERS=a%00b&REQUEST=GetMap&EXCEPTIONS=INIMAGE&WIDTH=64&HEIGHT=64',
     'LAYERS=a%00b&REQUEST=GetMap',
     'LAYERS=a%ef%bf%bfb&REQUEST=GetMap',
-  ])(
-    'tell what is wrong with %s without failing over a character that no picture and no XML has',
-    async (query) => {
-      const { inject, log } = openWms();
-      const answer = await inject(`/service/wms?FORMAT=image/png&SRS=EPSG:4326&BBOX=0,0,9,9&${query}`);
-      expect(answer.statusCode).toBeLessThan(500);
-      expect(log).toEqual([]);
-    },
-  );
+  ])('a WMS error for %s survives a character that no picture and no XML has', async (query) => {
+    const { inject, log } = openWms();
+    const answer = await inject(`/service/wms?FORMAT=image/png&SRS=EPSG:4326&BBOX=0,0,9,9&${query}`);
+    expect(answer.statusCode).toBeLessThan(500);
+    expect(log).toEqual([]);
+  });
 });

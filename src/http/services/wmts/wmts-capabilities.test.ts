@@ -91,7 +91,7 @@ const LAMBERT: GridSetOptions = {
 const lambert = createGridSet(LAMBERT);
 
 describe('WMTS capabilities', () => {
-  it('tell what the service is and where, by the address the caller used', async () => {
+  it('WMTS capabilities describe the service and its address, as the caller used it', async () => {
     const { answer, root } = await capabilities([layerNamed('world')], `/geowebcache${ADDRESS}`, {
       host: 'maps.example:8080',
     });
@@ -117,12 +117,12 @@ describe('WMTS capabilities', () => {
     ]);
   });
 
-  it('are the same by path', async () => {
+  it('WMTS capabilities are the same by path', async () => {
     const byPath = await capabilities([layerNamed('world')], '/service/wmts/rest/WMTSCapabilities.xml');
     expect(byPath.answer.text).toBe((await capabilities([layerNamed('world')])).answer.text);
   });
 
-  it('describe a layer with its styles, formats, dimensions and addresses', async () => {
+  it('WMTS capabilities describe a layer with its styles, formats, dimensions and addresses', async () => {
     const { layers } = await capabilities([
       layerNamed('a & b/c', {
         description: 'Rivers <and> lakes',
@@ -168,7 +168,7 @@ describe('WMTS capabilities', () => {
     for (const template of templates) expect(template).toMatch(TEMPLATE);
   });
 
-  it('have addresses that lead to tiles', async () => {
+  it('WMTS capabilities have addresses that lead to tiles', async () => {
     const { layers } = await capabilities([layerNamed('a b/c', { parameters: [] })]);
     const [url] = layers.flatMap((layer) => all(layer, 'ResourceURL'));
     const filled = (url?.attributes.get('template') ?? '')
@@ -183,14 +183,14 @@ describe('WMTS capabilities', () => {
     expect((await request('GET', filled.replace('http://localhost', ''))).status).toBe(200);
   });
 
-  it('give a layer without styles one to name', async () => {
+  it('WMTS capabilities have one style to name for a layer without styles', async () => {
     const { layers } = await capabilities([layerNamed('plain', { parameters: [] })]);
     expect(
       layers.flatMap((layer) => all(layer, 'Style')).flatMap((style) => textsOf(style, 'Identifier')),
     ).toEqual(['default']);
   });
 
-  it('give boxes in degrees and in each CRS, axes in the order of the CRS', async () => {
+  it('WMTS capabilities have boxes in degrees and in each CRS, axes in the order of the CRS', async () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const degrees = createGridSubset(subset('EPSG:4326', 12).gridSet, { extent });
     const { layers } = await capabilities([
@@ -223,7 +223,7 @@ describe('WMTS capabilities', () => {
     );
   });
 
-  it('limit a layer to the tiles it offers, in every zoom of every grid set', async () => {
+  it('WMTS capabilities limit a layer to its tiles, in every zoom of every grid set', async () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const { gridSet } = subset('EPSG:4326', 12);
     const { layers } = await capabilities([
@@ -240,7 +240,7 @@ describe('WMTS capabilities', () => {
     expect(all(named(layers, 'all'), 'TileMatrixLimits')).toHaveLength(gridSet.levels.length);
   });
 
-  it('describe each grid set once, as deep as any layer goes and as the standard counts', async () => {
+  it('WMTS capabilities describe each grid set once, as deep as any layer goes and as the standard counts', async () => {
     const mercator = [subset('EPSG:900913', 5), subset('WebMercatorQuad', 99)];
     const degrees = ['EPSG:4326', 'GlobalCRS84Pixel', 'GlobalCRS84Scale', 'GoogleCRS84Quad'].map((name) =>
       subset(name, 99),
@@ -290,14 +290,14 @@ describe('WMTS capabilities', () => {
 });
 
 describe('WMTS capabilities of some layers', () => {
-  it('are given for the layer that is named', async () => {
+  it('WMTS capabilities of one layer are served by its name', async () => {
     const world = layerNamed('world', { gridSubsets: [subset('EPSG:4326', 3)] });
     const { layers, matrixSets } = await capabilities([world, layerNamed('other')], `${ADDRESS}&layer=world`);
     expect(layers.flatMap((layer) => textsOf(layer, 'Title'))).toEqual(['Title of world']);
     expect(matrixSets.length).toBe(1);
   });
 
-  it('show each caller what they may see', async () => {
+  it('WMTS capabilities show callers the layers that they may see', async () => {
     const accounts = await openTestAccounts();
     await accounts.ensureAdministrator(GOOD_PASSWORD);
     const catalog = catalogOf([layerNamed('open'), layerNamed('closed', { access: 'operator' })]);
@@ -322,7 +322,7 @@ describe('WMTS capabilities of some layers', () => {
 });
 
 describe('WMTS capabilities that were asked for before', () => {
-  it('are not sent again while nothing has changed, and are new when a layer has', async () => {
+  it('WMTS capabilities are not sent again while nothing has changed, and are new when a layer has', async () => {
     let layers: readonly Layer[] = [layerNamed('world')];
     const gridSets = createGridSetBook([]);
     const catalog = { layer: () => null, layers: () => layers, gridSets, version: 1 };
@@ -341,7 +341,7 @@ describe('WMTS capabilities that were asked for before', () => {
     expect((await request('GET', ADDRESS)).text).toContain('Title of more');
   });
 
-  it('are kept apart by address', async () => {
+  it('WMTS capabilities are cached separately for each address', async () => {
     const { request } = createTestApp();
     for (let i = 0; i < 40; i++) {
       const { text } = await request('GET', ADDRESS, { headers: { host: `host${i % 20}.example` } });

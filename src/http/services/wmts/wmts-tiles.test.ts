@@ -39,7 +39,7 @@ describe('a tile by WMTS', () => {
     ['in a query', KVP],
     ['by path', REST],
     ['below a prefix', `/geoserver/gwc${REST}`],
-  ])('asked for %s comes with everything a client needs', async (_how, url) => {
+  ])('a tile requested from WMTS %s comes with everything a client needs', async (_how, url) => {
     const { request } = createTestApp();
     const answer = await request('GET', url);
     expect(answer.status).toBe(200);
@@ -59,7 +59,7 @@ describe('a tile by WMTS', () => {
     });
   });
 
-  it('is answered without its bytes to HEAD, and not again to who has it', async () => {
+  it('a tile by WMTS is answered without its bytes to HEAD, and not again to a client that has it', async () => {
     const { request } = createTestApp();
     const head = await request('HEAD', REST);
     expect([head.status, head.text, head.headers['content-length']]).toEqual([
@@ -108,7 +108,7 @@ describe('a tile by WMTS', () => {
     [path(`world//${mercator}`), 'world EPSG:900913 image/png 2/2/1 STYLES=light'],
     [path(`a%2Fb/default/${mercator}`), 'a/b EPSG:900913 image/png 2/2/1'],
     [path(`timed/default/${mercator}&TIME=2025`), 'timed EPSG:900913 image/png 2/2/1 TIME=2025'],
-  ])('%s means %s', async (url, expected) => {
+  ])('the WMTS request %s means %s', async (url, expected) => {
     const { request, asked } = spying();
     const answer = await request('GET', url);
     expect(answer.status, answer.text).toBe(200);
