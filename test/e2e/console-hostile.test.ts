@@ -62,7 +62,7 @@ describe('texts that attack a page', needs('chromium'), () => {
     expect(open.complaints(), where).toEqual([]);
   }
 
-  it('run nowhere in lists, fields, maps and addresses', async () => {
+  it('hostile texts do not run in lists, fields, maps and addresses of the console', async () => {
     expect(XSS_PAYLOADS).toHaveLength(60);
     await open.go('layers', 'Layers');
     await open.page.getByText('60 of 60').waitFor();
@@ -84,7 +84,7 @@ describe('texts that attack a page', needs('chromium'), () => {
     await expectQuiet('the form');
   });
 
-  it('run nowhere in tasks, failures and the audit log', async () => {
+  it('hostile texts do not run in tasks, failures and the audit log of the console', async () => {
     for (const layer of XSS_PAYLOADS.slice(0, 20)) {
       const answer = await fetch(`${server.url}/api/v1/tasks`, {
         method: 'POST',

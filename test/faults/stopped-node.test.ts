@@ -13,7 +13,7 @@ async function leaderOf(server: TaskServer): Promise<string | undefined | null> 
 }
 
 it(
-  'a node that is stopped loses its pieces and its lead to another, and nothing that it does when it wakes counts',
+  'a suspended node loses its pieces and its lead, and nothing that it writes afterwards counts',
   needs('s3'),
   async () => {
     const cluster = await openCluster();
