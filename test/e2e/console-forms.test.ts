@@ -35,7 +35,7 @@ function configOf(upstream: string, broken: string): string {
   });
 }
 
-/** One colour, in the size that is asked for. */
+/** One colour, in the requested size. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { searchParams } = new URL(request.url ?? '', 'http://upstream');
   const [width, height] = [Number(searchParams.get('WIDTH')), Number(searchParams.get('HEIGHT'))];

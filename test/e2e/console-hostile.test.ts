@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from './server.ts';
 /** All payloads are in the list; each run opens the pages of every tenth, and the long one all. */
 const STEP = inLength(10, 1);
 
-/** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
+/** Every payload as a layer's name, title and parameter value, and as the error of a broken map server. */
 function configFor(upstream: string): string {
   const layers = XSS_PAYLOADS.map((payload, place) => ({
     name: payload,

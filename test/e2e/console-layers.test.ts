@@ -14,7 +14,7 @@ import { whenOver } from '../fixtures/when-over.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-/** With what a shell, a query and a script could take amiss. */
+/** With characters that are special in a shell, a query and a script. */
 const LAYER = "the 'land' & sea";
 const INSPECT = `inspect/${encodeURIComponent(LAYER)}?gridSet=EPSG:900913&format=image/png`;
 

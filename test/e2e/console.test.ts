@@ -34,10 +34,10 @@ const CONFIG = JSON.stringify({
   ],
 });
 
-/** The folder of a feed and the CDN are not there. */
+/** The folder of a feed and the CDN do not exist. */
 const EXPECTED_LOG = /the change feed is failing|a delivery failed/;
 
-/** What depends on colours and width. */
+/** Rules that depend on colours and width. */
 const LOOKS = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
 
 const PAGES: readonly (readonly [path: string, heading: string])[] = [
@@ -348,7 +348,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     const own = await openOwnSession(server.url);
     await own.go('upstreams', 'Upstreams');
     await own.page.context().clearCookies();
-    // By address: the page asks the server at any time, and hides its links then.
+    // By address: the page may query the server at any time, and hides its links then.
     await own.page.goto(`${server.url}/#/about`);
     await own.page.getByText('Your session has ended.').waitFor();
     await fillInAccount(own.page);

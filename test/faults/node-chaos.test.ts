@@ -30,7 +30,7 @@ it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
     });
     expect(result.truncations).toBeGreaterThan(0);
     expect(result.seeds).toBeGreaterThan(0);
-    // 99.9 % of what is asked of nodes that should answer.
+    // 99.9 % of the requests to nodes that should answer.
     expect(chaos.failures.slice(0, Math.max(0, chaos.failures.length - result.reads / 1000))).toEqual([]);
   },
 );

@@ -25,7 +25,7 @@ it(
     await eventually('the first is at work', () => cluster.wms.active === 2);
     const pids = [first.pid, ...first.workers()];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    // What it has asked for is there when it wakes.
+    // Its requests have their responses when it resumes.
     cluster.wms.answer = 'good';
     cluster.wms.release();
 
