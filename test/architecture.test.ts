@@ -82,12 +82,12 @@ const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
 
 // The doors themselves are checked by dependency-cruiser in `npm run check`.
 describe('the house', () => {
-  it('reads the environment in config and nowhere else', () => {
+  it('only src/config reads the environment', () => {
     const readers = code.filter(({ text }) => /\bprocess\s*\.\s*env\b/.test(text));
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
   });
 
-  it('loads no schemas into processes that perform tasks or answer HTTP', () => {
+  it('processes that perform tasks or answer HTTP do not load zod', () => {
     const entries = ['cli/child-process', 'app/open-task-process-app', 'app/open-http-process-app'];
     const loaded = new Set(entries.map((entry) => `src/${entry}.ts`));
     for (const path of loaded) {
@@ -106,26 +106,26 @@ describe('the house', () => {
     expect(long.map(({ path }) => path)).toEqual([]);
   });
 
-  it('no folder is a drawer for odds and ends', () => {
+  it('no folder or file is called utils, helpers, misc or common', () => {
     const drawers = files.filter(({ path }) => /\b(utils?|helpers?|misc|common)\b/.test(path));
     expect(drawers.map(({ path }) => path)).toEqual([]);
   });
 
-  it('names files in kebab-case', () => {
+  it('source files are named in kebab-case', () => {
     const others = files.filter(
       ({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.bench|\.d)?\.ts$/.test(basename(path)),
     );
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
-  it('no inner file only passes exports on', () => {
+  it('no source file is a barrel of exports', () => {
     const barrels = code.filter(
       ({ path, text }) => /\/index\.ts$/.test(path) || /^export \* from/m.test(text),
     );
     expect(barrels.map(({ path }) => path)).toEqual([]);
   });
 
-  it('evaluates no text as code', () => {
+  it('no source file evaluates text as code', () => {
     const evaluators = code.filter(({ text }) => /\beval\(|\bnew Function\(|from 'node:vm'/.test(text));
     expect(evaluators.map(({ path }) => path)).toEqual([]);
   });
@@ -151,13 +151,13 @@ describe('a clone', () => {
   });
 });
 
-describe('the packages it stands on', () => {
+describe('dependencies', () => {
   const lock = readJson('package-lock.json') as { readonly packages: Record<string, LockEntry> };
   const manifest = readJson('package.json') as Manifest;
   const web = readJson('web/package.json') as Manifest;
   const packages = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/'));
 
-  it('run no install script that is not allowed or refused by name', () => {
+  it('dependencies run no install script without a decision in allowScripts', () => {
     const withScripts = packages
       .filter(([, entry]) => entry.hasInstallScript)
       .map(([path]) => path.replace(/^.*node_modules\//, ''));
@@ -165,14 +165,14 @@ describe('the packages it stands on', () => {
     expect(withScripts.filter((name) => !decided.includes(name))).toEqual([]);
   });
 
-  it('dependencies are held to exact versions', () => {
+  it('dependencies have exact versions', () => {
     const loose = [manifest, web, readJson('test/package.json') as Manifest]
       .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
       .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
   });
 
-  it('of package.json and web/ are used by a server or its build: npm start installs no others', () => {
+  it('dependencies of package.json and web/ are used by the server or its build', () => {
     const build = ['build', 'bundle', 'docs/write-docs', 'pixels'].map((name) => `scripts/${name}.mjs`);
     const users = [...build, 'web/package.json', 'web/vite.config.ts'];
     const sources = [...code, ...sourceFiles('web/src')].map(({ text }) => text);
@@ -183,14 +183,14 @@ describe('the packages it stands on', () => {
     expect(unused).toEqual([]);
   });
 
-  it('come from the registry, with a checksum unless they are for another kind of machine', () => {
+  it('dependencies come from the registry with a checksum, except those of other platforms', () => {
     const strangers = packages.filter(
       ([, entry]) => !entry.link && (entry.resolved || !(entry.integrity || (entry.optional && entry.os))),
     );
     expect(strangers.map(([path]) => path)).toEqual([]);
   });
 
-  it('are locked for every kind of machine, or a clean install would refuse', () => {
+  it('dependencies are locked for every platform, as a clean install requires', () => {
     const missing = packages.flatMap(([path, entry]) =>
       Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(path, name)),
     );

@@ -34,7 +34,7 @@ function faultOf(address: string, from: string): string | null {
 }
 
 describe('the built documentation', () => {
-  it('has a page for every chapter but the decision records', () => {
+  it('the documentation has a page for every chapter except decision records', () => {
     const expected = chapters.map((path) =>
       path === 'README.md' ? 'index.html' : path.replace(/\.md$/, '.html'),
     );
@@ -42,7 +42,7 @@ describe('the built documentation', () => {
     expect(pages.size).toBeGreaterThan(30);
   });
 
-  it('links only to pages, headings and pictures that exist', () => {
+  it('the documentation links only to existing pages, headings and pictures', () => {
     const faults = [...pages].flatMap(([from, html]) =>
       addressesIn(html)
         .filter((address) => !/^https?:/.test(address) && !/^(\.\.\/)+$/.test(address))
@@ -56,21 +56,21 @@ describe('the built documentation', () => {
     expect([...pages.keys()].filter((path) => path !== 'index.html' && !listed.includes(path))).toEqual([]);
   });
 
-  it('has nothing that the security policy of pages forbids', () => {
+  it('the documentation contains nothing that its content security policy forbids', () => {
     for (const html of pages.values()) expect(html).not.toMatch(/<script|<style|\sstyle=|\son[a-z]+="/);
   });
 
-  it('names pages without the ending of their source', () => {
+  it('links of the documentation have no .md in their text', () => {
     for (const html of pages.values()) expect(html).not.toMatch(/\.md<\/a>/);
   });
 
-  it('has headings with the anchors that GitHub gives them', () => {
+  it('headings of the documentation have the same anchors as on GitHub', () => {
     expect(pages.get('command-line.html')).toContain('<h2 id="which-server-and-as-whom">');
     expect(pages.get('upstreams.html')).toContain('id="upstreams-limits-and-what-happens-when-they-fail"');
   });
 });
 
-it('the pages about the architecture name only files that exist, some for every room', () => {
+it('the architecture pages name only existing files, some for every room', () => {
   const named = ['architecture.md', 'architecture/rooms.md', 'architecture/walks.md'].flatMap((page) => [
     ...readFileSync(join(root, 'docs', page), 'utf8').matchAll(
       /`((?:src|web|test|scripts|packages)\/[^`{}*\s]+\.\w+)`/g,
@@ -91,7 +91,7 @@ describe('links of the console to the documentation', () => {
   );
   const links = new Set([...written, ...Object.keys(CHAPTERS).map(docsAddress), docsAddress('overview')]);
 
-  it.each([...links])('%s leads to a page and a heading that exist', (link) => {
+  it.each([...links])('the link %s of the console leads to an existing page and heading', (link) => {
     expect(faultOf(link.replace(/^docs\//, '') || './', 'index.html')).toBeNull();
   });
 });

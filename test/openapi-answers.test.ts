@@ -76,7 +76,7 @@ const shown = everyRoute().filter(
 );
 
 it.each(shown.map((route) => [route.path, route] as const))(
-  '%s answers what its description says, and nothing else',
+  'the response of %s matches its description exactly',
   async (path, route) => {
     const answer = await ask(
       'GET',
@@ -88,7 +88,7 @@ it.each(shown.map((route) => [route.path, route] as const))(
   },
 );
 
-it('a dry run of a schedule answers its next three runs and records nothing', async () => {
+it('a dry run of a schedule returns its next three runs and stores nothing', async () => {
   const schedule = {
     name: 'office hours',
     layer: 'world',
@@ -110,14 +110,14 @@ it('a dry run of an export counts the tiles that would be exported', async () =>
   expect([counted.status, await counted.json()]).toEqual([200, { tiles: 5, bytes: expect.any(Number) }]);
 });
 
-it('describes every JSON answer of our own interface', () => {
+it('every JSON response of /api/v1 has a description', () => {
   const silent = everyRoute()
     .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/'))
     .filter(({ describe }) => describe?.answer === undefined && describe?.answerType === undefined);
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
-it('the description of the interface is a valid document of OpenAPI 3.1', async () => {
+it('the OpenAPI description is a valid OpenAPI 3.1 document', async () => {
   const config = await createConfig({
     rules: {
       struct: 'error',

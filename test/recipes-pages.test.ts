@@ -93,7 +93,7 @@ describe.each(readdirSync(manifests))('Kubernetes: %s', (file) => {
     }
   });
 
-  it(`${file} keeps the variables of a Service called tilewarden away from the settings`, () => {
+  it(`${file} disables service links, whose variables would be read as settings`, () => {
     expect(workloads.map(({ spec }) => spec.template.spec.enableServiceLinks)).toEqual(
       workloads.map(() => false),
     );

@@ -15,13 +15,13 @@ function* keysOf(schema: unknown): Generator<string> {
   for (const inner of Object.values(rest)) yield* keysOf(inner);
 }
 
-it('the page about settings tells of every key of the configuration file', () => {
+it('the settings page documents every key of the configuration file', () => {
   const known = new Set(keysOf(createSettingsSchema()));
   expect(known.size).toBeGreaterThan(50);
   expect([...known].filter((key) => !new RegExp(`\\b${key}\\b`).test(page))).toEqual([]);
 });
 
-it('the page about settings tells of every flag and variable', () => {
+it('the settings page documents every flag and variable', () => {
   const names = [CONFIG_FILE, ...SETTING_OVERRIDES].flatMap((setting) => [
     `--${setting.flag} `,
     variableOf(setting),

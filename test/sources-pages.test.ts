@@ -23,12 +23,12 @@ it('every source has a page', () => {
 describe.each(pages)('%s', (page) => {
   const snippets = snippetsOf(page);
 
-  it('begins with a configuration', () => {
+  it(`${page} has a configuration`, () => {
     expect(snippets.length).toBeGreaterThan(0);
   });
 
   it.each(snippets.map((snippet, index) => [index + 1, snippet] as const))(
-    'has a configuration number %i that works when pasted',
+    `configuration %i in ${page} works when pasted`,
     (_, snippet) => {
       const { tree, problems } = revealSecrets(parse(snippet), ENVIRONMENT, '/');
       expect(problems).toEqual([]);

@@ -66,11 +66,11 @@ describe('the closing lines of a test run', () => {
     'Left out: 1 test in test/b.test.ts. Missing: gdal. On Debian: apt-get install gdal-bin',
   ];
 
-  it('tests whose programs are missing are counted by reason, and are no failure', async () => {
+  it('tests whose programs are missing are counted by reason and do not fail the run', async () => {
     expect(await closing(false)).toEqual({ code: 0, lines: [...LEFT_OUT, '7 passed, 0 failed, 3 skipped'] });
   });
 
-  it('tests whose programs are missing are failures where all tests are required', async () => {
+  it('tests whose programs are missing fail the run if all tests are required', async () => {
     expect(await closing(true)).toEqual({ code: 1, lines: [...LEFT_OUT, '7 passed, 3 failed'] });
   });
 });
@@ -124,7 +124,7 @@ describe.runIf(process.platform !== 'win32')('a signal to a script alone', () =>
 });
 
 describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
-  it('a killed test run leaves neither processes nor files, and a run beside it goes on', async () => {
+  it('a killed test run leaves no processes or files, and a concurrent run continues', async () => {
     const [killed, beside] = [await startRun(), await startRun()];
     expect([existsSync(killed.folder), ...killed.pids.map(isAlive)]).toEqual([true, true, true]);
     killed.owner.kill('SIGKILL');
@@ -134,7 +134,7 @@ describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
     await untilGone(beside);
   });
 
-  it('a test run that ends in order has removed its folder by then', async () => {
+  it('a test run that ends normally removes its folder before', async () => {
     const run = await startRun();
     run.owner.stdin?.write('end\n');
     await once(run.owner, 'exit');

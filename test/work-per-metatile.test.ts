@@ -32,7 +32,7 @@ async function jobOf(shift: number): Promise<CutJob> {
   return { picture: { kind: 'encoded', bytes, mediaType: 'image/png' }, grid: GRID, format: 'image/png' };
 }
 
-it('decodes an answer once, and encodes each tile once that is not there already', async () => {
+it('a metatile is decoded once, and each unknown tile is encoded once', async () => {
   const cutter = new MetatileCutter();
   await cutter.cut(await jobOf(0));
   // Eight of sixteen are sea, which is encoded once for all.
@@ -46,7 +46,7 @@ it('decodes an answer once, and encodes each tile once that is not there already
   expect(cutter.counts.encodes - encodes).toBeLessThanOrEqual(8);
 });
 
-it('cuts a JPEG into JPEG tiles without decoding it', async () => {
+it('a JPEG metatile is cut into JPEG tiles without decoding', async () => {
   const { pixels } = paintImage(1024, 1024, (x, y) => [(x * y) & 255, x & 255, y & 255, 255]);
   const bytes = await sharp(pixels, { raw: { width: 1024, height: 1024, channels: 4 } })
     .jpeg()
@@ -58,7 +58,7 @@ it('cuts a JPEG into JPEG tiles without decoding it', async () => {
   expect(cutter.counts).toMatchObject({ decodes: 0, cutJpegs: 1, encodes: 16 });
 });
 
-it('asks the source once and the store three times for a metatile of a reseed', async () => {
+it('a metatile of a reseed needs one request to the source and three to the store', async () => {
   const road = open();
   const asked: string[] = [];
   for (const [name, method] of Object.entries(road.store)) {
@@ -73,7 +73,7 @@ it('asks the source once and the store three times for a metatile of a reseed', 
   expect(road.source.requests).toHaveLength(1);
 });
 
-it('writes metatiles in one transaction, also those that come together, with two statements a tile and a few besides', () => {
+it('metatiles are written in one transaction with two statements per tile and a few more', () => {
   const ran: string[] = [];
   countStatements(ran);
   const root = mkdtempSync(join(tmpdir(), 'work-per-metatile-'));

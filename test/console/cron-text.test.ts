@@ -23,13 +23,13 @@ const SAID: readonly (readonly [cron: string, text: string])[] = [
 ];
 
 describe('a cron expression in words', () => {
-  it.each(SAID)('%s is %s', (cron, text) => {
+  it.each(SAID)('the cron expression %s reads %s', (cron, text) => {
     expect(cronText(cron)).toBe(text);
     expect(() => new Cron(cron, { mode: '5-part', paused: true })).not.toThrow();
   });
 
   it.each(['0 22 * *', '? * * * *', 'tomorrow', ''])(
-    'says nothing rather than something wrong about "%s"',
+    'the invalid cron expression "%s" has no description',
     (cron) => {
       expect(cronText(cron)).toBeNull();
     },
@@ -46,13 +46,13 @@ describe('a cron expression in words', () => {
     ['*/0 * * * *', 'minute “*/0”'],
     ['@often', '“@often” is unknown'],
     ['', 'this has 0'],
-  ])('says what is wrong with "%s"', (cron, text) => {
+  ])('the fault of the cron expression "%s" is named', (cron, text) => {
     expect(cronFault(cron)).toContain(text);
     expect(() => new Cron(cron, { mode: '5-part', paused: true })).toThrow();
   });
 
   it.each([...SAID.map(([cron]) => cron), '10-50/5 8-17 * JAN-MAR MON#1', '0 0 15W * *'])(
-    'lets "%s" be sent',
+    'the cron expression "%s" has no fault',
     (cron) => {
       expect(cronFault(cron)).toBeNull();
     },

@@ -4,7 +4,7 @@ import { jsonFault } from '../../web/src/json-fault.ts';
 
 describe('jsonFault', () => {
   it.each(['{}', '[]', ' {"a": [1, -2.5e3, true, null, "x\\u00e4\\n"], "b": {"c": []}} ', '"text"'])(
-    'finds no fault in %s',
+    'the JSON %s has no fault',
     (text) => {
       expect(jsonFault(text)).toBeNull();
     },
@@ -20,12 +20,12 @@ describe('jsonFault', () => {
     ['{"a": 1,\n', 'Invalid JSON at line 2, column 1: the text ends too early.'],
     ['', 'Invalid JSON at line 1, column 1: the text ends too early.'],
     ['{} {}', 'Invalid JSON at line 1, column 4: unexpected “{}”.'],
-  ])('says where %j stops being JSON', (text, fault) => {
+  ])('jsonFault names the place where %j stops being JSON', (text, fault) => {
     expect(() => JSON.parse(text)).toThrow();
     expect(jsonFault(text)).toBe(fault);
   });
 
-  it('finds a fault in exactly the texts that JSON.parse refuses', () => {
+  it('jsonFault reports a fault for exactly the texts that JSON.parse rejects', () => {
     const pieces = [
       '{',
       '}',

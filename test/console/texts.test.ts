@@ -46,7 +46,7 @@ function sample(path: string, text: unknown): string {
 describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
   const translated = new Map(entriesOf(table));
 
-  it('has every text of the English table, and no other', () => {
+  it('a translation has every text of the English table, and no other', () => {
     expect([...translated.keys()].sort()).toEqual(
       entriesOf(ENGLISH)
         .map(([path]) => path)
@@ -75,7 +75,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
 });
 
 describe('the pages of the console', () => {
-  it('pages take every visible text from the tables', () => {
+  it('the pages of the console take every visible text from the tables', () => {
     const folder = fileURLToPath(new URL('../../web/src', import.meta.url));
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.tsx'),

@@ -119,7 +119,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
         figures: { tiles, expected: tiles, bytes: 99, file: 'a' },
       });
 
-    it('the same order returns the export under way, and replaces one that is over', async () => {
+    it('a repeated export request returns the running export, or replaces a finished one', async () => {
       const first = await create(order('a'));
       expect((await create(order('a'))).id).toBe(first.id);
       await leases.report(done(await take()));
@@ -135,7 +135,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await state(first.id)).toBe('done');
     });
 
-    it('an order after a truncation stops the export under way, whose report is refused', async () => {
+    it('an export request after a truncation stops the running export and its reports', async () => {
       const first = await create(order('a'));
       const lease = await take();
       const second = await create(order('a', {}, '2'));
@@ -145,7 +145,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await tasks.get(first.id))?.file).toBeNull();
     });
 
-    it('progress of an export that begins again falls', async () => {
+    it('the progress of a restarted export falls', async () => {
       const { id } = await create(order('a'));
       const lease = await take();
       const figures = (tiles: number) => ({ tiles, expected: 9, bytes: null, file: null });
@@ -154,7 +154,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.get(id)).toMatchObject({ tilesProcessed: 2n, tilesTotal: 9n });
     });
 
-    it('workers of one node perform one export at a time, and other tasks beside it', async () => {
+    it('workers of one node run one export at a time, and other tasks beside it', async () => {
       await create(order('a'));
       await create(order('b'));
       const wish = (owner: string) => ({ ...WIDE, owner, workers: 2 });
@@ -165,7 +165,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await take(wish('two/1'))).request.archive?.id).toBe('b');
     });
 
-    it('exports are 20 at most however many are ordered together, and 10 of a limited account', async () => {
+    it('there are at most 20 exports, also of concurrent requests, and 10 of a limited account', async () => {
       const limited = { author: { ...author('mary'), unlimited: false } };
       for (let n = 0; n < 10; n++) await create(order(`mary-${n}`, limited));
       await expect(create(order('mary-10', limited))).rejects.toThrow('mary has 10 exports already');
@@ -175,7 +175,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       await expect(create(order('one more'))).rejects.toThrow('delete one first');
     });
 
-    it('finished exports outlive the history of tasks until they are removed', async () => {
+    it('finished exports stay in the history of tasks until they are removed', async () => {
       const exports = createExportTasks(database);
       const { id } = await create(order('a'));
       expect((await exports.files()).tasks).toEqual(new Set([id]));
@@ -190,7 +190,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   });
 
   describe('tasks', () => {
-    it('are there as they were made, with ids that rise and are never given out again', async () => {
+    it('tasks are read as created, with rising ids that are never reused', async () => {
       const first = await create(newTask(3));
       expect(await tasks.get(first.id)).toEqual(first);
       await runToEnd(first.id);
@@ -200,13 +200,13 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.get(first.id)).toBeNull();
     });
 
-    it('count exactly beyond what a double holds', async () => {
+    it('tasks count tiles exactly beyond the range of a double', async () => {
       const total = 2n ** 62n + 1n;
       const { id } = await create({ ...newTask(1), tilesTotal: total });
       expect((await tasks.get(id))?.tilesTotal).toBe(total);
     });
 
-    it('are listed newest first by state, layer, type, time and page', async () => {
+    it('tasks are listed newest first by state, layer, type, time and page', async () => {
       const made: number[] = [];
       for (let i = 0; i < 4; i++) {
         now += 1000;
@@ -226,7 +226,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await tasks.active('rivers')).map((task) => task.id)).toEqual([b, d]);
     });
 
-    it('a task that ends has an outcome, and tasks are counted and listed by it', async () => {
+    it('a finished task has an outcome, and tasks are counted and listed by outcome', async () => {
       const [ok, partial, failed, stopped] = [
         await create(newTask(1)),
         await create(newTask(2, { threadCount: 1, tileFailureRetryCount: 0, layer: 'rivers' })),
@@ -267,25 +267,25 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await create(keyed('a'))).id).toBe(first.id);
     });
 
-    it('a key that its author used for another request is refused, and no task of the batch is made', async () => {
+    it('a key reused for another request is rejected, with all tasks of its batch', async () => {
       await create(keyed('a'));
       const refused = tasks.createAll([newTask(1), keyed('b')], now, 1000);
       await expect(refused).rejects.toMatchObject({ code: 'key-reused' });
       expect(await tasks.list({ limit: 10 })).toHaveLength(1);
     });
 
-    it('the same key of another author is another key', async () => {
+    it('the same key of two authors makes two tasks', async () => {
       const first = await create(keyed('a'));
       const second = await create({ ...keyed('b'), author: scheduleAuthor('nightly') });
       expect(second.id).not.toBe(first.id);
     });
 
-    it('a task is refused when too many of all authors are unfinished', async () => {
+    it('a task is rejected when too many tasks of all authors are unfinished', async () => {
       await create(newTask(1));
       await expect(tasks.createAll([newTask(1)], now, 1)).rejects.toMatchObject({ code: 'too-many-tasks' });
     });
 
-    it('one author has half of the unfinished tasks at most, unless it is unlimited', async () => {
+    it('a limited author has at most half of the unfinished tasks', async () => {
       const limited = { ...newTask(1), author: { ...author('rosa'), unlimited: false } };
       await tasks.createAll([limited, limited], now, 4);
       await expect(tasks.createAll([limited], now, 4)).rejects.toThrow(/At most 2 tasks of one account/);
@@ -293,7 +293,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.createAll([other, newTask(1)], now, 4)).toHaveLength(2);
     });
 
-    it('tell their latest changes in order, each task once', async () => {
+    it('changed tasks are listed in order of their latest change, each once', async () => {
       const start = await tasks.changeHorizon();
       const first = await create(newTask(1));
       const second = await create(newTask(1));
@@ -304,7 +304,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.changedSince({ event: last?.eventId ?? 0, id: last?.id ?? 0 }, 10)).toEqual([]);
     });
 
-    it('that ended are forgotten by age and by number, those that run never', async () => {
+    it('finished tasks are removed by age and by number, running ones never', async () => {
       const ids: number[] = [];
       for (let i = 0; i < 3; i++) {
         const { id } = await create(newTask(1));
@@ -321,7 +321,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   });
 
   describe('leases', () => {
-    it('give every piece to one holder, until the task is done', async () => {
+    it('every piece is leased to one holder, until the task is done', async () => {
       const { id } = await create(newTask(40, { threadCount: 1 }));
       const seen = new Set<number>();
       for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
@@ -334,7 +334,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.get(id)).toMatchObject({ state: 'done', tilesProcessed: 1600n, endedAt: now });
     });
 
-    it('end a task also when its tiles were counted wrongly, and then not as done', async () => {
+    it('a task with a wrong count of tiles ends as aborted', async () => {
       const { id } = await create({ ...newTask(4), tilesTotal: 17n });
       for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
         await leases.report(finished(lease));
@@ -345,7 +345,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       });
     });
 
-    it('never give more threads than the task, the worker or its share allows', async () => {
+    it('a lease has no more threads than the task, the worker or its share allows', async () => {
       await create(newTask(64, { threadCount: 6 }));
       expect((await take({ owner: 'a', freeThreads: 1, workers: 2 })).threads).toBe(1);
       expect((await take({ owner: 'a', freeThreads: 9, workers: 2 })).threads).toBe(3);
@@ -353,7 +353,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await leases.take(WIDE)).toBeNull();
     });
 
-    it('leave the others their share of a task, unless they do not want it', async () => {
+    it('a worker leases only its share of a task, or also leftovers', async () => {
       await create(newTask(64, { threadCount: 2 }));
       const wish = { owner: 'a', freeThreads: 9, workers: 2 };
       expect((await take(wish)).threads).toBe(1);
@@ -362,7 +362,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await leases.take({ ...wish, owner: 'b' })).toBeNull();
     });
 
-    it('that several workers request concurrently go to different holders', async () => {
+    it('concurrent lease requests of several workers get different pieces', async () => {
       await create(newTask(64, { threadCount: 8 }));
       const wishes = Array.from({ length: 8 }, (_, i) => ({ owner: `w${i}`, freeThreads: 1, workers: 8 }));
       const taken = await Promise.all(wishes.map((wish) => leases.take(wish)));
@@ -371,7 +371,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(new Set(taken.map((lease) => lease?.token)).size).toBe(8);
     });
 
-    it('keep progress: what was reported is not done again by the next holder', async () => {
+    it('the next holder of a lease continues after the reported progress', async () => {
       const { id } = await create(newTask(8, { threadCount: 1 }));
       const lease = await take();
       const counts = { ...NO_COUNTS, processed: 2n, made: 2 };
@@ -381,7 +381,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await tasks.get(id))?.tilesProcessed).toBe(2n);
     });
 
-    it('end for a holder whose lease went to another: its report changes nothing', async () => {
+    it('a report of a holder whose lease went to another changes nothing', async () => {
       const { id } = await create(newTask(8, { threadCount: 1 }));
       const old = await take();
       expect(await leases.free({ owner: 'a' }, false)).toBe(1);
@@ -391,7 +391,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await leases.report(reportOf(fresh))).toBe('go-on');
     });
 
-    it('record a report once, however often it comes', async () => {
+    it('a repeated report of a lease is recorded once', async () => {
       const { id } = await create(newTask(8, { threadCount: 1 }));
       const lease = await take();
       const report = reportOf(lease, { doneSteps: 3, counts: { ...NO_COUNTS, processed: 3n, made: 3 } });
@@ -400,7 +400,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.get(id)).toMatchObject({ tilesProcessed: 3n, counters: { made: 3 } });
     });
 
-    it('are all free after a start, and running tasks wait to be taken up again', async () => {
+    it('all leases are free after a start, and running tasks are pending', async () => {
       const { id } = await create(newTask(8));
       await take();
       expect(await state(id)).toBe('running');
@@ -412,7 +412,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   });
 
   describe('a step that kills workers', () => {
-    it('is approached with care and passed over after three deaths; the rest is done', async () => {
+    it('a step that kills workers is skipped after three deaths, and the rest is done', async () => {
       const { id } = await create(newTask(4, { threadCount: 1 }));
       const deaths: number[] = [];
       for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
@@ -459,7 +459,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       return { id, lease };
     }
 
-    it('wait, are tried again with longer and longer pauses, and are given up in the end', async () => {
+    it('a failed step is retried with rising pauses, and finally fails', async () => {
       const { id } = await failFirst({});
       expect(await state(id)).toBe('running');
       expect(await leases.take(WIDE)).toBeNull();
@@ -480,7 +480,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       });
     });
 
-    it('that succeed later leave no trace but in the samples', async () => {
+    it('a failed step that succeeds later is only in the error samples', async () => {
       const { id } = await failFirst({});
       now += 1000;
       const lease = await take();
@@ -498,7 +498,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(task?.errors).toMatchObject([{ z: 9, x: 0, y: 0, message: 'upstream is down' }]);
     });
 
-    it('are due immediately when the clock was set back by more than any pause', async () => {
+    it('a failed step is due immediately when the clock was set back by more than any pause', async () => {
       const { id } = await failFirst({});
       now -= 2 * 86_400_000;
       const lease = await take();
@@ -506,7 +506,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await state(id)).toBe('running');
     });
 
-    it('survive a start of the server', async () => {
+    it('a failed step survives a restart of the server', async () => {
       const { id } = await failFirst({});
       now += 1000;
       await take();
@@ -515,7 +515,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await take()).kind).toBe('retry');
     });
 
-    it('that reach the limit abort the task and end its leases', async () => {
+    it('failed steps that reach the limit abort the task and end its leases', async () => {
       const limits = { tileFailureRetryCount: 0, totalFailuresBeforeAborting: 1 };
       const { id } = await create(newTask(8, limits));
       const [first, second] = [await take(WIDE), await leases.take({ ...WIDE, owner: 'b' })];
@@ -530,7 +530,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   });
 
   describe('stopping and pausing', () => {
-    it('ends every lease of a stopped task and answers with the tasks as they were', async () => {
+    it('stopping a task ends its leases and returns the task as it was', async () => {
       const { id } = await create(newTask(8));
       const lease = await take();
       const stopped = await tasks.cancel({ states: ['running'] }, 'stopped by me', now);
@@ -540,7 +540,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(await tasks.cancel({ states: ['pending', 'running', 'paused'] }, 'again', now)).toEqual([]);
     });
 
-    it('a paused task gives nothing to do until it is resumed', async () => {
+    it('a paused task has no leases until it is resumed', async () => {
       const { id } = await create(newTask(8));
       const lease = await take();
       expect(await tasks.pause(id)).toMatchObject({ state: 'paused' });
@@ -550,7 +550,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       await runToEnd(id);
     });
 
-    it('what is over cannot be paused, resumed or stopped', async () => {
+    it('a finished task cannot be paused, resumed or stopped', async () => {
       const { id } = await create(newTask(1));
       await runToEnd(id);
       expect(await tasks.pause(id)).toBeNull();
@@ -560,7 +560,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
   });
 
   describe('turns', () => {
-    it('go by arrival at first, then to the task that has had less', async () => {
+    it('turns go to the first task, then to the task with less work done', async () => {
       const first = await create(newTask(64, { threadCount: 1 }));
       const second = await create(newTask(64, { threadCount: 1 }));
       const lease = await take();
@@ -581,7 +581,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect((await take()).taskId).toBe(small.id);
     });
 
-    it('a task of higher priority gets more, and the other is not starved', async () => {
+    it('a task of higher priority gets more turns without starving others', async () => {
       const low = await create(newTask(128, { threadCount: 1 }));
       const high = await create(newTask(128, { threadCount: 1, priority: 1 }));
       const turns = new Map<number, number>();
@@ -594,7 +594,7 @@ export function describeTaskStore(open: () => Promise<Database>): void {
       expect(turns.get(high.id)).toBeGreaterThanOrEqual(19);
     });
 
-    it('a newcomer starts level with those that have run for long', async () => {
+    it('a new task gets as many turns as one that has run for long', async () => {
       const old = await create(newTask(128, { threadCount: 1 }));
       let lease = await take();
       await leases.report(reportOf(lease, { workMs: 1e9, intent: 'hand-back' }));

@@ -82,7 +82,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     }
 
     for (const mediaType of harness.formats) {
-      it(`answers an image of the size asked for, for tiles of ${mediaType}`, async () => {
+      it(`the ${name} source returns an image of the requested size for tiles of ${mediaType}`, async () => {
         for (const gridSetName of harness.gridSets ?? ['EPSG:900913', 'EPSG:4326']) {
           const format = formatOf(mediaType) as Format;
           const request = ask({ gridSetName, format, gutter: 7 });
@@ -93,30 +93,30 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
       });
     }
 
-    it('draws the same place the same way each time', async () => {
+    it(`the ${name} source returns the same image for the same place`, async () => {
       const [first, second] = await Promise.all([opened.source.fetch(ask()), opened.source.fetch(ask())]);
       expect(bytesOf(first).equals(bytesOf(second))).toBe(true);
     });
 
-    it('rejects with the reason of a signal that has aborted', async () => {
+    it(`the ${name} source rejects with the reason of an aborted signal`, async () => {
       const reason = new Error('the caller has gone');
       expect(await failureOf(ask({ signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
 
-    it('refuses requests after it was closed', async () => {
+    it(`the ${name} source rejects requests after it was closed`, async () => {
       await opened.source.close();
       const failure = await failureOf(ask());
       expect(isTilewardenError(failure, ...FAILURES, 'stopping')).toBe(true);
     });
 
-    it('can be closed twice', async () => {
+    it(`the ${name} source can be closed twice`, async () => {
       await opened.source.close();
       await expect(opened.source.close()).resolves.toBeUndefined();
     });
 
     const { breakIt, hang } = harness;
     if (breakIt) {
-      it('fails with a code of a source', async () => {
+      it(`the ${name} source fails with an error code of sources`, async () => {
         breakIt();
         const failure = await failureOf(ask());
         expect(isTilewardenError(failure, ...FAILURES)).toBe(true);
@@ -124,7 +124,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     }
 
     if (hang) {
-      it('stops when it is aborted in the middle', async () => {
+      it(`the ${name} source stops when a running request is aborted`, async () => {
         hang();
         const controller = new AbortController();
         const failing = failureOf(ask({ signal: controller.signal }));
@@ -133,7 +133,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
         expect(await failing).toBe(reason);
       });
 
-      it('ends what is under way when it is closed', async () => {
+      it(`the ${name} source ends running requests when it is closed`, async () => {
         hang();
         const failing = failureOf(ask());
         setImmediate(() => void opened.source.close());

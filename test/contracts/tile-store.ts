@@ -46,11 +46,11 @@ export function behavesAsTileStore(harness: TileStoreHarness): void {
 
 function readsWhatWasWritten(use: () => TileStore): void {
   describe('reading', () => {
-    it('answers null for a tile that was never written', async () => {
+    it('a tile that was never written is null', async () => {
       expect(await use().get(states, { z: 3, x: 1, y: 2 })).toBeNull();
     });
 
-    it('gives back the bytes and the time of each tile, with a checksum of the bytes', async () => {
+    it('a tile is read with its bytes, their checksum, and its time', async () => {
       await use().putMany(states, 3, [tile(1, 2, 'hello', 1700000000123), tile(2, 2, '', 7)], 0);
       expect(await use().get(states, { z: 3, x: 1, y: 2 })).toEqual({
         bytes: Buffer.from('hello'),
@@ -65,7 +65,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
       });
     });
 
-    it('returns the same synchronously as after a wait, if it can', async () => {
+    it('a synchronous read returns the same tile as an asynchronous one', async () => {
       const [there, missing] = [
         { z: 3, x: 1, y: 2 },
         { z: 3, x: 2, y: 2 },
@@ -77,7 +77,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
       expect(use().getNow?.(roads, there) ?? null).toBeNull();
     });
 
-    it('keeps the tile whose writer asked its source last, whatever the clocks of the writers say', async () => {
+    it('the tile with the latest ticket is kept, whatever the clocks of the writers', async () => {
       const first = await use().ticket('topp:states', AT_ZOOM_3);
       const second = await use().ticket('topp:states', AT_ZOOM_3);
       const clocks = [0, 10_000, -10_000, 360_000, -360_000, 86_400_000];
@@ -93,7 +93,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
       }
     });
 
-    it('keeps tiles of a megabyte and tiles at the far corner of zoom 30', async () => {
+    it('tiles of a megabyte and at the far corner of zoom 30 can be stored', async () => {
       const far = 2 ** 30 - 1;
       const large = Buffer.alloc(1024 ** 2, 'abc');
       await use().putMany(states, 30, [{ x: far, y: far, bytes: large, createdAt: 1 }], 0);
@@ -101,7 +101,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
       expect(await use().get(states, { z: 30, x: far - 128, y: far })).toBeNull();
     });
 
-    it('keeps zooms, layers, grid sets, formats and parameters apart', async () => {
+    it('tiles of other zooms, layers, grid sets, formats and parameters are separate', async () => {
       const sets = [
         states,
         roads,
@@ -119,14 +119,14 @@ function readsWhatWasWritten(use: () => TileStore): void {
       }
     });
 
-    it('does not notice what a caller does to its buffer after the write', async () => {
+    it('a stored tile does not change with the buffer of its writer', async () => {
       const bytes = Buffer.from('before');
       await use().putMany(states, 0, [{ x: 0, y: 0, bytes, createdAt: 1 }], 0);
       bytes.fill('x');
       expect((await use().get(states, { z: 0, x: 0, y: 0 }))?.bytes.toString()).toBe('before');
     });
 
-    it('tells which tiles of a block are there and recent enough, row by row', async () => {
+    it('present lists existing tiles of a block that are recent enough, row by row', async () => {
       const old = [tile(127, 127, 'a', 10), tile(130, 126, 'b', 10)];
       const recent = [tile(128, 127, 'c', 20), tile(126, 128, 'd', 30), tile(126, 126, 'e', 20)];
       await use().putMany(states, 9, [...old, ...recent, tile(200, 127, 'outside', 40)], 0);
@@ -154,7 +154,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
 
 function writesAllOrNothing(use: () => TileStore): void {
   describe('writing', () => {
-    it('counts new tiles, and only the difference when it replaces them', async () => {
+    it('a write counts new tiles, and the difference in bytes of replaced ones', async () => {
       expect(await use().putMany(states, 3, [tile(1, 2, 'four'), tile(2, 2, 'sixsix')], 0)).toEqual({
         tiles: 2,
         bytes: 10,
@@ -166,18 +166,18 @@ function writesAllOrNothing(use: () => TileStore): void {
       expect(await use().putMany(states, 3, [tile(1, 2, 's')], 0)).toEqual({ tiles: 0, bytes: -5 });
     });
 
-    it('takes an empty list for what it is', async () => {
+    it('a write of an empty list changes nothing', async () => {
       expect(await use().putMany(states, 3, [], 0)).toEqual(NOTHING);
       expect(await collect(use().layers())).toEqual([]);
     });
 
-    it('lets the last of two tiles for one place win', async () => {
+    it('the last of two tiles for one place in a write is stored', async () => {
       const change = await use().putMany(states, 3, [tile(1, 2, 'first'), tile(1, 2, 'second')], 0);
       expect(change).toEqual({ tiles: 1, bytes: 6 });
       expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('second');
     });
 
-    it('stores a block that lies across four bundles and eight pages as one', async () => {
+    it('a block across four bundles and eight pages is stored in one write', async () => {
       const block = [126, 127, 128, 129].flatMap((x) =>
         [126, 127, 128, 129].map((y) => tile(x, y, `${x},${y}`)),
       );
@@ -191,7 +191,7 @@ function writesAllOrNothing(use: () => TileStore): void {
 
 function keepsGenerations(use: () => TileStore): void {
   describe('generations', () => {
-    it('begin at 0 and rise, for each layer alone', async () => {
+    it('generations begin at 0 and rise separately for each layer', async () => {
       expect(await use().generation('topp:states')).toBe(0);
       const first = await use().raiseGeneration('topp:states');
       const second = await use().raiseGeneration('topp:states');
@@ -200,7 +200,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().generation('roads')).toBe(0);
     });
 
-    it('and tickets have one order, in which they were given out', async () => {
+    it('generations and tickets share one rising sequence', async () => {
       const given: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { number, generation } = await use().ticket('topp:states', AT_ZOOM_3);
@@ -210,7 +210,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(given).toEqual([...new Set(given)].toSorted((a, b) => a - b));
     });
 
-    it('keep out what was fetched before a truncation, all of it', async () => {
+    it('a write with tiles fetched before a truncation is rejected as a whole', async () => {
       await use().putMany(states, 9, [tile(127, 1, 'there')], 0);
       const before = await use().ticket('topp:states', AT_ZOOM_9);
       await use().raiseGeneration('topp:states');
@@ -223,7 +223,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().putMany(roads, 9, [tile(128, 1, 'other')], 0)).toEqual({ tiles: 1, bytes: 5 });
     });
 
-    it('keep out what is stale among writes of one moment, and nothing else', async () => {
+    it('only stale writes are rejected among concurrent writes', async () => {
       const raised = await use().raiseGeneration('topp:states');
       const tickets = [raised, 0, raised, raised, 0, raised, raised, raised];
       const writes = tickets.map((ticket, x) =>
@@ -235,7 +235,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(there.map(({ x }) => x)).toEqual([0, 2, 3, 5, 6, 7]);
     });
 
-    it('of a place rise for what is fetched there, and for nothing elsewhere', async () => {
+    it('the generation of a place rejects stale writes there and nowhere else', async () => {
       const rect = { minX: 100, minY: 0, maxX: 127, maxY: 9 };
       const raised = await use().raiseGeneration('topp:states', [{ gridSet: states.gridSet, z: 9, rect }]);
       const late = use().putMany(states, 9, [tile(99, 1, 'late'), tile(100, 1, 'late')], 0);
@@ -252,7 +252,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().generation('topp:states', place(99))).toBe(all);
     });
 
-    it('with an effect hide the tiles meant, and no others, until the mark is settled', async () => {
+    it('a generation with a hide effect hides its tiles and no others, with an open mark', async () => {
       const jpeg = { ...states, format: 'image/jpeg' };
       const tiles = [tile(1, 1, 'in'), tile(2, 2, 'beside'), tile(9, 9, 'out')];
       for (const set of [states, jpeg, roads]) await use().putMany(set, 9, tiles, 0);
@@ -276,7 +276,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().openMarks()).toEqual([]);
     });
 
-    it('of places are kept out however many there are', async () => {
+    it('stale writes are rejected for any number of raised places', async () => {
       const at = (x: number) => ({ gridSet: 'g', z: 9, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
       const raised: number[] = [];
       for (let x = 0; x < 300; x++) raised.push(await use().raiseGeneration('roads', [at(x)]));
@@ -287,7 +287,7 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().generation('roads', at(299))).toBe(raised[299]);
     });
 
-    it('limit what a removal or a mark touches, however late it comes', async () => {
+    it('a late removal or mark does not touch tiles of later generations', async () => {
       const early = await use().ticket('topp:states', AT_ZOOM_9);
       await use().putMany(states, 9, [tile(1, 1, 'old'), tile(2, 1, 'old'), tile(3, 1, 'old')], early.number);
       const before = await use().raiseGeneration('topp:states');
@@ -302,14 +302,14 @@ function keepsGenerations(use: () => TileStore): void {
       expect((await use().get(states, { z: 9, x: 2, y: 1 }))?.bytes.toString()).toBe('new');
     });
 
-    it('outlive the layer being dropped', async () => {
+    it('the generation of a dropped layer is kept', async () => {
       const raised = await use().raiseGeneration('roads');
       await use().putMany(roads, 0, [tile(0, 0, 'x')], raised);
       await use().dropLayer('roads');
       expect(await use().generation('roads')).toBe(raised);
     });
 
-    it('are never the same for two concurrent raises', async () => {
+    it('concurrent raises of a generation return different numbers', async () => {
       const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration('roads')));
       expect(new Set(raised).size).toBe(20);
       expect(await use().generation('roads')).toBe(Math.max(...raised));
@@ -323,7 +323,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
   const blockOf = (extra: object) => all.map(({ x, y }) => ({ ...tile(x, y, 'map', 100), ...extra }));
 
   describe('freshness', () => {
-    it('is kept with each tile, and tiles past it are left out when it is asked for', async () => {
+    it('freshness is stored with each tile, and expired tiles can be left out', async () => {
       await use().putMany(states, 9, [...blockOf({ freshUntil: 500 }), tile(130, 5, 'map', 100)], 0);
       expect(await use().get(states, { z: 9, x: 126, y: 5 })).toMatchObject({ freshUntil: 500 });
       const wider = { ...block, maxX: 130 };
@@ -332,7 +332,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().present(states, 9, wider, 0)).toHaveLength(9);
     });
 
-    it('ends for what is marked stale, over several bundles, and for nothing else', async () => {
+    it('marking a range stale over several bundles affects its tiles and no others', async () => {
       await use().putMany(states, 9, blockOf({}), 0);
       await use().putMany(roads, 9, blockOf({}), 0);
       const marked = await use().markStale(states, 9, { minX: 0, minY: 6, maxX: 128, maxY: 2000 }, 700);
@@ -346,7 +346,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().present(roads, 9, block, 0, 700)).toHaveLength(8);
     });
 
-    it('ends by a mark before any tile is touched, until the tile is stored again', async () => {
+    it('an outdate mark makes tiles stale until they are stored again', async () => {
       await use().putMany(states, 9, blockOf({}), 0);
       const number = await use().raiseGeneration(states.layer, null, {
         type: 'outdate',
@@ -362,20 +362,20 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await at(129)).toMatchObject({ freshUntil: -500 });
     });
 
-    it('ends only for what is older than a moment, where one is named', async () => {
+    it('marking stale with createdBefore affects only older tiles', async () => {
       await use().putMany(states, 9, [tile(1, 1, 'old', 100), tile(2, 1, 'new', 200)], 0);
       expect(await use().markStale(states, 9, EVERYTHING, 700, undefined, { createdBefore: 200 })).toBe(1);
       expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
     });
 
-    it('a tile that had expired before it was marked counts as stale since then', async () => {
+    it('a tile that expired before it was marked is stale since its expiry', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
       await use().markStale(states, 9, block, 700);
       await use().markStale(states, 9, block, 200);
       expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: -300 });
     });
 
-    it('begins again for tiles that their server confirms, and not after a truncation', async () => {
+    it('confirmed tiles are fresh again, but not after a truncation', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
       await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null, madeBy: 8 }, 0);
       expect(await use().get(states, { z: 9, x: 129, y: 5 })).toMatchObject({
@@ -389,7 +389,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
     });
 
-    it('a tile is read with the task that made it, where one is known', async () => {
+    it('a tile is read with the task that made it, or null', async () => {
       const makers = [7, 0, null, 2 ** 40].map((madeBy, x) => ({ ...tile(x, 0, 'map', 100), madeBy }));
       await use().putMany(states, 9, [...makers, tile(4, 0, 'map', 100)], 0);
       const found = await Promise.all([0, 1, 2, 3, 4].map((x) => use().get(states, { z: 9, x, y: 0 })));
@@ -399,7 +399,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       expect(await use().get(states, { z: 9, x: 0, y: 0 })).toMatchObject({ madeBy: 0 });
     });
 
-    it('has a validator where all tiles of a block share one', async () => {
+    it('a block has a validator if all its tiles share one', async () => {
       expect(await use().validatorOf(states, 9, block)).toBeNull();
       await use().putMany(states, 9, blockOf({ validator: '"v1"' }), 0);
       expect(await use().validatorOf(states, 9, block)).toBe('"v1"');
@@ -425,7 +425,7 @@ function deletes(use: () => TileStore): void {
       ['a block across bundles', { minX: 16, minY: 16, maxX: 128, maxY: 128 }],
       ['more than there can be', EVERYTHING],
       ['nothing', { minX: 1000, minY: 1000, maxX: 2000, maxY: 2000 }],
-    ])('takes exactly the tiles of a range: %s', async (_, rect) => {
+    ])('a range is deleted exactly: %s', async (_, rect) => {
       await use().putMany(states, 9, grid, 0);
       const inside = grid.filter(
         (t) => t.x >= rect.minX && t.x <= rect.maxX && t.y >= rect.minY && t.y <= rect.maxY,
@@ -441,7 +441,7 @@ function deletes(use: () => TileStore): void {
       expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
     });
 
-    it('takes and counts only what is older than a moment, where one is named', async () => {
+    it('deleting and counting with createdBefore affect only older tiles', async () => {
       const aged = grid.map((one, at) => ({ ...one, createdAt: at % 2 === 0 ? 100 : 200 }));
       const half = grid.length / 2;
       await use().putMany(states, 9, aged, 0);
@@ -459,7 +459,7 @@ function deletes(use: () => TileStore): void {
       expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
     });
 
-    it('tells where tiles may be, in parts that hold all of them', async () => {
+    it('parts of a zoom cover every tile exactly once', async () => {
       await use().putMany(states, 9, grid, 0);
       const within = { minX: 10, minY: 0, maxX: 2 ** 31, maxY: 130 };
       const parts = await collect(use().parts(states, 9, within));
@@ -473,7 +473,7 @@ function deletes(use: () => TileStore): void {
       expect(await collect(use().parts(roads, 9, EVERYTHING))).toEqual([]);
     });
 
-    it('leaves other zooms and tile sets alone, and finds nothing the second time', async () => {
+    it('a deletion leaves other zooms and tile sets, and a second one finds nothing', async () => {
       await use().putMany(states, 9, [tile(1, 1, 'gone')], 0);
       await use().putMany(states, 8, [tile(1, 1, 'stays')], 0);
       await use().putMany(roads, 9, [tile(1, 1, 'stays')], 0);
@@ -483,20 +483,20 @@ function deletes(use: () => TileStore): void {
       expect(await use().get(roads, { z: 9, x: 1, y: 1 })).not.toBeNull();
     });
 
-    it('can be written to again', async () => {
+    it('a deleted range can be written again', async () => {
       await use().putMany(states, 9, grid, 0);
       await use().deleteRange(states, 9, EVERYTHING);
       expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
       expect((await use().get(states, { z: 9, x: 127, y: 128 }))?.bytes.toString()).toBe('127,128');
     });
 
-    it('stops with the reason of its signal', async () => {
+    it('an aborted deletion rejects with the reason of its signal', async () => {
       await use().putMany(states, 9, grid, 0);
       const reason = new Error('enough');
       await expect(use().deleteRange(states, 9, EVERYTHING, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
-    it('drops a tile set or a whole layer and nothing else', async () => {
+    it('dropping a tile set or a layer removes nothing else', async () => {
       const jpeg = { ...states, format: 'image/jpeg' };
       for (const set of [states, jpeg, roads]) await use().putMany(set, 9, grid, 0);
       await use().dropTileSet(states);
@@ -509,7 +509,7 @@ function deletes(use: () => TileStore): void {
       expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
     });
 
-    it('frees what it dropped in the end', async () => {
+    it('the space of a dropped layer is freed', async () => {
       await use().putMany(states, 9, grid, 0);
       await use().dropLayer('topp:states');
       await expect.poll(() => use().sweeping()).toEqual({ files: 0, bytes: 0 });
@@ -518,8 +518,8 @@ function deletes(use: () => TileStore): void {
 }
 
 function tellsWhatIsThere(use: () => TileStore): void {
-  describe('telling what is there', () => {
-    it('counts tiles and bytes by page', async () => {
+  describe('listing', () => {
+    it('pages have their counts of tiles and bytes', async () => {
       await use().putMany(
         states,
         9,
@@ -536,7 +536,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(await collect(use().pages(roads))).toEqual([]);
     });
 
-    it('tells its blocks with the same counts, and again whenever they have changed', async () => {
+    it('blocks have the same counts as pages, and are listed again after a change', async () => {
       await use().putMany(states, 9, [tile(0, 0, 'ab'), tile(16, 15, 'f'), tile(300, 129, 'g')], 0);
       await use().putMany(roads, 2, [tile(3, 3, 'h')], 0);
       const known = new Map<string, BlockContent>();
@@ -576,7 +576,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect((await look()).filter(({ set }) => set.layer === 'roads')).toEqual([]);
     });
 
-    it('tells when a page was last written, with tiles like those before or others, and not when it was emptied', async () => {
+    it('a page has the time of its last write, also of equal tiles, but not of a deletion', async () => {
       const clockMoves = async () => {
         const before = Date.now();
         await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(before), { interval: 1 });
@@ -600,7 +600,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(first?.writtenAt).toBeGreaterThanOrEqual(began);
     });
 
-    it('iterates the tiles of a zoom with their sizes and times', async () => {
+    it('the tiles of a zoom are listed with sizes and times', async () => {
       await use().putMany(states, 9, [tile(5, 200, 'abc', 17), tile(129, 1, '', 18)], 0);
       const entries = await collect(use().tiles(states, 9));
       expect(entries.sort((a, b) => a.x - b.x)).toEqual([
@@ -610,7 +610,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(await collect(use().tiles(states, 8))).toEqual([]);
     });
 
-    it('names layers and tile sets that have tiles, and no others', async () => {
+    it('only layers and tile sets with tiles are listed', async () => {
       const styled = { ...roads, parametersId: '0a4d55a8d778e5022fab701977c5d840bbc486d0' };
       for (const set of [states, roads, styled]) await use().putMany(set, 9, [tile(1, 1, 'x')], 0);
       await use().raiseGeneration('empty');
@@ -640,7 +640,7 @@ function takesAnyName(use: () => TileStore): void {
       'CON',
     ];
 
-    it('may be anything, and keep their tiles apart', async () => {
+    it('any layer name is accepted and has its own tiles', async () => {
       const long = [
         'x'.repeat(200),
         `${'x'.repeat(199)}y`,
@@ -660,7 +660,7 @@ function takesAnyName(use: () => TileStore): void {
       expect(new Set(await collect(use().layers()))).toEqual(new Set(all));
     });
 
-    it('may be anything for grid sets, formats and parameters too', async () => {
+    it('any name of a grid set, format or parameter id is accepted and has its own tiles', async () => {
       const sets = names.flatMap((name): TileSetKey[] => [
         { ...states, gridSet: name },
         { ...states, format: name },
@@ -680,7 +680,7 @@ function takesAnyName(use: () => TileStore): void {
 }
 
 function standsConcurrentUse(use: () => TileStore): void {
-  it('counts exactly during concurrent writes, reads and deletions', async () => {
+  it('a store counts exactly during concurrent writes, reads and deletions', async () => {
     const block = { minX: 0, minY: 0, maxX: 20, maxY: 20 };
     const changes = await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {
@@ -703,7 +703,7 @@ function standsConcurrentUse(use: () => TileStore): void {
 }
 
 function followsTheModel(use: () => TileStore, runs: number): void {
-  it('does what a plain map of tiles does, after any sequence of commands', async () => {
+  it('a store equals a plain map of tiles after any sequence of commands', async () => {
     await fc.assert(
       fc.asyncProperty(storeCommands, async (commands) => {
         for (const layer of await collect(use().layers())) await use().dropLayer(layer);

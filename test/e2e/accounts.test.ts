@@ -20,7 +20,7 @@ async function who(url: string, authorization: string): Promise<number> {
 }
 
 describe('a first start', () => {
-  it('makes up a password, keeps it for the owner, and forgets it when it is changed', async () => {
+  it('a first start stores a random password in a file for its owner, until it is changed', async () => {
     const server = await startServer({ env: { TILEWARDEN_ADMIN_PASSWORD: '' } });
     const file = join(server.data, 'initial-admin-password');
     const password = readFileSync(file, 'utf8').trimEnd();
@@ -41,7 +41,7 @@ describe('a first start', () => {
     await server.stop();
   });
 
-  it('takes the password from a file, and later starts do not look at it', async () => {
+  it('a first start reads the password from a file, and later starts ignore the file', async () => {
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, `${NEW_PASSWORD}\n`);
     const env = { TILEWARDEN_ADMIN_PASSWORD: '', TILEWARDEN_ADMIN_PASSWORD_FILE: file };
@@ -54,7 +54,7 @@ describe('a first start', () => {
     await second.stop();
   });
 
-  it('a first start does not begin with a well-known password', async () => {
+  it('a first start rejects a well-known password', async () => {
     const end = await runTilewarden(['serve', '--port', '0', '--data', temporaryFolder()], {
       env: { TILEWARDEN_ADMIN_PASSWORD: 'geoserver' },
     });
@@ -75,7 +75,7 @@ describe('an administrator who has lost the password', () => {
     return { status, stdout, stderr };
   }
 
-  it('sets a new one at the machine, while the server runs, in files that no stranger there can read', async () => {
+  it('a lost password is replaced on the command line while the server runs, in private files', async () => {
     const server = await startServer();
     expect(await who(server.url, basic('admin', ADMIN_PASSWORD))).toBe(200);
     for (const name of ['tilewarden.db', 'tilewarden.db-wal']) {
@@ -88,7 +88,7 @@ describe('an administrator who has lost the password', () => {
     await server.stop();
   });
 
-  it('manages users and tokens at the machine, while no server runs', async () => {
+  it('users and tokens are managed on the command line while no server runs', async () => {
     const data = temporaryFolder();
     expect(tilewarden(data, ['user', 'add', 'root', '--role', 'admin'], `${NEW_PASSWORD}\n`).status).toBe(0);
     expect(tilewarden(data, ['user', 'add', 'weak', '--role', 'viewer'], 'short\n').status).toBe(1);
@@ -109,8 +109,8 @@ describe('an administrator who has lost the password', () => {
   });
 });
 
-describe('a server for everybody on the machine', () => {
-  it('needs no sign-in, but answers only to its own host name', async () => {
+describe('a server without accounts', () => {
+  it('a server started with --no-auth needs no sign-in and creates no password', async () => {
     const server = await startServer({ args: ['--no-auth'] });
     expect((await fetch(`${server.url}/api/v1/tasks`)).status).toBe(200);
     expect(existsSync(join(server.data, 'initial-admin-password'))).toBe(false);
@@ -142,7 +142,7 @@ describe('a server with a certificate', needs('openssl'), () => {
   }
 
   it.each([1, 2])(
-    'serves https with %i process(es), tells browsers to stay with it, and takes up a renewed certificate',
+    'a server with %i process(es) serves https with HSTS and loads a renewed certificate',
     async (processes) => {
       const folder = temporaryFolder();
       makeCertificate(folder, 'first');
@@ -191,7 +191,7 @@ describe('a server with a certificate', needs('openssl'), () => {
 });
 
 describe('an account of an issuer, in a browser', needs('chromium'), () => {
-  it('signs in with the role and layers of its claims, signs out at the issuer too, and local accounts go on without it', async () => {
+  it('an OIDC account has the role and layers of its claims; local accounts work without it', async () => {
     const port = String(await freePort());
     const origin = `http://127.0.0.1:${port}`;
     const claims = () => ({ preferred_username: 'olaf', groups: ['operators'], layers: ['ours'] });

@@ -129,7 +129,7 @@ const GEOWEBCACHE = '{ layout: geowebcache, folder: old }';
 const STATES = { layer: 'topp:states', gridSet: 'EPSG:900913', extension: 'png' };
 
 describe("a folder of GeoWebCache's", () => {
-  it("a folder of GeoWebCache's serves on: every tile is a hit with its own bytes, and the map server is not asked", async () => {
+  it('every tile in a GeoWebCache folder is a hit with its own bytes and no upstream request', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = [...(await level(0)), ...(await level(1)), ...(await level(2))];
     writeGeoWebCache(house.old, STATES, tiles);
@@ -139,7 +139,7 @@ describe("a folder of GeoWebCache's", () => {
     expect(house.wms.requests).toEqual([]);
   });
 
-  it("a folder of GeoWebCache's has tiles of other styles under the id of their parameters", async () => {
+  it('tiles of other styles in a GeoWebCache folder are found by the id of their parameters', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const dark = await pictureOf(1, 0, 1);
     const { createHash } = await import('node:crypto');
@@ -149,7 +149,7 @@ describe("a folder of GeoWebCache's", () => {
     expect((await house.tile(1, 0, 1)).cache).toBe('MISS');
   });
 
-  it("a folder of GeoWebCache's is copied by a seed without a question to the map server, and counts as usage only then", async () => {
+  it('a seed copies a GeoWebCache folder without upstream requests, and copies count as usage', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = await level(3);
     writeGeoWebCache(house.old, STATES, tiles);
@@ -166,7 +166,7 @@ describe("a folder of GeoWebCache's", () => {
     await eventually('the copies are counted', usage, (bytes) => bytes > 0);
   });
 
-  it("a folder of GeoWebCache's stays hidden where it was truncated, also after a restart, and nowhere else", async () => {
+  it('a GeoWebCache folder is hidden in truncated areas only, also after a restart', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const tiles = await level(2);
     writeGeoWebCache(house.old, STATES, tiles);
@@ -192,7 +192,7 @@ describe("a folder of GeoWebCache's", () => {
     expect([await shown(2, 3, 2), await shown(2, 2, 1)]).toEqual(['new', 'new']);
   });
 
-  it("a folder of GeoWebCache's does not come back in the place of a reseed", async () => {
+  it('tiles of a GeoWebCache folder do not return where a reseed replaced them', async () => {
     const house = await openHouse(GEOWEBCACHE);
     writeGeoWebCache(house.old, STATES, await level(1));
     await house.seed({ type: 'reseed', zoomStart: 1, zoomStop: 1 });
@@ -205,7 +205,7 @@ describe('other caches', () => {
   it.each([
     ['MapProxy', '{ layout: mapproxy, folder: old, origin: nw }', 'nw'],
     ['MapProxy with rows from below', '{ layout: mapproxy, folder: old }', 'sw'],
-  ] as const)('serve on: %s', async (_, adopt, origin) => {
+  ] as const)('an adopted cache of %s serves its tiles', async (_, adopt, origin) => {
     const house = await openHouse(adopt);
     const tiles = await level(2);
     writeMapProxy(house.old, origin, tiles);
@@ -218,7 +218,7 @@ describe('other caches', () => {
     ['from the bottom', 'sw', (rows: number, y: number) => rows - 1 - y],
     ['from the top', 'nw', (_: number, y: number) => y],
   ] as const)(
-    'an MBTiles file with rows %s serves tiles of a grid that is no square',
+    'an adopted MBTiles file with rows %s serves tiles of a grid that is not square',
     async (_, origin, rowOf) => {
       const house = await openHouse(
         `{ layout: mbtiles, file: old/a.mbtiles, gridSet: EPSG:4326, origin: ${origin} }`,
@@ -232,7 +232,7 @@ describe('other caches', () => {
     },
   );
 
-  it('serve on: a TMS folder behind an XYZ folder and an MBTiles file', async () => {
+  it('an adopted TMS folder serves tiles behind an XYZ folder and an MBTiles file', async () => {
     const house = await openHouse(
       '[{ layout: mbtiles, file: old/a.mbtiles }, { layout: xyz, folder: old/xyz }, { layout: tms, folder: old/tms }]',
     );
@@ -257,7 +257,7 @@ describe('a layer declared over HTTP', () => {
     gridSets: ['EPSG:900913'],
   };
 
-  it('a layer declared over HTTP adopts only below the folders that the configuration file allows', async () => {
+  it('a layer declared over HTTP adopts only folders that the configuration file allows', async () => {
     const house = await openHouse(GEOWEBCACHE, 'adoptFolders: [old]');
     const post = (folder: string) =>
       house.call('POST', 'api/v1/layers', { ...document, adopt: { layout: 'geowebcache', folder } });
@@ -275,7 +275,7 @@ describe('a layer declared over HTTP', () => {
     expect(Buffer.from(await served.arrayBuffer())).toEqual(tile.bytes);
   });
 
-  it('a layer declared over HTTP adopts nothing where the file allows no folder', async () => {
+  it('a layer declared over HTTP adopts nothing if the configuration file allows no folder', async () => {
     const house = await openHouse(GEOWEBCACHE);
     const adopt = { layout: 'mbtiles', file: join(house.old, 'a.mbtiles') };
     const answer = await house.call('POST', 'api/v1/layers', { ...document, adopt });
@@ -287,7 +287,7 @@ describe('a layer declared over HTTP', () => {
 });
 
 describe('the start of a server', () => {
-  it('the start of a server does not look at an adopted folder, and a tile is opened by its name, without a listing', async () => {
+  it('a server start does not read an adopted folder, and a tile is opened without a listing', async () => {
     const folder = temporaryFolder();
     const old = join(folder, 'old');
     writeGeoWebCache(old, { ...STATES, layer: 'old' }, await level(2));

@@ -152,7 +152,7 @@ caches:\n${caches.join('\n')}\n`,
     type === 'quadkey' && grid.startsWith('utm');
 
   it.each(NAMES.filter((cache) => !isAmbiguous(cache)))(
-    'a cache that MapProxy has written as $type in the grid $grid shows every tile at its place',
+    'a MapProxy cache of type $type in the grid $grid shows every tile at its place',
     async (cache) => {
       const { old, gridSet, format } = openedCache(cache);
       const wrong: string[] = [];
@@ -175,7 +175,7 @@ caches:\n${caches.join('\n')}\n`,
   );
 
   it.each(NAMES.filter(isAmbiguous))(
-    'a cache that MapProxy has written as quadkey in the grid $grid serves nothing, because its tiles share their names',
+    'a MapProxy cache of type quadkey in the grid $grid serves nothing: its names are ambiguous',
     async (cache) => {
       const { old, gridSet, format } = openedCache(cache);
       const tiles = placesOf(gridSet).map((tile) => old.read({ gridSet, format, parameters: null, tile }));

@@ -51,7 +51,7 @@ describe('a layer declared over the network', () => {
     await rm(data, { recursive: true, force: true });
   });
 
-  it('serves tiles immediately, and after a restart', async () => {
+  it('a layer declared over HTTP serves tiles immediately, and after a restart', async () => {
     const { document, at, tile } = fresh('topp:states of america');
     expect((await call('GET', tile)).status).toBe(404);
     const created = await call('POST', '/api/v1/layers', document);
@@ -65,7 +65,7 @@ describe('a layer declared over the network', () => {
     expect(shown.json).toMatchObject({ origin: 'database', version: created.json.version, document });
   });
 
-  it('is refused whole when something in it is wrong, in the words of the configuration file', async () => {
+  it('an invalid layer is rejected as a whole, with the messages of the configuration file', async () => {
     const { document, at } = fresh('a.wrong.one');
     const wrong = await call('POST', '/api/v1/layers', { ...document, format: ['image/png'], gutter: -1 });
     expect(wrong.status).toBe(400);
@@ -81,7 +81,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).status).toBe(404);
   });
 
-  it('is not replaced by a request with an outdated version', async () => {
+  it('a layer is not replaced by a request with an outdated version', async () => {
     const { document, at } = fresh('not replaced');
     const seen = (await call('POST', '/api/v1/layers', document)).headers.get('etag') ?? '';
     expect((await call('POST', '/api/v1/layers', document)).status).toBe(409);
@@ -92,7 +92,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).json.title).toBe('States');
   });
 
-  it('says what a change does to its tiles before it does it', async () => {
+  it('a dry run of a layer change reports its effect on existing tiles', async () => {
     const { document, at, tile } = fresh('effects');
     await call('POST', '/api/v1/layers', document);
     await call('GET', tile);
@@ -111,7 +111,7 @@ describe('a layer declared over the network', () => {
     await expect.poll(async () => (await otherFormat()).json.tileSets).toEqual(orphans);
   });
 
-  it('is left alone when the query has an unknown name', async () => {
+  it('a request with an unknown query parameter changes no layer', async () => {
     const { document, at } = fresh('misspelt');
     await call('POST', '/api/v1/layers', document);
     for (const [method, body] of [['DELETE'], ['PUT', { ...document, title: 'other' }]] as const) {
@@ -129,7 +129,7 @@ describe('a layer declared over the network', () => {
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('name must not be')]);
   });
 
-  it('a deleted layer goes with its tiles', async () => {
+  it('a deleted layer is removed with its tiles', async () => {
     const { document, at, tile } = fresh('goes');
     await call('POST', '/api/v1/layers', document);
     await call('GET', tile);
@@ -140,7 +140,7 @@ describe('a layer declared over the network', () => {
     expect((await call('DELETE', '/api/v1/layers/missing')).status).toBe(404);
   });
 
-  it('cannot take the place of one in the configuration file', async () => {
+  it('a layer of the configuration file cannot be replaced or deleted over HTTP', async () => {
     const { document } = fresh('world');
     const answer = await call('PUT', '/api/v1/layers/world', document);
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('configuration file')]);
@@ -148,7 +148,7 @@ describe('a layer declared over the network', () => {
   });
 
   it.each(['127.0.0.1:9000', 'localhost:9000', '10.1.2.3:80', '169.254.169.254:80'])(
-    'may not lead to %s, which the configuration file does not allow',
+    'a layer with the private address %s is rejected unless the configuration file allows it',
     async (host) => {
       const { document, at } = fresh('inside');
       const source = { type: 'wms', url: `http://${host}/wms`, layers: 'a' };
@@ -161,7 +161,7 @@ describe('a layer declared over the network', () => {
     },
   );
 
-  it('a changed source renews each tile before it is shown, whatever staleWhileRevalidate says', async () => {
+  it('a changed source renews each tile before it is served, despite staleWhileRevalidate', async () => {
     const { document, at, tile } = fresh('moved');
     const old = { ...document, staleWhileRevalidate: 86_400 };
     const next = { ...old, source: { type: 'world' } };
@@ -186,7 +186,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
   });
 
-  it('tiles that a change makes wrong cannot be kept', async () => {
+  it('tiles that a layer change makes wrong cannot be kept', async () => {
     const { document, at, tile } = fresh('other defaults');
     await call('PUT', at, document);
     expect((await call('GET', tile)).status).toBe(200);
@@ -201,7 +201,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
   });
 
-  it('a changed or deleted layer is in the audit log as it was, and can be restored from there', async () => {
+  it('a changed or deleted layer can be restored from the audit log', async () => {
     const { document, at, tile } = fresh('undone');
     await call('PUT', at, document);
     await call('PUT', at, { ...document, title: 'Wrong title' });
@@ -237,7 +237,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).status).toBe(404);
   });
 
-  it('does not tell its secrets, and keeps them when they come back hidden', async () => {
+  it('secrets of a layer are never shown, and stay when their mask is sent back', async () => {
     const { document, at } = fresh('secret');
     const source = {
       type: 'wms',
@@ -256,7 +256,7 @@ describe('a layer declared over the network', () => {
     expect((await call('GET', at)).json.title).toBe('New');
   });
 
-  it('a hidden secret that is stored nowhere is refused, in a new layer and in one that had none', async () => {
+  it('a masked secret is rejected if no secret is stored, in a new and in an existing layer', async () => {
     const { document, at } = fresh('copy');
     const source = { type: 'wms', url: 'http://maps.test/wms', layers: 'a' };
     const hidden = { ...document, source: { ...source, username: 'u', password: '********' } };
@@ -269,7 +269,7 @@ describe('a layer declared over the network', () => {
     expect((await call('PUT', at, hidden)).status).toBe(400);
   });
 
-  it('may use a grid set that was declared the same way, and loses its tiles when that is changed', async () => {
+  it('a layer with a grid set declared over HTTP loses its tiles when the grid set changes', async () => {
     const { document } = fresh('with a grid');
     const tile = '/tiles/with%20a%20grid/mine/1/0/0.png';
     const grid = { name: 'mine', srs: 3857, extent: [0, 0, 1e6, 1e6], levels: 5 };

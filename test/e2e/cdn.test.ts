@@ -68,7 +68,7 @@ ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     ['invalidate', () => post(`/api/v1/layers/${LAYER}/invalidate`, area)],
     ['truncate', () => post(`/api/v1/layers/${LAYER}/truncate`, area)],
   ])(
-    'a client of Varnish sees the new picture after %s of an area, and the old one outside is still a hit',
+    'a client of Varnish gets a new tile after %s of an area, and tiles outside stay hits',
     async (_, change) => {
       await fill(1);
       wms.version = 2;
@@ -82,7 +82,7 @@ ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     },
   );
 
-  it('a picture that was being fetched during a change is not kept by Varnish', async () => {
+  it('a tile that is fetched during a change is not cached by Varnish', async () => {
     await fill(1);
     const at = { ...INSIDE, x: INSIDE.x + 32 };
     wms.answer = 'hang';
@@ -102,7 +102,7 @@ ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     expect(await seen(at)).toEqual({ cdn: 'MISS', version: 2 });
   });
 
-  it('a client of Varnish sees the new picture after a task has truncated an area', async () => {
+  it('a client of Varnish gets a new tile after a task has truncated an area', async () => {
     await fill(1);
     wms.version = 2;
     const { minX, minY, maxX, maxY } = boundsObject(INSIDE);
@@ -117,7 +117,7 @@ ${roadsConfig(wms, { layers: '    expireClients: 86400' })}`;
     expect(await seen(OUTSIDE)).toEqual({ cdn: 'HIT', version: 1 });
   });
 
-  it('a purge that fails is listed with its error, retried, and done when Varnish is back', async () => {
+  it('a failed purge is listed with its error, retried, and done when Varnish is back', async () => {
     await fill(1);
     await cdn.close();
     wms.version = 2;

@@ -85,7 +85,7 @@ async function tileAnswer(server: RunningServer, path: string, layer = 'parcels'
 }
 
 describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
-  it('edits in PostGIS make every cached tile equal to a fresh one after kills of the server and of the database', async () => {
+  it('cached tiles equal fresh ones after edits in PostGIS and kills of server and database', async () => {
     const seed = randomSeed();
     const random = createRandom(seed);
     const postgis = await openTestPostgis();

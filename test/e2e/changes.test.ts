@@ -155,7 +155,7 @@ async function feedNamed(name: string): Promise<FeedDocument> {
 }
 
 describe('a webhook', () => {
-  it('a webhook makes exactly the tiles of the area fresh, in every grid set and format and in layers above', async () => {
+  it('a webhook renews exactly the tiles of its area, in all grid sets, formats and layers', async () => {
     const near = ['6/33/22.png', '6/33/22.jpeg', 'EPSG:4326/6/67/15.png', '0/0/0.png'];
     const far = ['6/33/20.png', 'EPSG:4326/6/67/13.png'];
     await cached('roads', ...near, ...far);
@@ -203,7 +203,7 @@ describe('a webhook', () => {
       },
       true,
     ],
-  ])('%s is made again in layers that are drawn from it too', async (_case, path, body, isArea) => {
+  ])('%s is also renewed in layers that are drawn from it', async (_case, path, body, isArea) => {
     await cached('roads', '6/33/22.png', '6/33/20.png', '3/4/2.png');
     await cached('above', '6/33/22.png', '6/33/20.png', '3/4/2.png');
     const isXml = typeof body === 'string';
@@ -217,7 +217,7 @@ describe('a webhook', () => {
     expect(await cache('above', '6/33/20.png', '6/33/22.png', '3/4/2.png')).toEqual([far, 'MISS', 'MISS']);
   });
 
-  it('a webhook narrows to the layers that the body names', async () => {
+  it('a webhook changes only the layers that its body names', async () => {
     await cached('roads', '6/33/22.png');
     await cached('lists', '6/33/22.png');
     expect((await post({ bounds: ZURICH, layers: ['lists'] })).status).toBe(202);
@@ -239,7 +239,7 @@ describe('a webhook', () => {
     expect(await cache('roads', ...tiles)).toEqual(['MISS', 'MISS', 'HIT']);
   });
 
-  it('a webhook takes bounds in another CRS and whole layers', async () => {
+  it('a webhook accepts bounds in another CRS, and whole layers', async () => {
     await cached('roads', '6/33/20.png', '6/33/22.png');
     const utm = { bounds: [560_000, 5_930_000, 570_000, 5_940_000], srs: 'EPSG:25832' };
     expect((await post(utm)).status).toBe(202);
@@ -335,7 +335,7 @@ describe('a webhook', () => {
     expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
   });
 
-  it('a webhook refuses missing and wrong signatures with 401, then with 429, and never a right one', async () => {
+  it('a webhook answers 401 to missing and wrong signatures, then 429, but accepts right ones', async () => {
     const wrong = { 'x-hub-signature-256': signatureOf('another body') };
     expect((await post({ whole: true }, { 'x-hub-signature-256': '' })).status).toBe(401);
     for (let i = 0; i < 12; i++) await post({ whole: true }, wrong);
@@ -355,7 +355,7 @@ describe('what a change does', () => {
   const storedTiles = async () =>
     (await read<{ tiles: number }>('api/v1/layers/acts/truncate', { dryRun: true })).tiles;
 
-  it('changes of the last hour are applied again at a replay, with a line in the audit log', async () => {
+  it('a replay applies the changes of the last hour again, with a line in the audit log', async () => {
     await post({ bounds: ZURICH }, {}, 'again');
     await post({ type: 'Point', coordinates: [10, 53.5] }, {}, 'again');
     await cached('acts', '6/33/22.png', '6/33/20.png', '6/40/22.png');
@@ -371,7 +371,7 @@ describe('what a change does', () => {
     expect(unknown.status).toBe(404);
   });
 
-  it('a change of three layers is one purge, by keys of its places alone', async () => {
+  it('a change of three layers is one purge, with the keys of its places only', async () => {
     type Deliveries = { deliveries: { state: string }[] };
     const delivered = async () => (await read<Deliveries>('api/v1/deliveries')).deliveries;
     const areOver = (all: Deliveries['deliveries']) => all.every(({ state }) => state === 'delivered');
@@ -395,7 +395,7 @@ describe('what a change does', () => {
     }
   });
 
-  it('tiles of a change with action truncate are removed, and no others', async () => {
+  it('a change with action truncate removes its tiles and no others', async () => {
     await cached('acts', '6/33/22.png', '6/33/20.png');
     const before = await storedTiles();
     expect((await post({ bounds: ZURICH }, {}, 'remover')).status).toBe(202);
@@ -403,7 +403,7 @@ describe('what a change does', () => {
     expect(await cache('acts', '6/33/20.png', '6/33/22.png')).toEqual(['HIT', 'MISS']);
   });
 
-  it('tiles of a change with action renew are made by a task before a client requests them', async () => {
+  it('a change with action renew makes its tiles by a task before a client requests them', async () => {
     await cached('acts', '6/33/20.png', '5/16/10.png');
     const before = await storedTiles();
     expect((await post({ bounds: HAMBURG }, {}, 'renewer')).status).toBe(202);
@@ -423,7 +423,7 @@ describe('what a change does', () => {
 });
 
 describe('a tile list', () => {
-  it('a tile list is applied when it is quiet, moved to applied/, and its bad lines are reported', async () => {
+  it('a tile list is applied when it is stable, moved to applied/, and bad lines are reported', async () => {
     await cached('lists', '6/33/22.png', '8/134/89.png', '6/34/22.png', '6/33/20.png');
     await mkdir(join(folder, 'expired', '20260101'), { recursive: true });
     await mkdir(join(folder, 'expired', 'applied'), { recursive: true });
@@ -446,7 +446,7 @@ describe('a tile list', () => {
 });
 
 describe('the folder of tile lists', () => {
-  it('an absent folder of tile lists makes its feed failing, and no list is lost', async () => {
+  it('a feed whose folder of tile lists is absent is failing, and no list is lost', async () => {
     const [here, away] = [join(folder, 'expired'), join(folder, 'away')];
     const { applied } = await feedNamed('osm');
     await rename(here, away);
@@ -469,7 +469,7 @@ describe('a GeoRSS feed', () => {
   const atom = (...entries: readonly string[]) =>
     `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">${entries.join('')}</feed>`;
 
-  it('a GeoRSS feed applies entries once, again when they are newer, and asks from the newest on', async () => {
+  it('a GeoRSS feed applies entries once, again when updated, and polls from the newest on', async () => {
     await cached('entries', '6/33/22.png', '6/33/20.png');
     const zurich = '<georss:point>47.35 8.55</georss:point>';
     feedText = atom(entry('a', '2026-01-01T00:00:00Z', zurich));
@@ -493,7 +493,7 @@ describe('a GeoRSS feed', () => {
     expect(state).toMatchObject({ state: 'ok', received: 4, lastError: 'entry c: has no geometry' });
   });
 
-  it('a GeoRSS feed is failing while its document is a bomb or none, and works again afterwards', async () => {
+  it('a GeoRSS feed is failing while its document is invalid, and works again afterwards', async () => {
     feedText = `<!DOCTYPE feed [<!ENTITY a "aaaa">]>${atom()}`;
     const failing = await eventually(
       'the feed fails',

@@ -150,7 +150,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   }
 
   it.each([MERCATOR, DEGREES, FRANCE])(
-    'the page of a layer has what OpenLayers needs to show $gridSet as MapServer draws it',
+    'the OpenLayers snippet on the page of a layer shows $gridSet as MapServer draws it',
     async (place) => {
       const [minX, minY, maxX, maxY] = place.bounds;
       const page = await browser.newPage();
@@ -168,7 +168,7 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
   const atHome = `map.setView([0, 0], 2, { animate: false });`;
   const whenLoaded = `map.eachLayer((layer) => layer.on('load', () => { globalThis.shown = true; }));`;
 
-  it.each([1, 2])('the page of a layer has what Leaflet needs on a screen of density %i', async (density) => {
+  it.each([1, 2])('the Leaflet snippet on the page of a layer works at density %i', async (density) => {
     const code = `${snippet('leaflet')}\n${whenLoaded}\n${atHome}\n`;
     const still = code.replace(
       `L.map('map')`,
@@ -177,14 +177,14 @@ map.once('rendercomplete', () => { globalThis.shown = true; });`;
     expectSame(await show('leaflet', still, density), await drawnUpstream(MERCATOR, density));
   });
 
-  it('the page of a layer has what MapLibre needs', async () => {
+  it('the MapLibre snippet on the page of a layer works', async () => {
     const code = `${snippet('maplibre')}
 map.jumpTo({ center: [0, 0], zoom: 1 });
 map.once('idle', () => { globalThis.shown = true; });`;
     expectSame(await show('maplibre', code), await drawnUpstream(MERCATOR));
   });
 
-  it('OpenLayers and MapLibre show a closed layer on a page of another site with a key in the address', async () => {
+  it('OpenLayers and MapLibre show a closed layer on another site with a key in the address', async () => {
     const { password = '' } = app.initialPassword ?? {};
     const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
     const origins = [new URL(modules.url).origin];
@@ -216,7 +216,7 @@ map.once('idle', () => { globalThis.shown = true; });`;
   });
 
   it(
-    'the page of a layer has what GDAL needs, by WMTS and by OGC API – Tiles',
+    'the GDAL snippets on the page of a layer work, by WMTS and by OGC API – Tiles',
     needs('chromium', 'mapserver', 'gdal'),
     async () => {
       const run = (command: string) => runShell(command, folder);

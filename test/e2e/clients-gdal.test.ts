@@ -128,7 +128,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   });
 
   it.each(GRID_CASES)(
-    'GDAL reads $gridSet by WMTS as the tiles are, and as MapServer draws it',
+    'GDAL reads $gridSet by WMTS with the pixels of the tiles and of MapServer',
     async (grid) => {
       const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
       const read = await readByGdal(dataset, grid);
@@ -172,12 +172,12 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     expect(coloursIn(read)).toBeGreaterThan(2);
   });
 
-  it('GDAL takes the deepest level that a layer offers for its full size', async () => {
+  it('GDAL uses the deepest zoom of a layer as its full size', async () => {
     const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
   });
 
-  it('GDAL finds what TMS can describe in its service document', async () => {
+  it('GDAL lists the layers of the TMS service document', async () => {
     const listed = await run('gdalinfo', [`${house.app.url}service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
@@ -185,7 +185,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   });
 
   it.each(GRID_CASES.filter(({ gridSet }) => gridSet !== 'PL1992'))(
-    'GDAL reads $gridSet by TMS as the tiles are',
+    'GDAL reads $gridSet by TMS with the pixels of the tiles',
     async (grid) => {
       const read = await readByGdal(`${house.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);

@@ -96,7 +96,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     '/service/wmts?REQUEST=GetCapabilities',
     '/service/wmts?REQUEST=GetCapabilities&LAYER=nation',
     '/geoserver/gwc/service/wmts/rest/WMTSCapabilities.xml',
-  ])('allow the capabilities at %s', async (url) => {
+  ])('the WMTS capabilities at %s are valid', async (url) => {
     expect(await complaintsAbout(url, WMTS)).toBe('');
   });
 
@@ -104,7 +104,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     '/service/wmts?REQUEST=<GetMap>&LAYER="',
     '/service/wmts?REQUEST=GetCapabilities&ACCEPTVERSIONS=3.0.0',
     '/service/wmts?REQUEST=GetFeatureInfo',
-  ])('allow the exception report at %s', async (url) => {
+  ])('the exception report at %s is valid', async (url) => {
     expect(await complaintsAbout(url, OWS)).toBe('');
   });
 
@@ -112,11 +112,11 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     '/service/wms?REQUEST=GetCapabilities',
     '/service/wms?REQUEST=GetCapabilities&VERSION=1.3.0&LAYERS=nation',
     '/geowebcache/service/wms?SERVICE=WMS&REQUEST=GetCapabilities&VERSION=1.3.0',
-  ])('allow the capabilities of WMS 1.3.0 at %s', async (url) => {
+  ])('the WMS 1.3.0 capabilities at %s are valid', async (url) => {
     expect(await complaintsAbout(url, WMS_130)).toBe('');
   });
 
-  it('allow the exceptions of WMS 1.3.0', async () => {
+  it('an exception of WMS 1.3.0 is valid', async () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130_EXCEPTIONS)).toBe('');
     const url = '/service/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=<missing>';
     expect(await complaintsAbout(url, WMS_130_EXCEPTIONS)).toBe('');
@@ -126,7 +126,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     '/service/kml/world.kml?STYLES=dark',
     '/service/kml/world/x1y0z0.png.kml',
     '/geowebcache/service/kml/no%20title%20%3C&%3E.kml',
-  ])('allow the KML at %s', async (url) => {
+  ])('the KML at %s is valid', async (url) => {
     expect(await complaintsAbout(url, KML)).toBe('');
   });
 
@@ -135,16 +135,16 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&TILED=true', WMS_111],
     ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&LAYERS=nation', WMS_111],
     ['/service/wms?REQUEST=GetMap&VERSION=1.1.1&LAYERS=<missing>', WMS_111_EXCEPTIONS],
-  ])('allow what WMS 1.1.1 says at %s', async (url, dtd) => {
+  ])('the WMS 1.1.1 document at %s is valid', async (url, dtd) => {
     expect(await complaintsByDtd(url, dtd)).toBe('');
   });
 
-  it('the schemas of the OGC are really asked by WMS too', async () => {
+  it('an invalid WMS document fails the validation', async () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130)).not.toBe('');
     expect(await complaintsByDtd('/service/wms?VERSION=1.1.1', WMS_111)).not.toBe('');
   });
 
-  it('the schemas of the OGC are really asked', async () => {
+  it('an invalid WMTS document fails the validation', async () => {
     expect(await complaintsAbout('/service/tms', WMTS)).toContain('Services');
   });
 });

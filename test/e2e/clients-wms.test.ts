@@ -160,14 +160,14 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     },
   );
 
-  it.each(PLACES)('WMS stands beside WMTS, which OWSLib reads in $gridSet', async (place) => {
+  it.each(PLACES)('a WMTS tile is read by OWSLib in $gridSet as MapServer draws it', async (place) => {
     const { gridSet, tile, srs, tileBounds } = place;
     const url = `${house.app.url}service/wmts?REQUEST=GetCapabilities`;
     const read = await decode(await byOwsLib({ service: 'wmts', url, gridSet, tile }));
     expectAlike(read, await drawnUpstream(srs, tileBounds, 256, 256));
   });
 
-  it.each(['1.1.1', '1.3.0'])('WMS passes on what MapServer knows of a place, in %s', async (version) => {
+  it.each(['1.1.1', '1.3.0'])('WMS %s passes GetFeatureInfo on to MapServer', async (version) => {
     const asked = { service: 'info', version, srs: 'EPSG:3857', bounds: PLACES[0]?.bounds, size: [600, 360] };
     const onLand = await byOwsLib({ ...asked, xy: [300, 180] });
     expect(onLand.toString()).toContain('Feature');

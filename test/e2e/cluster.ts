@@ -18,11 +18,11 @@ export interface ClusterOptions {
 
 export interface NodeOptions extends Pick<ServerOptions, 'data' | 'env' | 'expectedLog'> {
   readonly name?: string;
-  /** The way to the database, when it is not the straight one. */
+  /** The address of the database, if not the direct one. */
   readonly database?: string;
   /** Settings of the store that only this node has. */
   readonly store?: object;
-  /** Processes that perform tasks; a server has none unless told. */
+  /** Processes that perform tasks; a server has none by default. */
   readonly workers?: number;
   /** Further flags. */
   readonly args?: readonly string[];
@@ -37,7 +37,7 @@ export interface Cluster {
   work(options?: NodeOptions): Promise<RunningNode>;
 }
 
-/** On a busy machine an answer of the database may take longer than a node waits for it; it asks again. */
+/** On a busy machine a response of the database may take longer than a node waits; it tries again. */
 const BUSY =
   /changes of other nodes cannot be read|the database cannot be reached; trying again|this node sends it one request at a time/;
 

@@ -26,7 +26,7 @@ describe('adding a layer in the console', needs('chromium'), () => {
     return { status: answer.status, json: answer.ok ? await answer.json() : null };
   }
 
-  it('reads the capabilities of a service, shows the layer on a map, and saves it', async () => {
+  it('a layer is added from the capabilities of a service, with a preview on a map', async () => {
     const { page } = console;
     await console.go('layers', 'Layers');
     await page.getByRole('link', { name: 'Add layer' }).click();
@@ -78,7 +78,7 @@ describe('adding a layer in the console', needs('chromium'), () => {
     await eventually('it is gone', async () => (await layer('copied world')).status === 404);
   });
 
-  it('has fields for formats, grid sets and parameter filters', async () => {
+  it('the layer form has fields for formats, grid sets and parameter filters', async () => {
     const { page } = console;
     await console.go('add', 'Add layer');
     await page.getByRole('button', { name: 'Enter manually' }).click();
@@ -106,14 +106,14 @@ describe('adding a layer in the console', needs('chromium'), () => {
     expect(await console.accessibilityFaults()).toEqual([]);
   });
 
-  it('lets the server read its configuration file again', async () => {
+  it('a button of the console reloads the configuration file', async () => {
     const { page } = console;
     await console.go('layers', 'Layers');
     await page.getByRole('button', { name: 'Reload configuration file' }).click();
     await page.getByText('Configuration reloaded.').waitFor();
   });
 
-  it('says what is wrong with an address, and with a declaration', async () => {
+  it('the layer form shows the faults of an address and of a declaration', async () => {
     const { page } = console;
     await console.go('add', 'Add layer');
     await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/healthz`);

@@ -35,7 +35,7 @@ describe('areas in the console', needs('chromium'), () => {
     return (await fetch(`${server.url}/api/v1/${path}`, { headers: { authorization } })).json() as T;
   }
 
-  it('seeds all formats and styles of an area in GeoJSON together', async () => {
+  it('the seed form seeds an area from GeoJSON in all formats and styles', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=0', 'Seed and truncate');
     await page.getByText('Area from GeoJSON').click();
@@ -59,7 +59,7 @@ describe('areas in the console', needs('chromium'), () => {
     });
   });
 
-  it('a form takes bounds in degrees', async () => {
+  it('the seed form accepts bounds in degrees', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
     await page.getByLabel('Bounds in').selectOption('degrees');
@@ -71,7 +71,7 @@ describe('areas in the console', needs('chromium'), () => {
     expect(text).toContain('[40,40]');
   });
 
-  it('invalidates an area, and accepts blank tiles in one', async () => {
+  it('the seed form invalidates an area, and accepts blank tiles in an area', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');
     await page.locator('.big', { hasText: /^[1-9]\d*$/ }).waitFor();
@@ -88,7 +88,7 @@ describe('areas in the console', needs('chromium'), () => {
     await card.getByText('None. A blank tile').waitFor();
   });
 
-  it('exports cached tiles and offers the file', async () => {
+  it('the console exports cached tiles and offers the file for download', async () => {
     const { page } = open;
     await open.go('layers/world', 'The world');
     await page.getByRole('link', { name: 'Export…' }).click();

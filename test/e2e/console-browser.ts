@@ -1,6 +1,6 @@
 /**
- * The console in a real browser, watched: whatever the browser complains of, and whatever it asks of anybody but the
- * server, is kept.
+ * The console in a real browser, watched: complaints of the browser, and its requests to other
+ * hosts than the server, are recorded.
  *
  *   const console = await openConsole(browser, server.url);
  *   await console.signIn();
@@ -38,10 +38,10 @@ interface AxeResults {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Told by the browser itself about tiles that a broken source cannot make; the page says it in words. */
+/** Logged by the browser itself about tiles that a broken source cannot make; the page shows the error. */
 const EXPECTED = /status of 50[234]/;
 
-/** A session of its own, for a test that ends it: the others go on with theirs. */
+/** A separate session, for a test that ends it: the others keep theirs. */
 export async function openOwnSession(url: string): Promise<ConsolePage> {
   const own = await openConsole(await sharedBrowser(), url);
   whenOver(() => own.close());
@@ -104,7 +104,7 @@ export async function openConsole(
   };
 }
 
-/** In the form that asks for an account, wherever it is shown. */
+/** In the sign-in form, on any page. */
 export async function fillInAccount(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('admin');
   await page.getByLabel('Password').fill(ADMIN_PASSWORD);

@@ -35,7 +35,7 @@ function configOf(upstream: string, broken: string): string {
   });
 }
 
-/** One colour, in the size that is asked for. */
+/** One colour, in the requested size. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { searchParams } = new URL(request.url ?? '', 'http://upstream');
   const [width, height] = [Number(searchParams.get('WIDTH')), Number(searchParams.get('HEIGHT'))];
@@ -99,7 +99,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const curl = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' });
 
-  it('sends no request from a form with a fault: neither button nor curl', async () => {
+  it('an invalid form has a disabled button and shows no curl command', async () => {
     await perform({ layer: 'world', zoomStop: 0 });
     await open.go('seed/world?type=truncate', 'Seed and truncate');
     await eventually('it may start', () => button('Truncate…').isEnabled());
@@ -117,13 +117,13 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await curl().count()).toBe(0);
   });
 
-  it('a form counts only the missing tiles before it seeds', async () => {
+  it('the seed form counts only missing tiles', async () => {
     await perform({ layer: 'world', zoomStop: 2 });
     await open.go('seed/world?zoomStart=0&zoomStop=3', 'Seed and truncate');
     await page.getByText('64 of 85', { exact: false }).waitFor();
   });
 
-  it('starts a polygon again as a polygon, and schedules it as one', async () => {
+  it('a task with a polygon is run again and scheduled with the same polygon', async () => {
     const task = { layer: 'world', zoomStop: 3, area: { type: 'Polygon', coordinates: [SQUARE] } };
     const id = await perform({ ...task, areaCrs: 'grid-set' });
     await open.go(`tasks/${id}`, 'Seed world');
@@ -142,7 +142,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(again.area).toEqual((await api<{ area: unknown }>(`tasks/${id}`)).area);
   });
 
-  it('asks before it starts more than a billion tiles', async () => {
+  it('a seed of more than a billion tiles needs a confirmation', async () => {
     await open.go('seed/world?zoomStart=0&zoomStop=17', 'Seed and truncate');
     await eventually('it may start', () => button('Start').isEnabled());
     const before = (await api<{ tasks: unknown[] }>('tasks')).tasks.length;
@@ -168,7 +168,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await eventually('it may start', () => button('Start').isEnabled());
   });
 
-  it('finds one of many layers by typing, also by its title', async () => {
+  it('the layer field finds a layer by name and by title', async () => {
     await open.go('seed/world', 'Seed and truncate');
     const field = page.getByRole('combobox', { name: 'Layer' });
     await field.fill('Roa');
@@ -183,7 +183,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText('There is no layer no such layer.').waitFor();
   });
 
-  it('a form says what is wrong with a cron expression', async () => {
+  it('the schedule form shows the fault of a cron expression', async () => {
     await open.go('schedules/new', 'New schedule');
     await page.getByLabel('Cron expression').fill('61 * * * *');
     await page.getByText(/minute.*0 to 59/).waitFor();
@@ -191,7 +191,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText(/needs 5 fields .*; this has 4/).waitFor();
   });
 
-  it('says at each field of a schedule what the server refuses', async () => {
+  it('the schedule form shows each error of the server at its field', async () => {
     await open.go('schedules/new?layer=world', 'New schedule');
     await page.getByLabel('Name').fill('n'.repeat(201));
     await page.getByLabel('Time zone').fill('Nowhere');
@@ -205,7 +205,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await told('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
   });
 
-  it('keeps what the form does not show when a schedule is edited, and when it is disabled', async () => {
+  it('a schedule that is edited or disabled keeps the settings that its form does not show', async () => {
     const hidden = {
       priority: 3,
       tileFailureRetryCount: 2,
@@ -228,7 +228,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await saved({ ...hidden, name: 'renamed', enabled: false });
   });
 
-  it('keeps what another tab changed in the quota and what was typed, shows both, and saves both', async () => {
+  it('the quota form keeps its input when another tab saves, and shows and saves both', async () => {
     const limit = page.getByRole('textbox', { name: 'Limit for all layers' });
     const frequency = page.getByRole('textbox', { name: 'Check every' });
     const entry = { layer: 'world', expirationPolicyName: 'LRU', quota: { value: 7, units: 'GiB' } };
@@ -256,7 +256,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     });
   });
 
-  it('leads from the warning to the tasks that failed, and to them only', async () => {
+  it('the warning about failed tasks links to a list of these tasks only', async () => {
     const id = await perform({ layer: 'roads', zoomStop: 0, tileFailureRetryCount: 0 });
     await open.go('overview', 'Overview');
     await page.getByRole('link', { name: 'See them and retry' }).click();
@@ -264,7 +264,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await page.getByRole('listitem').filter({ hasText: 'world' }).count()).toBe(0);
   });
 
-  it('says which host fails and how, and which disk is full', async () => {
+  it('the overview names a failing host with its error, and a full disk', async () => {
     await page.route('**/api/v1/usage', async (route) => {
       const answer = await route.fetch();
       const usage = (await answer.json()) as { disks: object[] };
@@ -293,7 +293,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText(/^(Failing|Probing)$/).waitFor();
   });
 
-  it('shows where a layer comes from and its settings, without secrets', async () => {
+  it('the page of a layer shows its source and settings without secrets', async () => {
     await open.go('layers/roads', 'Roads');
     await page.getByText(/^http:\/\/127\.0\.0\.1:\d+\/wms$/).waitFor();
     await page.getByText('Gutter').waitFor();
@@ -301,13 +301,13 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(text).not.toMatch(/SECRET/);
   });
 
-  it('folds zooms without tiles into one line', async () => {
+  it('the page of a layer shows zooms without tiles as one line', async () => {
     await open.go('layers/world', 'World');
     await page.getByText('4–17').waitFor();
     expect(await page.getByRole('button', { name: '9', exact: true }).count()).toBe(0);
   });
 
-  it('gives charts axes with units, and a value where the pointer is', async () => {
+  it('charts have axes with units, and a tooltip with the value at the pointer', async () => {
     await fetch(`${server.url}/tiles/world/1/0/0.png`);
     await eventually('traffic is counted', async () => {
       const { hits } = await api<{ hits: number[] }>('series');
@@ -322,7 +322,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByRole('tooltip').waitFor();
   });
 
-  it('filters of the task list are kept in the address', async () => {
+  it('filters of layers and of the audit log are kept in the address', async () => {
     await open.go('layers', 'Layers');
     await page.getByLabel('Search').fill('roa');
     await page.getByLabel('Sort by').selectOption('size');
@@ -334,7 +334,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await eventually('it is there', () => page.url().includes('outcome=refused'));
   });
 
-  it('gives the focus back after Escape, and keeps it in a list when End is pressed', async () => {
+  it('the focus returns to the button after Escape, and End moves it to the end of a list', async () => {
     await open.go('layers/world', 'World');
     await button('Truncate layer…').press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -355,12 +355,12 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     );
   });
 
-  it('the inspector says that fetching again replaces the tile', async () => {
+  it('the tile inspector states on its button that fetching replaces the tile', async () => {
     await open.go('inspect/world?tile=0/0/0', 'Tile inspector');
     await button(/replace/i).waitFor();
   });
 
-  it('a form asks for an account in place when the session has expired, and keeps its fields', async () => {
+  it('a form with an expired session asks for a sign-in in place and keeps its fields', async () => {
     const { page: own, go } = await openOwnSession(server.url);
     await go('seed/world', 'Seed and truncate');
     await own.getByLabel('To zoom').fill('1');
@@ -375,7 +375,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect(await own.getByLabel('To zoom').inputValue()).toBe('1');
   });
 
-  it('seven tabs are live at the same time, and show a sign-out in one of them', async () => {
+  it('seven tabs show live updates together, and a sign-out in one of them', async () => {
     const { page: first } = await openOwnSession(server.url);
     const tabs = [first];
     while (tabs.length < 7) tabs.push(await first.context().newPage());
@@ -393,7 +393,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await first.getByText('Live', { exact: true }).waitFor();
   });
 
-  it('goes on after an outage in which a field was changed', async () => {
+  it('a form works again after an outage and keeps a change made during it', async () => {
     await open.go('seed/world', 'Seed and truncate');
     await eventually('it may start', () => button('Start').isEnabled());
     const { port } = new URL(server.url);

@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from './server.ts';
 /** All payloads are in the list; each run opens the pages of every tenth, and the long one all. */
 const STEP = inLength(10, 1);
 
-/** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
+/** Every payload as a layer's name, title and parameter value, and as the error of a broken map server. */
 function configFor(upstream: string): string {
   const layers = XSS_PAYLOADS.map((payload, place) => ({
     name: payload,
@@ -62,7 +62,7 @@ describe('texts that attack a page', needs('chromium'), () => {
     expect(open.complaints(), where).toEqual([]);
   }
 
-  it('run nowhere in lists, fields, maps and addresses', async () => {
+  it('hostile texts do not run in lists, fields, maps and addresses of the console', async () => {
     expect(XSS_PAYLOADS).toHaveLength(60);
     await open.go('layers', 'Layers');
     await open.page.getByText('60 of 60').waitFor();
@@ -84,7 +84,7 @@ describe('texts that attack a page', needs('chromium'), () => {
     await expectQuiet('the form');
   });
 
-  it('run nowhere in tasks, failures and the audit log', async () => {
+  it('hostile texts do not run in tasks, failures and the audit log of the console', async () => {
     for (const layer of XSS_PAYLOADS.slice(0, 20)) {
       const answer = await fetch(`${server.url}/api/v1/tasks`, {
         method: 'POST',

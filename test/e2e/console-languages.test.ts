@@ -42,14 +42,14 @@ describe('the console of a German browser', needs('chromium'), () => {
     await page.getByRole('heading', { name: 'Übersicht', level: 1 }).waitFor();
   });
 
-  it('the console is in German, and loads no other translation', async () => {
+  it('the console of a German browser is in German and loads no other translation', async () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     expect(loaded.filter((path) => /\/(de|fr|es)-[^/]*\.js$/.test(path)).join()).toMatch(
       /^\/assets\/de-[^,]*$/,
     );
   });
 
-  it('describes cron expressions and writes numbers as the browser’s region does', async () => {
+  it('cron descriptions and numbers follow the language and region of the browser', async () => {
     await page.goto(`${server.url}/#/schedules/new`);
     await page.getByText('Um 22:00').waitFor();
     await page.goto(`${server.url}/#/seed/world?gridSet=EPSG:900913`);
@@ -60,7 +60,7 @@ describe('the console of a German browser', needs('chromium'), () => {
       .waitFor();
   });
 
-  it('has no page that is wider than a narrow window', async () => {
+  it('no page in German is wider than a narrow window', async () => {
     for (const path of PAGES) {
       await page.goto(`${server.url}/#/${path}`);
       await eventually(`${path} is there`, async () => (await page.getByText('Wird geladen…').count()) === 0);
@@ -69,7 +69,7 @@ describe('the console of a German browser', needs('chromium'), () => {
     expect(complaints()).toEqual([]);
   });
 
-  it('the console changes to French by choice, and stays so', async () => {
+  it('a user switches the console to French, and it stays French after a reload', async () => {
     await page.goto(`${server.url}/#/overview`);
     await page.getByRole('button', { name: 'Menü' }).click();
     await page.getByLabel('Sprache').selectOption('Français');

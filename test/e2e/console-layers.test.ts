@@ -14,7 +14,7 @@ import { whenOver } from '../fixtures/when-over.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-/** With what a shell, a query and a script could take amiss. */
+/** With characters that are special in a shell, a query and a script. */
 const LAYER = "the 'land' & sea";
 const INSPECT = `inspect/${encodeURIComponent(LAYER)}?gridSet=EPSG:900913&format=image/png`;
 
@@ -94,7 +94,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     return id;
   }
 
-  it('lists what fails, alone when asked, with the reason', async () => {
+  it('the layer list filters layers with failures and shows the reason', async () => {
     await fetch(`${server.url}/tiles/roads/0/0/0.png`);
     const { page } = open;
     await open.go('layers', 'Layers');
@@ -107,7 +107,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByText(/^1 failure since \d\d:\d\d \(server start\)\. Latest/).waitFor();
   });
 
-  it('names the task that made a tile, shows it beside its successor, and asks before it is removed', async () => {
+  it('the tile inspector names the task of a tile, compares a new one, and confirms deletion', async () => {
     const task = await seed();
     const { page } = open;
     await open.go(`${INSPECT}&tile=5/1/1`, 'Tile inspector');
@@ -154,7 +154,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     expect(own.complaints()).toEqual([]);
   });
 
-  it('commands of the console work as they are pasted', needs('chromium', 'curl', 'gdal'), async () => {
+  it('commands copied from the console work unchanged', needs('chromium', 'curl', 'gdal'), async () => {
     const { page } = open;
     await open.go(`layers/${encodeURIComponent(LAYER)}`, 'Land and sea');
     const commandOf = async (name: string) => {
@@ -173,7 +173,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     expect((await sharp(readFileSync(join(folder, 'map.png'))).metadata()).width).toBe(800);
   });
 
-  it('complains of nothing', () => {
+  it('the browser reports no error on the pages of layers and tiles', () => {
     expect(open.complaints()).toEqual([]);
   });
 });

@@ -46,7 +46,7 @@ describe('the console does what it shows', needs('chromium'), () => {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const layerField = () => page.getByRole('combobox', { name: 'Layer' });
 
-  it('a text that names no layer is a fault: nothing can be started, saved or stopped, and Enter submits nothing', async () => {
+  it('an unknown layer is an error: its form cannot be submitted by button or by Enter', async () => {
     await open.go('seed/roads', 'Seed and truncate');
     await eventually('it may start', () => button('Start').isEnabled());
     await layerField().fill('flakey');
@@ -75,7 +75,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);
   });
 
-  it('a layer is typed to its end although its beginning names another layer, and the field keeps the focus', async () => {
+  it('a layer name that begins with another name can be typed without losing the focus', async () => {
     const source = { type: 'wms', url: wms.url, layers: 'roads' };
     await api('layers', 'POST', { name: 'roads-old', source, gridSets: ['EPSG:900913'] });
     await open.go('seed/flaky', 'Seed and truncate');
@@ -100,7 +100,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     await api('layers/roads-old', 'DELETE');
   });
 
-  it('typing goes on from the chosen layer although the page has not followed yet', async () => {
+  it('the layer field accepts typing while the page of the chosen layer still loads', async () => {
     const own = await openOwnSession(server.url);
     const held = 'document.documentElement.dataset.held';
     await own.page.addInitScript({
@@ -119,7 +119,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect(await field.inputValue()).toBe('roadsx');
   });
 
-  it('a new schedule says when it would run before it has a name, and keeps what was typed for another layer', async () => {
+  it('a new schedule shows its next runs without a name, and keeps its input for another layer', async () => {
     await open.go('schedules/new?layer=flaky', 'New schedule');
     await page.getByText(/Next runs \(/).waitFor();
     await page.getByLabel('Time zone').fill('Berlin');
@@ -134,7 +134,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect(await page.getByLabel('Time zone').inputValue()).toBe('Europe/Berlin');
   });
 
-  it('another unit keeps the bounds that were drawn, and four empty fields mean the whole layer', async () => {
+  it('drawn bounds survive a change of unit, and four empty fields mean the whole layer', async () => {
     const request = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' }).textContent();
     await open.go('seed/roads?bounds=0,0,1113194.907933,1118889.974858&zoomStop=2', 'Seed and truncate');
     await page.getByLabel('Bounds in').selectOption('degrees');
@@ -175,7 +175,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect(await button('Show more').count()).toBe(0);
   });
 
-  it('Stop all obeys every filter, says how many tasks it stops, and is disabled when there are none', async () => {
+  it('Stop all obeys every filter, shows the number of tasks, and is disabled without any', async () => {
     await eventually('nothing runs', async () => {
       const { tasks } = await api<{ tasks: unknown[] }>('tasks?state=running,pending');
       return tasks.length === 0;
@@ -211,7 +211,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     await eventually('there is nothing left to stop', () => button('Stop all').isDisabled());
   });
 
-  it('truncations and exports begin with the zooms that hold tiles, and count these before they start', async () => {
+  it('truncations and exports preset the zooms that have tiles, and show their count first', async () => {
     await perform({ layer: 'roads', zoomStop: 3 });
     const zooms = () =>
       Promise.all(['From zoom', 'To zoom'].map((name) => page.getByLabel(name).inputValue()));
@@ -255,7 +255,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     expect((await api<{ tasks: { id: number }[] }>('tasks?limit=1')).tasks[0]?.id).toBe(before + 1);
   });
 
-  it('a seed that does not fit the quota says so before it starts', async () => {
+  it('the seed form warns of a seed that does not fit the quota', async () => {
     const quota = await api<object>('quota');
     await api('quota', 'PUT', { enabled: true, globalQuota: { value: 50, units: 'MiB' } });
     await open.go('seed/roads?zoomStart=0&zoomStop=12', 'Seed and truncate');
@@ -265,7 +265,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     await api('quota', 'PUT', quota);
   });
 
-  it('several layers are added in one step, one by hand with fields, and each refusal says what to do', async () => {
+  it('layers are added several in one step or one by hand, and each error states what to do', async () => {
     await open.go('add', 'Add layer');
     const address = page.getByLabel('Address of a WMS or WMTS');
     await address.fill('http://10.1.2.3:8090/wms');
@@ -315,7 +315,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     await page.getByRole('heading', { name: 'third', level: 1 }).waitFor();
   });
 
-  it('a changed source asks what becomes of the tiles, and the audit log shows the change and takes it back', async () => {
+  it('a changed source asks about existing tiles, and the audit log can revert the change', async () => {
     const source = { type: 'wms', url: wms.url, layers: 'roads' };
     const layer = { name: 'mine', source, formats: ['image/png'], gridSets: ['EPSG:900913'] };
     await api('layers', 'POST', layer);

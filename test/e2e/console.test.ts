@@ -34,10 +34,10 @@ const CONFIG = JSON.stringify({
   ],
 });
 
-/** The folder of a feed and the CDN are not there. */
+/** The folder of a feed and the CDN do not exist. */
 const EXPECTED_LOG = /the change feed is failing|a delivery failed/;
 
-/** What depends on colours and width. */
+/** Rules that depend on colours and width. */
 const LOOKS = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
 
 const PAGES: readonly (readonly [path: string, heading: string])[] = [
@@ -84,7 +84,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     return (await answer.json()) as T;
   }
 
-  it('shows the public map first, and lets in who signs in there', async () => {
+  it('the console opens with the public map, and a sign-in there opens the overview', async () => {
     const { page } = open;
     await page.goto(`${server.url}/`);
     await page.locator('#landing canvas').first().waitFor();
@@ -108,7 +108,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('seeds what is drawn on the map and shows it to the end', async () => {
+  it('a rectangle drawn on the map is seeded, with progress up to its end', async () => {
     const { page } = open;
     await open.go('seed/world', 'Seed and truncate');
     await page.getByLabel('To zoom').fill('3');
@@ -138,7 +138,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('shows a running task as it goes, and stops it', async () => {
+  it('the page of a running task updates by itself and stops the task', async () => {
     const { page } = open;
     await open.go('seed/world', 'Seed and truncate');
     await page.getByLabel('To zoom').fill('12');
@@ -155,7 +155,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('shows what is cached, and all that is known of a tile that is clicked', async () => {
+  it('the page of a layer shows its cached tiles, and the details of a clicked tile', async () => {
     const { page } = open;
     await open.go('layers/world', 'World');
     await page.getByRole('button', { name: '0', exact: true }).click();
@@ -169,7 +169,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('changes the quota after telling what that would remove, and the cache shrinks', async () => {
+  it('the quota form shows the expected evictions before it saves, and the cache shrinks', async () => {
     const { page } = open;
     const before = await api<{ bytes: number }>('usage');
     await open.go('quota', 'Quota');
@@ -197,7 +197,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('truncates a layer only when its name is typed', async () => {
+  it('a layer is truncated in the console only after its name is typed', async () => {
     const { page } = open;
     await open.go('layers/world', 'World');
     await page.getByRole('button', { name: 'Truncate layer…' }).click();
@@ -212,7 +212,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('makes, runs and removes a schedule by keyboard alone, and says at the field what is wrong', async () => {
+  it('a schedule is created, run and deleted by keyboard alone, with errors at their fields', async () => {
     const { page } = open;
     await open.go('schedules', 'Schedules');
     await page.getByText('No schedules.').waitFor();
@@ -298,7 +298,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('the console has no serious fault for users of a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
+  it('no page has a serious accessibility fault, in light and dark, wide and narrow', async () => {
     const faults: string[] = [];
     // In the short form each page in one of both or in its width alone, in another one in the next run.
     const first = randomSeed() % 3;
@@ -344,18 +344,18 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
-  it('the console asks for an account when the session has ended, and goes on with the page', async () => {
+  it('the console asks for a sign-in when the session has ended, and then shows the page', async () => {
     const own = await openOwnSession(server.url);
     await own.go('upstreams', 'Upstreams');
     await own.page.context().clearCookies();
-    // By address: the page asks the server at any time, and hides its links then.
+    // By address: the page may query the server at any time, and hides its links then.
     await own.page.goto(`${server.url}/#/about`);
     await own.page.getByText('Your session has ended.').waitFor();
     await fillInAccount(own.page);
     await own.page.getByText('Running since').waitFor();
   });
 
-  it('an operator finds its password, and is offered nothing for a layer of others', async () => {
+  it('an operator can change its password, and has no actions on layers outside its scope', async () => {
     const { page } = await openOwnSession(server.url);
     await page.route('**/session.json', async (route) => {
       const { caller, ...rest } = (await (await route.fetch()).json()) as { caller: object };
@@ -369,7 +369,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     expect(await page.getByText('Schedule…').count()).toBe(0);
   });
 
-  it('a user of an OpenID Connect issuer can sign out, and in again with the organisation', async () => {
+  it('a user of an OpenID Connect issuer can sign out, and is offered to sign in there again', async () => {
     const { page } = await openOwnSession(server.url);
     await page.route('**/session.json', async (route) => {
       const { caller } = (await (await route.fetch()).json()) as { caller: object | null };
@@ -380,7 +380,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.getByRole('button', { name: 'Sign in with your organisation' }).waitFor();
   });
 
-  it('the console says that the server is gone, and goes on when it is back', async () => {
+  it('the console shows a lost connection, and works again when the server is back', async () => {
     const { page } = open;
     await open.go('tasks', 'Tasks');
     await page.getByText('Live', { exact: true }).waitFor();

@@ -67,7 +67,7 @@ function tilesIn(bytes: ArrayBuffer): number {
   return count;
 }
 
-it('copies cached tiles into a file, tells how far it is, and hands it out', async () => {
+it('an export copies cached tiles into a file, shows its progress, and can be downloaded', async () => {
   const answer = await call('POST', 'exports', ORDER);
   expect(answer.status).toBe(201);
   const { id } = (await answer.json()) as Export;
@@ -98,7 +98,7 @@ const TRIANGLE = {
   ],
 };
 
-it('takes a polygon, and then the tiles that a task takes there', async () => {
+it('an export of a polygon has the same tiles as a task for this polygon', async () => {
   const { type: _, ...place } = { ...ORDER, area: TRIANGLE };
   const { tilesTotal } = await json<{ tilesTotal: number }>('POST', 'tasks', place);
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, area: TRIANGLE });
@@ -112,7 +112,7 @@ it('takes a polygon, and then the tiles that a task takes there', async () => {
   await call('DELETE', `exports/${id}`);
 });
 
-it('continues a download where it broke off, if the file is still the same', async () => {
+it('the download of an export can be resumed if its file is still the same', async () => {
   const { id } = await json<Export>('POST', 'exports', ORDER);
   const { bytes } = await ended(id);
   const part = async (range: string, more: object = {}) => {
@@ -149,21 +149,21 @@ it.each<[what: string, body: object, status: number, message: string]>([
   ['bounds outside the layer', { ...ORDER, bounds: [9e7, 9e7, 9.1e7, 9.1e7] }, 400, 'outside'],
   ['an area of another form', { ...ORDER, area: { type: 'Point', coordinates: [0, 0] } }, 400, 'area.type'],
   ['an unknown parameter', { ...ORDER, parameters: { COLOUR: 'red' } }, 400, 'COLOUR'],
-])('an export with %s is refused', async (_what, body, status, message) => {
+])('an export with %s is rejected', async (_what, body, status, message) => {
   const answer = await call('POST', 'exports', body);
   expect(answer.status).toBe(status);
   expect(await answer.text()).toContain(message);
   expect((await json<{ exports: Export[] }>('GET', 'exports')).exports).toEqual([]);
 });
 
-it('a failed export says why', async () => {
+it('a failed export shows the reason', async () => {
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, format: 'image/jpeg' });
   expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'No tile of this selection is cached.' });
   expect((await call('GET', `exports/${id}/file`)).status).toBe(409);
   await call('DELETE', `exports/${id}`);
 });
 
-it('says on the command line what cannot be read or written', async () => {
+it('tilewarden export names the folder that it cannot read or write', async () => {
   const folder = temporaryFolder();
   const refused = async (file: string, data: string) => {
     const { code, stderr } = await runTilewarden(['export', 'world', file, '--data', data]);
@@ -181,7 +181,7 @@ it('says on the command line what cannot be read or written', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('exports are for operators, of their layers', async () => {
+it('an operator can export only the layers of its scope, and a viewer none', async () => {
   const { id } = await json<Export>('POST', 'exports', ORDER);
   const password = 'another password for tests';
   const as = (name: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
@@ -196,7 +196,7 @@ it('exports are for operators, of their layers', async () => {
   await call('DELETE', `exports/${id}`);
 });
 
-it('an export is a task: events and lists of tasks have it, GeoWebCache neither lists nor kills it', async () => {
+it('an export is listed as a task, but not listed or killed in the interface of GeoWebCache', async () => {
   const paused = await startServer({ config: 'tasks: { workers: 0 }' });
   const ask = (method: string, path: string, body?: string, type = 'application/json') =>
     fetch(`${paused.url}/${path}`, {
@@ -226,7 +226,7 @@ it('an export is a task: events and lists of tasks have it, GeoWebCache neither 
   await paused.stop();
 });
 
-it('an export that a killed server had begun is finished after the next start', async () => {
+it('an export begun by a killed server is continued after the next start', async () => {
   const first = await startServer({ config: 'tasks: { workers: 0 }' });
   const headers = { authorization: first.authorization, 'content-type': 'application/json' };
   const order = JSON.stringify({ ...ORDER, type: 'gpkg' });

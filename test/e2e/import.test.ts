@@ -80,7 +80,7 @@ describe('tilewarden import URL', () => {
     expect((await run(`${other}/service/wms`, '--apply', '--replace', '--server', server)).code).toBe(0);
   });
 
-  it('tilewarden import URL says what is wrong with an address', async () => {
+  it('tilewarden import URL reports the fault of an address', async () => {
     const page = await serveDocument('<html/>');
     expect(await run(page)).toMatchObject({ code: 1, err: expect.stringContaining('answers with html') });
     const away = await run('http://127.0.0.1:9/wms');
@@ -97,7 +97,7 @@ describe('POST /api/v1/import', () => {
       body: JSON.stringify(body),
     });
 
-  it('POST /api/v1/import answers declarations and a report, and declares nothing', async () => {
+  it('POST /api/v1/import returns declarations and a report, and declares nothing', async () => {
     const [other, server] = [await openServer(), await openServer(ALLOWING)];
     const answer = await post(server, { url: `${other}/service/wmts`, layers: ['world'] });
     expect(answer.status).toBe(200);
@@ -108,7 +108,7 @@ describe('POST /api/v1/import', () => {
     expect((await get(`${server}/api/v1/layers/world`)).status).toBe(404);
   });
 
-  it('POST /api/v1/import does not reach private addresses that the file does not allow', async () => {
+  it('POST /api/v1/import rejects private addresses that the configuration file does not allow', async () => {
     const [other, server] = [await openServer(), await openServer('layers: []')];
     for (const url of [`${other}/service/wms`, 'http://169.254.169.254/latest', 'http://localhost:1/wms']) {
       const answer = await post(server, { url });
@@ -123,7 +123,7 @@ describe('POST /api/v1/import', () => {
     }
   });
 
-  it('POST /api/v1/import shows tiles of a layer that is not declared, and keeps none', async () => {
+  it('GET /api/v1/preview shows tiles of an undeclared layer, and stores none', async () => {
     const [other, server] = [await openServer(), await openServer(ALLOWING)];
     const document = {
       name: 'seen',
@@ -147,7 +147,7 @@ describe('POST /api/v1/import', () => {
 });
 
 describe('tilewarden import FOLDER', () => {
-  it("tilewarden import FOLDER takes GeoWebCache's layers, quota and users over into a running server", async () => {
+  it('tilewarden import FOLDER imports layers, quota and users into a running server', async () => {
     const gwc = temporaryFolder();
     writeFileSync(
       join(gwc, 'geowebcache.xml'),
@@ -197,7 +197,7 @@ describe('tilewarden import FOLDER', () => {
     expect(settings.layers).toHaveLength(count);
   });
 
-  it('tilewarden import FOLDER says which file is missing or broken', async () => {
+  it('tilewarden import FOLDER names the missing or invalid file', async () => {
     const folder = temporaryFolder();
     expect(await run(folder)).toMatchObject({
       code: 1,

@@ -57,7 +57,7 @@ describe('in a new clone', () => {
     ['npm run build', 'build.mjs', OF_A_SERVER],
     ['npm run check', 'check.mjs', []],
     ['npm test', 'test.mjs', []],
-  ])('%s begins with installing', (_, script, selection) => {
+  ])('%s in a new clone installs packages first', (_, script, selection) => {
     // Some of the tests: those need no programs of the system.
     const { status, calls } = createClone().run([`scripts/${script}`, 'src/domain']);
     expect({ status, calls }).toEqual({ status: 1, calls: [['ci', ...selection, ...ALWAYS]] });
@@ -77,7 +77,7 @@ describe('where packages are installed', () => {
     expect(clone.run(['scripts/check.mjs']).calls).toEqual([['install', '--no-save', ...ALWAYS]]);
   });
 
-  it('npm start adds a package of a package of the server and keeps those of tests', () => {
+  it('npm start adds a transitive package of the server and keeps those of tests', () => {
     const clone = createClone();
     clone.install('pg-protocol');
     expect(clone.run(['scripts/start.mjs']).calls).toEqual([
@@ -85,7 +85,7 @@ describe('where packages are installed', () => {
     ]);
   });
 
-  it('a machine without a compiler is named the packages to install, in the last line', () => {
+  it('an install without a compiler names the packages to install in its last line', () => {
     const program = `
       import { ensureNative } from './scripts/install.mjs';
       import { runCommand } from './scripts/steps.mjs';

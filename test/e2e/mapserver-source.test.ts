@@ -83,7 +83,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
   }
 
   it.each(CASES)(
-    'a WMS layer on MapServer has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
+    'tiles of a WMS layer equal the maps of MapServer pixel for pixel: WMS %s, %s, %s',
     async (version, name, place, at) => {
       const [column, row] = at;
       const picture = await fetchEncoded(version, name, column, row);
@@ -100,7 +100,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     },
   );
 
-  it('a WMS layer on MapServer draws the same in both versions and in a metatile with a gutter', async () => {
+  it('tiles of a WMS layer are the same in both versions and with a metatile and a gutter', async () => {
     const plain = await fetchMetatile('1.1.1', 'EPSG:4326', 1, 0);
     const newer = await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0);
     const framed = samplesOf(await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0, 16));
@@ -129,7 +129,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     return await acceptImage(answer.bytes, answer.mediaType, TILE, TILE);
   }
 
-  it('a WMS layer on MapServer is refused when MapServer reports an exception', async () => {
+  it('a tile of a WMS layer fails when MapServer reports an exception', async () => {
     await expect(fetchWorld({ layers: 'no-such-layer' })).rejects.toMatchObject({
       reason: 'service-exception',
     });
@@ -138,20 +138,17 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
   it.each([
     ['GET', 4000],
     ['POST', 200],
-  ])(
-    'a WMS layer on MapServer shows the day and the height that parameters name, by %s',
-    async (_, maxUrlLength) => {
-      const days = { layers: 'days', maxUrlLength };
-      const redAt = async (...parameters: [string, string][]) => {
-        const { pixels } = await fetchWorld(days, parameters);
-        // Columns in the midst of the three squares, at 30 degrees north.
-        return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
-      };
-      expect(await redAt()).toEqual([true, false, false]);
-      expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '0'])).toEqual([false, true, false]);
-      expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '500'])).toEqual([false, false, true]);
-    },
-  );
+  ])('tiles of a WMS layer show the day and height of their parameters, by %s', async (_, maxUrlLength) => {
+    const days = { layers: 'days', maxUrlLength };
+    const redAt = async (...parameters: [string, string][]) => {
+      const { pixels } = await fetchWorld(days, parameters);
+      // Columns in the midst of the three squares, at 30 degrees north.
+      return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
+    };
+    expect(await redAt()).toEqual([true, false, false]);
+    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '0'])).toEqual([false, true, false]);
+    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '500'])).toEqual([false, false, true]);
+  });
 });
 
 function differentShare(a: RasterImage, b: RasterImage): number {

@@ -108,18 +108,18 @@ function promtool(...args: readonly string[]): Promise<unknown> {
 }
 
 describe('alert rules', () => {
-  it('promtool accepts the rules', needs('prometheus'), () => promtool('check', 'rules', RULES));
+  it('promtool accepts the alert rules', needs('prometheus'), () => promtool('check', 'rules', RULES));
 
   it('alerts are raised when they should be and not otherwise', needs('prometheus'), () =>
     promtool('test', 'rules', RULE_TESTS),
   );
 
-  it('every alert is tried by a test of promtool', () => {
+  it('every alert has a test of promtool', () => {
     const tests = readFileSync(RULE_TESTS, 'utf8');
     expect(rules.map(({ alert }) => alert).filter((name) => !tests.includes(name))).toEqual([]);
   });
 
-  it('every alert says what happened and leads to a section that names it', () => {
+  it('every alert has a summary, a description and a link to its section of the docs', () => {
     const sections = readFileSync(join(root, 'docs/alerts.md'), 'utf8').split(/^## /m);
     for (const { alert, annotations } of rules) {
       const section = sections.find((text) => text.includes(`\`${alert}\`, `)) ?? '';
@@ -131,14 +131,14 @@ describe('alert rules', () => {
 });
 
 describe('expressions of the dashboard and the alerts', () => {
-  it('promtool can read every expression', needs('prometheus'), async () => {
+  it('promtool can parse every expression of the dashboard and the alerts', needs('prometheus'), async () => {
     const file = join(temporaryFolder(), 'expressions.yaml');
     const recorded = expressions.map((expr, number) => ({ record: `expression:${number}`, expr }));
     writeFileSync(file, dump({ groups: [{ name: 'expressions', rules: recorded }] }));
     await promtool('check', 'rules', file);
   });
 
-  it('they name only metrics that a server has', async () => {
+  it('the dashboard and the alerts use only metrics that a server has', async () => {
     const { url, authorization } = await startServer();
     const page = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
     const exported = new Set([...page.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name).concat('up'));
@@ -149,7 +149,7 @@ describe('expressions of the dashboard and the alerts', () => {
 });
 
 describe('the dashboard', () => {
-  it('takes every figure from the data source that is chosen', () => {
+  it('the dashboard reads every figure from the chosen data source', () => {
     const sources = panels.flatMap(({ datasource, targets = [] }) =>
       [datasource, ...targets.map((target) => target.datasource)].flatMap((source) => source?.uid ?? []),
     );
@@ -157,7 +157,7 @@ describe('the dashboard', () => {
     expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance', 'layer']);
   });
 
-  it('has panels that follow the model of Grafana, none of which covers another', () => {
+  it('the panels of the dashboard are valid for Grafana and do not overlap', () => {
     const placed = panels.map((panel) => PANEL.parse(panel).gridPos);
     const cells = placed.flatMap(({ x, y, w, h }) =>
       Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
@@ -165,7 +165,7 @@ describe('the dashboard', () => {
     expect(new Set(cells).size).toBe(cells.length);
   });
 
-  it('has panels with numbers and titles of their own', () => {
+  it('the panels of the dashboard have unique ids and titles', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
   });

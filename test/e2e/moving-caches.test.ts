@@ -210,7 +210,7 @@ ${entries
   });
 
   it.each(Object.keys(caches))(
-    'a cache that MapProxy has seeded shows every place where it is after the move: %s',
+    'a MapProxy cache shows every place at its position after the move: %s',
     async (name) => {
       const { grid, extension } = caches[name] ?? { grid: MERCATOR };
       expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);
@@ -291,7 +291,7 @@ describe('a cache that MapCache has seeded', needs('mapcache'), () => {
   });
 
   it.each(Object.keys(tilesets))(
-    'a cache that MapCache has seeded shows every place where it is after the move: %s',
+    'a MapCache cache shows every place at its position after the move: %s',
     async (name) => {
       const { grid, extension } = tilesets[name] ?? { grid: MERCATOR };
       expect(await wrongTiles(moved, name, grid, extension)).toEqual([]);

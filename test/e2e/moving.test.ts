@@ -66,7 +66,7 @@ async function follow(page: string, environment: Readonly<Record<string, string>
 }
 
 describe('moving', () => {
-  it('a move from GeoWebCache works as its page says', async () => {
+  it('a move from GeoWebCache works as documented', async () => {
     const wms = await openMockWms();
     onTestFinished(() => wms.close());
     const old = temporaryFolder();
@@ -101,7 +101,7 @@ describe('moving', () => {
     expect(wms.requests).toEqual([]);
   });
 
-  it('a move from MapProxy works as its page says', async () => {
+  it('a move from MapProxy works as documented', async () => {
     const wms = await openMockWms();
     onTestFinished(() => wms.close());
     const old = temporaryFolder();

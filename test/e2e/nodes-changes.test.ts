@@ -60,7 +60,7 @@ changes:
     return found;
   }
 
-  it('no change is lost or skipped when the node that leads is killed between changes', async () => {
+  it('no change is lost or skipped when the leading node is killed between changes', async () => {
     const nodes = new Map<string, TaskServer>();
     for (const name of ['a', 'b']) nodes.set(name, await cluster.serve({ name, expectedLog: /./ }));
     const change = ({ bounds }: (typeof PLACES)[number]) =>
@@ -95,7 +95,7 @@ changes:
     for (const node of nodes.values()) await node.kill();
   });
 
-  it('a webhook at one process of one node is in force at all others, and is one purge', async () => {
+  it('a webhook at one process of one node applies to all nodes, and is one purge', async () => {
     const nodes = [
       await cluster.serve({ expectedLog: /./ }),
       await cluster.serve({ expectedLog: /./, args: ['--processes', '2'] }),

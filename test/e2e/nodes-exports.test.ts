@@ -77,7 +77,7 @@ async function kept(cluster: Cluster): Promise<readonly string[]> {
 }
 
 it(
-  'exports are the same on every node: asked of one, listed, downloaded and deleted at another',
+  'an export that is requested at one node is listed, downloaded and deleted at another',
   needs('s3'),
   async () => {
     const cluster = await openCluster();
@@ -114,7 +114,7 @@ it(
 );
 
 it(
-  'an export whose node is stopped in the middle is finished by another, and waking changes nothing',
+  'an export of a suspended node is finished by another, and stays the same when the first resumes',
   needs('s3'),
   async () => {
     const cluster = await openCluster();
@@ -150,7 +150,7 @@ it(
 );
 
 it(
-  'an export waits for a database that goes away while it runs, and is finished when it is back',
+  'a running export waits while the database is unreachable, and finishes when it is back',
   needs('s3'),
   async () => {
     const cluster = await openCluster();

@@ -35,12 +35,12 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   });
   beforeEach(() => cluster.wms.reset());
 
-  it('bring a database of the version before up to date once, though all of them start together', () => {
+  it('nodes that start together migrate a database of the previous version once', () => {
     const logs = nodes.map((node) => node.stderr()).join('\n');
     expect(logs.match(/database migrated/g)).toHaveLength(1);
   });
 
-  it('nodes on one PostgreSQL and S3 do not list one whose start failed because its port is taken', async () => {
+  it('a node whose port is taken does not start and is not listed by the others', async () => {
     const data = temporaryFolder();
     writeFileSync(join(data, 'tilewarden.yaml'), JSON.stringify({ stores: { default: cluster.store } }));
     const at = ['--port', new URL(a.url).port, '--data', data, '--config', join(data, 'tilewarden.yaml')];
@@ -51,7 +51,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     expect(JSON.stringify(list)).not.toContain('late');
   });
 
-  it('go on when a later version has changed the database, and start no more', async () => {
+  it('nodes keep running when a later version has migrated the database, but no node starts', async () => {
     const database = await openDatabase({ location: cluster.database, ...quiet });
     await sql`alter table tasks add column of_tomorrow text`.execute(database.change);
     await sql`insert into kysely_migration (name, timestamp) values ('9999-of-tomorrow', '')`.execute(
@@ -68,7 +68,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     expect(late.stderr).toContain('The database has been changed by a later version.');
   });
 
-  it('share tiles, and what one truncates no other shows once it is acknowledged', async () => {
+  it('nodes share tiles, and no node shows a tile after its truncation is acknowledged', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [maker, other] = round % 2 === 0 ? [a, b] : [b, a];
       expect((await maker.tile(AT)).cache).toBe('MISS');
@@ -83,7 +83,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     }
   });
 
-  it('know each other, and a layer that is declared at one is there at the other with the answer', async () => {
+  it('nodes list each other, and a layer declared at one is at the other with the response', async () => {
     const list = async () => (await (await b.request('GET', '/api/v1/nodes')).json()) as { nodes: object[] };
     await eventually('one leads', async () => JSON.stringify(await list()).includes('"leader":true'));
     expect((await list()).nodes).toMatchObject([
@@ -103,14 +103,14 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     }
   });
 
-  it('make a tile once, however many nodes are asked for it', async () => {
+  it('a tile requested from several nodes is fetched once', async () => {
     // Longer than a request takes to reach the second node, also on a busy machine.
     cluster.wms.answer = { delayMs: 3000 };
     await Promise.all([a, b].flatMap((node) => [0, 1, 2].map((x) => node.tile({ z: 4, x, y: 1 }))));
     expect(cluster.wms.requests).toHaveLength(1);
   });
 
-  it('together keep to what a host allows, while all of them ask it', async () => {
+  it('nodes together stay within the concurrency of a host', async () => {
     cluster.wms.answer = { delayMs: 40 };
     const places = Array.from({ length: 16 }, (_, i) => ({ z: 6, x: (i % 4) * 4, y: Math.floor(i / 4) * 4 }));
     const shifted = (n: number) => places.map(({ z, x, y }) => ({ z, x: x + 16 * n, y }));
@@ -120,7 +120,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     expect(cluster.wms.peak).toBeLessThanOrEqual(3);
   });
 
-  it('share tasks: any node shows, performs and stops them', async () => {
+  it('tasks are shared by nodes: any node shows, performs and stops them', async () => {
     expect((await a.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
     cluster.wms.answer = 'hang';
     const id = await a.start({ zoomStop: 3, threadCount: 4 });
@@ -147,7 +147,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     );
   });
 
-  it('show alike what a task waits for, and that its host asked for patience', async () => {
+  it('every node shows the reason why a task waits, and the pause of its host', async () => {
     cluster.wms.answer = { status: 429, headers: { 'retry-after': '900' } };
     const id = await a.start({ zoomStart: 6, zoomStop: 6 });
     for (const node of [a, b]) {

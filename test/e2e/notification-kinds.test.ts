@@ -83,20 +83,20 @@ async function reportOf(event: string): Promise<Received | undefined> {
   return report;
 }
 
-it('a change feed that fails is reported with its reason', async () => {
+it('a failing change feed is reported with its reason', async () => {
   const report = await reportOf('change-feed-failing');
   expect(report).toMatchObject({ layer: null, details: { feed: 'osm' } });
   expect(report?.message).toMatch(/^The change feed osm is failing: folder .*there is no such folder/);
 });
 
-it('a disk that is full is reported with its store', async () => {
+it('a full disk is reported with its store', async () => {
   expect(await reportOf('disk-full')).toMatchObject({
     message: 'The disk of store full is full; tiles are served but not stored.',
     details: { store: 'full', freePercent: expect.any(Number) },
   });
 });
 
-it('a store that cannot take tiles is reported with the reason', async () => {
+it('a store that cannot write tiles is reported with the reason', async () => {
   const layers = join(folder, 'data', 'stores', 'broken', 'layers');
   await rm(layers, { recursive: true, force: true });
   await writeFile(layers, 'not a folder');
@@ -107,7 +107,7 @@ it('a store that cannot take tiles is reported with the reason', async () => {
   await rm(layers);
 });
 
-it('a quota that is reached is reported with its layer, once while tiles are evicted', async () => {
+it('a reached quota is reported with its layer, once while tiles are evicted', async () => {
   const layerQuotas = [{ layer: 'roads', expirationPolicyName: 'LRU', quota: { value: 1, units: 'B' } }];
   await send('PUT', 'api/v1/quota', { enabled: true, cacheCleanUpFrequency: 1, layerQuotas });
   for (const x of [1, 2, 3]) await fetch(new URL(`tiles/roads/2/${x}/0.png`, app.url));

@@ -58,7 +58,7 @@ const SEED = {
   tileFailureRetryCount: 0,
 };
 
-it('a task that fails is reported once, with the same id in every repeat, until the receiver accepts it', async () => {
+it('a failed task is reported with the same id until the receiver accepts it', async () => {
   const port = await freePort();
   const received = await openReceiver(port, 2);
   const { wms, server } = await serverWith(port);
@@ -97,7 +97,7 @@ it('a task that fails is reported once, with the same id in every repeat, until 
   expect(received).toHaveLength(4);
 });
 
-it('a notification survives a kill of the server while the receiver is away', async () => {
+it('a notification survives a kill of the server while the receiver is unreachable', async () => {
   const port = await freePort();
   const data = temporaryFolder();
   const { wms, server } = await serverWith(port, data);
@@ -115,7 +115,7 @@ it('a notification survives a kill of the server while the receiver is away', as
   await again.stop();
 });
 
-it('a host that fails is reported when it is left alone and when it answers again', async () => {
+it('a failing host is reported when it is paused and when it recovers', async () => {
   const port = await freePort();
   const received = await openReceiver(port);
   const { wms, server } = await serverWith(port);

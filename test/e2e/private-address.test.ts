@@ -44,7 +44,7 @@ async function post(path: string, body: object | string) {
 const configFile = () => join(folder, 'tilewarden.yaml');
 const reload = () => post('/rest/reload', 'reload_configuration=1');
 
-it('a private map server is refused with the line to write and the file, which a reload takes up', async () => {
+it('a private address is rejected with the line that allows it, which works after a reload', async () => {
   const { host } = new URL(wms.url);
   const line = `upstreams: { '${host}': { allowPrivate: true } }`;
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
@@ -68,7 +68,7 @@ it('a private map server is refused with the line to write and the file, which a
   expect((await fetch(new URL('/tiles/roads/0/0/0.png', app.url))).status).toBe(200);
 });
 
-it('a reload changes the limits of a host in use, and takes its permission back', async () => {
+it('a reload changes the limits of a host in use, and can revoke its permission', async () => {
   const { host } = new URL(wms.url);
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
   const write = (options: string) => writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\n`);
@@ -89,7 +89,7 @@ it('a reload changes the limits of a host in use, and takes its permission back'
   expect((await fetch(new URL('/tiles/roads/7/0/0.png', app.url))).status).toBe(502);
 });
 
-it('a permission that SIGHUP takes back, and /rest/reload gives again, counts for every process and worker', async () => {
+it('a permission revoked by SIGHUP and given by /rest/reload applies to every process', async () => {
   const { host } = new URL(wms.url);
   const write = (options: string) =>
     writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\ntasks: { workers: 2 }\n`);

@@ -114,12 +114,12 @@ describe('a server with several processes', () => {
   });
   afterAll(() => server.stop());
 
-  it('a server with several processes says once that it is ready, when all of them listen', () => {
+  it('a server with several processes reports readiness once, when all of them listen', () => {
     expect(server.stdout().match(/is ready at/g)).toHaveLength(1);
     expect(processesOf(server)).toHaveLength(PROCESSES);
   });
 
-  it('a server with several processes asks the source once, however many callers want tiles of one metatile', async () => {
+  it('a metatile requested from several processes is fetched once from the source', async () => {
     wms.reset();
     wms.answer = 'hang';
     const asked = Array.from({ length: 30 }, (_, i) => ask(server.url, `/tiles/map/4/${i % 4}/${i % 3}.png`));
@@ -131,7 +131,7 @@ describe('a server with several processes', () => {
     expect(wms.requests).toHaveLength(1);
   });
 
-  it('a server with several processes shows nothing that was truncated, whichever process is asked', async () => {
+  it('no process serves a truncated tile', async () => {
     const path = '/tiles/map/5/1/1.png';
     for (let round = 0; round < 3; round++) {
       await ask(server.url, path);
@@ -142,7 +142,7 @@ describe('a server with several processes', () => {
     }
   });
 
-  it('a server with several processes knows a layer in every process, and in a worker, as soon as it is declared, and none after it was removed', async () => {
+  it('a declared layer is served by all processes immediately, and a deleted one by none', async () => {
     const document = {
       source: { type: 'layer', layer: 'map' },
       gridSets: [{ name: 'EPSG:900913', zoomStop: 3 }],
@@ -167,7 +167,7 @@ describe('a server with several processes', () => {
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
   });
 
-  it('a server with several processes ends a process that does not react before it acknowledges a truncation', async () => {
+  it('a hanging process is ended before a truncation is acknowledged', async () => {
     const path = '/tiles/map/5/9/9.png';
     for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
     const [stuck = 0] = processesOf(server);
@@ -178,7 +178,7 @@ describe('a server with several processes', () => {
     await eventually('another takes its place', () => processesOf(server).length === PROCESSES);
   });
 
-  it('a server with several processes answers every connection while one of its processes hangs', async () => {
+  it('every connection is answered while one of several processes hangs', async () => {
     const path = '/tiles/map/3/1/1.png';
     await ask(server.url, path);
     const [stuck = 0] = processesOf(server);
@@ -188,7 +188,7 @@ describe('a server with several processes', () => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('a server with several processes writes documents about layers in whichever process receives the request', async () => {
+  it('every process serves the same documents about layers', async () => {
     const addresses = [
       '/service/wmts?REQUEST=GetCapabilities',
       '/service/wmts/rest/WMTSCapabilities.xml',
@@ -212,7 +212,7 @@ describe('a server with several processes', () => {
     expect(told.status).toBe(501);
   });
 
-  it('a server with several processes has the documentation in whichever process receives the request, under every prefix', async () => {
+  it('every process serves the documentation under every prefix', async () => {
     for (const path of [
       '/docs/',
       '/docs/tasks.html',
@@ -243,7 +243,7 @@ describe('a server with several processes', () => {
     expect(answered).toBeGreaterThanOrEqual(50);
   });
 
-  it('a server with several processes tells every listener of a task, and keeps each process from showing what it replaced', async () => {
+  it('every process sends events of a task, and serves no tile that the task replaced', async () => {
     const listening = new AbortController();
     const streams = await Promise.all(
       Array.from({ length: PROCESSES }, () => admin(server, '/api/v1/events', { signal: listening.signal })),
@@ -269,7 +269,7 @@ describe('a server with several processes', () => {
     }
   });
 
-  it('a server with several processes throttles wrong passwords over all processes together', async () => {
+  it('wrong passwords are throttled over all processes together', async () => {
     const guess = (_: unknown, i: number) => askWho(server.url, basicOf(`guess ${i}`), '127.0.0.77');
     const statuses: (number | null)[] = [];
     await eventually(
@@ -285,7 +285,7 @@ describe('a server with several processes', () => {
     expect((await askWho(server.url, basicOf('guess'), '127.0.0.78')).status).toBe(401);
   });
 
-  it('a server with several processes knows a key for readers in every process until it is deleted, and counts its limits over all', async () => {
+  it('a reader key works in every process until it is deleted, with one count of its limits', async () => {
     const create = async (draft: object) => {
       const body = JSON.stringify({ name: 'portal', layers: ['map'], ...draft });
       const headers = { 'content-type': 'application/json' };
@@ -311,7 +311,7 @@ describe('a server with several processes', () => {
     expect(new Set(refused)).toEqual(new Set([401, 429]));
   });
 
-  it('a server with several processes passes bodies, refusals and addresses on', async () => {
+  it('a server with several processes passes on bodies, rejections and addresses', async () => {
     const large = await admin(server, '/rest/seed/map.json', { method: 'POST', body: ' '.repeat(3_000_000) });
     expect(large.status).toBe(413);
     expect((await fetch(`${server.url}/rest/seed.json`)).status).toBe(401);
@@ -329,7 +329,7 @@ describe('a server with several processes', () => {
     ['kept', true],
     ['new', false],
   ])(
-    'a server with several processes replaces a process that is killed under load of %s connections, and the callers of the others do not notice',
+    'a process killed under load of %s connections is replaced, unnoticed by callers of the others',
     async (_, keepAlive) => {
       await ask(server.url, '/tiles/map/3/1/1.png');
       const load = openLoad(`${server.url}/tiles/map/3/1/1.png`, keepAlive);
@@ -378,7 +378,7 @@ describe('a server with several processes whose configuration is edited', () => 
     return [...new Set((await Promise.all(asked)).map(({ status }) => status))];
   };
 
-  it('a server with several processes whose configuration is edited takes it up in every process at /rest/reload, unless it has errors', async () => {
+  it('/rest/reload loads a valid configuration file in every process', async () => {
     const reload = () =>
       admin(server, '/rest/reload', {
         method: 'POST',
@@ -395,7 +395,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(await statuses('map')).toEqual([404]);
   });
 
-  it('a server with several processes whose configuration is edited takes it up at SIGHUP without losing a request', async () => {
+  it('SIGHUP loads the configuration file in every process without losing a request', async () => {
     await ask(server.url, '/tiles/third/3/1/1.png');
     const before = processesOf(server);
     const tiles = openLoad(`${server.url}/tiles/third/3/1/1.png`);
@@ -416,7 +416,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(all).toEqual([[404], [200], [200]]);
   });
 
-  it('a server with several processes whose configuration is edited keeps what it has at SIGHUP when the new one cannot be used', async () => {
+  it('SIGHUP with an invalid configuration file changes nothing', async () => {
     const before = processesOf(server);
     writeFileSync(config, 'layers: 7\n');
     process.kill(server.pid, 'SIGHUP');
@@ -427,7 +427,7 @@ describe('a server with several processes whose configuration is edited', () => 
     expect(processesOf(server)).toEqual(before);
   });
 
-  it('a server with several processes whose configuration is edited leaves no process behind when the primary is killed, and the port is free', async () => {
+  it('a killed primary leaves no process behind, and its port is free', async () => {
     const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
     await answerMore(load, 20);
     const pids = processesOf(server);

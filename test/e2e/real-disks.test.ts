@@ -185,7 +185,7 @@ describe('on a small disk', needs('namespaces'), () => {
   beforeEach(() => mkdirSync(fillers));
   afterEach(() => rmSync(fillers, { recursive: true, force: true }));
 
-  it('tiles are served from a disk that is full, and kept again when there is room', async () => {
+  it('tiles are served from a full disk, and stored again when there is room', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
     await expectHits(server);
     await expectUncached(server, 8);
@@ -196,7 +196,7 @@ describe('on a small disk', needs('namespaces'), () => {
   });
 
   it.each(['mbtiles', 'pmtiles'])(
-    'an export of type %s says that its disk has no room, and leaves nothing of it',
+    'an export of type %s on a full disk fails with the reason and leaves no file',
     async (type) => {
       const exports = `${server.url}/api/v1/exports`;
       const headers = { 'content-type': 'application/json' };
@@ -213,7 +213,7 @@ describe('on a small disk', needs('namespaces'), () => {
     },
   );
 
-  it('tiles are served from a disk without inodes, and kept again when there are some', async () => {
+  it('tiles are served from a disk without free inodes, and stored again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
     // Whether one is kept depends on whether a bundle was closed meanwhile, which frees the inodes of its log.
@@ -247,7 +247,7 @@ async function serveOnFullDisk() {
 }
 
 it(
-  'a server starts on a full disk, and keeps tiles again when there is room',
+  'a server starts on a full disk, and stores tiles again when there is room',
   needs('namespaces'),
   async () => {
     const server = await serveOnFullDisk();
@@ -268,7 +268,7 @@ it.each([
   ['stores', '$STORES'],
   ['data folder', '$STORES/..'],
 ])(
-  'a layer is removed for the first time when the disk of the %s is full, and the rest is counted',
+  'a layer is truncated while the disk of the %s is full, and no tile is counted afterwards',
   needs('namespaces'),
   async (_, place) => {
     const server = await serveOn(
@@ -294,7 +294,7 @@ it.each([
   },
 );
 
-it('a quota makes room on a disk that is full to the last byte', needs('namespaces'), async () => {
+it('a quota frees space on a disk that is full to the last byte', needs('namespaces'), async () => {
   const server = await serveOnFullDisk();
   try {
     expect(await tilesOf(server)).toBe(ZOOMS.length);
@@ -313,7 +313,7 @@ it('a quota makes room on a disk that is full to the last byte', needs('namespac
 });
 
 it(
-  'a server answers cached tiles from a read-only disk, and the rest without keeping it',
+  'a server on a read-only disk serves cached tiles, and others without storing them',
   needs('namespaces'),
   async () => {
     const folder = temporaryFolder();

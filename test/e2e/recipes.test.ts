@@ -108,7 +108,7 @@ describe('recipes', needs('mapserver', 'nginx'), () => {
     };
   }
 
-  it('tiles of MapServer are cached, and kept by nginx', async () => {
+  it('tiles of MapServer are cached by the server and by nginx', async () => {
     const miss = { status: 200, type: 'image/png', cache: 'MISS', nginx: 'MISS' };
     expect(await tile('land/1/0/0.png')).toMatchObject(miss);
     expect(await tile('land/1/1/0.png')).toMatchObject({ ...miss, cache: 'HIT' });
@@ -123,14 +123,14 @@ describe('recipes', needs('mapserver', 'nginx'), () => {
     ]);
   });
 
-  it('vector tiles of a WMS are requested one by one and passed on as they are', async () => {
+  it('vector tiles of a WMS are requested one by one and passed on unchanged', async () => {
     const { bytes, ...answer } = await tile('roads-vector/2/1/1.pbf');
     expect(answer).toMatchObject({ status: 200, type: 'application/vnd.mapbox-vector-tile', cache: 'MISS' });
     expect(bytes).toEqual(VECTOR_TILE);
     expect(asked.map((query) => query.get('WIDTH') ?? query.get('width'))).toEqual(['256']);
   });
 
-  it('nginx does not keep tiles of closed layers', async () => {
+  it('nginx does not cache tiles of closed layers', async () => {
     const { authorization } = server;
     for (const cache of ['MISS', 'HIT']) {
       expect(await tile('closed/0/0/0.png', { authorization })).toMatchObject({

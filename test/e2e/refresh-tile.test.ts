@@ -17,7 +17,7 @@ async function tokenFor(layer: string, role = 'operator'): Promise<string> {
   return ((await made.json()) as { token: string }).token;
 }
 
-it('an operator has a tile made now, and all see it afterwards', async () => {
+it('a tile refreshed by an operator is served to all callers', async () => {
   const { wms, server } = shared;
   await server.expectTiles([AT], { cache: 'MISS', version: 1 });
   wms.version = 2;

@@ -69,7 +69,7 @@ describe("GeoNode's GeoWebCache client", () => {
     expect((await send(PYTHON, 'POST', '/masstruncate/', '<truncateAll></truncateAll>')).status).toBe(200);
   });
 
-  it('GeoNode finds a declared layer configured, and is answered why a layer of GeoServer cannot be', async () => {
+  it('GeoNode finds a declared layer, and gets the reason why a GeoServer layer is rejected', async () => {
     expect((await send(PYTHON, 'GET', '/layers/geonode:roads.xml')).status).toBe(200);
     expect((await send(PYTHON, 'GET', '/layers/geonode:rivers.xml')).status).toBe(404);
     const layer = '<GeoServerLayer><enabled>true</enabled><name>geonode:rivers</name></GeoServerLayer>';
@@ -85,7 +85,7 @@ describe("camptocamp's GeoWebCache client", () => {
   const layer = (expires: number) =>
     `<wmsLayer><name>swiss land</name><enabled>true</enabled><mimeFormats><string>image/png</string></mimeFormats><gridSubsets><gridSubset><gridSetName>swiss</gridSetName></gridSubset></gridSubsets><metaWidthHeight><int>3</int><int>2</int></metaWidthHeight><expireCache>0</expireCache><expireClients>${expires}</expireClients><gutter>5</gutter><backendTimeout>90</backendTimeout><cacheBypassAllowed>true</cacheBypassAllowed><wmsUrl><string>http://maps.example.org/wms</string></wmsUrl><wmsLayers>land</wmsLayers><wmsVersion>1.1.1</wmsVersion><vendorParameters>map=ch&amp;x=1</vendorParameters><transparent>true</transparent><bgColor>0xFFFFFF</bgColor></wmsLayer>`;
 
-  it('Terraform creates, reads back, updates and deletes a grid set and a WMS layer without a difference', async () => {
+  it('Terraform creates, reads, updates and deletes a grid set and a layer unchanged', async () => {
     expect((await send(GO, 'PUT', '/gridsets/swiss', gridSet(256))).status).toBeLessThan(202);
     expect((await send(GO, 'PUT', '/gridsets/swiss', gridSet(512))).status).toBe(200);
     const grid = await texts('/gridsets/swiss');
@@ -133,7 +133,7 @@ describe("camptocamp's GeoWebCache client", () => {
     ]);
   });
 
-  it("camptocamp's client reads stores; a change of them is refused with a hint to the configuration file", async () => {
+  it("camptocamp's client reads stores, and cannot change them outside the configuration file", async () => {
     expect((await texts('/blobstores'))('blobStore/name')).toEqual(['default']);
     const store =
       '<FileBlobStore><id>other</id><enabled>true</enabled><baseDirectory>/tmp/a</baseDirectory><fileSystemBlockSize>4096</fileSystemBlockSize></FileBlobStore>';

@@ -102,7 +102,7 @@ describe('/rest/layers', () => {
     },
   );
 
-  it('/rest/layers chooses the form by ending, by parameter and by Accept', async () => {
+  it('/rest/layers chooses XML or JSON by extension, by parameter and by Accept', async () => {
     for (const path of ['img%20states.json', 'img%20states?format=json']) {
       const { type, text } = await call('GET', `/rest/layers/${path}`);
       expect([type, JSON.parse(text).wmsLayer.name]).toEqual(['application/json', 'img states']);
@@ -111,7 +111,7 @@ describe('/rest/layers', () => {
     expect(await asked.json()).toHaveProperty('wmsLayer');
   });
 
-  it('/rest/layers creates, changes, serves, lists and deletes', async () => {
+  it('/rest/layers creates, changes, serves, lists and deletes a layer', async () => {
     const at = '/geowebcache/rest/layers/testLayer.xml';
     expect(await call('PUT', at, wmsLayer('testLayer'))).toMatchObject({ status: 200, text: 'layer saved' });
     expect((await xml(at)).at('wmsUrl/string')).toBe('http://example.com/wms1?');
@@ -130,7 +130,7 @@ describe('/rest/layers', () => {
   });
 
   it.each(['a.b.c', 'topp:dotted.name', 'with space', 'slash/inside', '100%'])(
-    '/rest/layers takes a layer named %s',
+    '/rest/layers accepts a layer named %s',
     async (name) => {
       const at = `/rest/layers/${encodeURIComponent(name)}.xml`;
       expect((await call('PUT', at, wmsLayer(name))).status).toBe(200);
@@ -140,7 +140,7 @@ describe('/rest/layers', () => {
     },
   );
 
-  it('/rest/layers gives back what it has no place for, and warns of it', async () => {
+  it('/rest/layers keeps and returns unknown elements, with a warning', async () => {
     const more =
       '<unheardOf kind="x"><inner>1</inner></unheardOf><requestFilters><wmsRasterFilter><name>mask</name></wmsRasterFilter></requestFilters>';
     const saved = await call('PUT', '/rest/layers/strange.xml', wmsLayer('strange', more));
@@ -159,7 +159,7 @@ describe('/rest/layers', () => {
     await call('DELETE', '/rest/layers/strange.xml');
   });
 
-  it('never shows a password, and keeps it when the mask comes back', async () => {
+  it('/rest/layers never shows a password, and keeps it when its mask is sent back', async () => {
     const secret = '<httpUsername>anna</httpUsername><httpPassword>hush</httpPassword>';
     await call('PUT', '/rest/layers/closed.xml', wmsLayer('closed', secret));
     const { text } = await call('GET', '/rest/layers/closed.xml');
@@ -173,7 +173,7 @@ describe('/rest/layers', () => {
     await call('DELETE', '/rest/layers/closed.xml');
   });
 
-  it('/rest/layers leaves what GeoWebCache has no word for as it was', async () => {
+  it('/rest/layers keeps settings that GeoWebCache does not have', async () => {
     const document = {
       name: 'ours',
       attribution: 'us',
@@ -233,7 +233,7 @@ describe('/rest/layers', () => {
     ],
     ['PUT', '/rest/layers.xml', wmsLayer('x'), 405, /./],
     ['DELETE', '/rest/layers', undefined, 405, /./],
-  ])('%s %s is refused and changes nothing', async (method, path, body, status, text) => {
+  ])('%s %s is rejected and changes nothing', async (method, path, body, status, text) => {
     const before = await call('GET', '/rest/layers.json');
     const answer = await call(method, path, body);
     expect([answer.status, answer.type]).toEqual([status, 'text/plain; charset=utf-8']);
@@ -241,7 +241,7 @@ describe('/rest/layers', () => {
     expect((await call('GET', '/rest/layers.json')).text).toBe(before.text);
   });
 
-  it('/rest/layers reads bodies by their content type, and by the ending where there is none worth the name', async () => {
+  it('/rest/layers reads a body by its content type, and a body of form type by extension', async () => {
     const json = '{"wmsLayer":{"name":"x","wmsUrl":["http://example.com/wms"]}}';
     expect((await call('PUT', '/rest/layers/x.xml', json, 'application/json')).status).toBe(200);
     const form = 'application/x-www-form-urlencoded';
@@ -262,7 +262,7 @@ describe('/rest/gridsets', () => {
     <scaleNames><string>a</string><string>b</string></scaleNames>
     <tileHeight>211</tileHeight><tileWidth>211</tileWidth><yCoordinateFirst>false</yCoordinateFirst>${more}</gridSet>`;
 
-  it('/rest/gridsets lists them, and shows one of the file as Java prints its numbers', async () => {
+  it('/rest/gridsets lists grid sets, and shows one with numbers as Java prints them', async () => {
     const { all } = await xml('/rest/gridsets.xml');
     const names = all('gridSet/name').map(({ text }) => text);
     expect(names).toEqual(
@@ -290,7 +290,7 @@ describe('/rest/gridsets', () => {
     ]);
   });
 
-  it('/rest/gridsets creates, changes and deletes', async () => {
+  it('/rest/gridsets creates, changes and deletes a grid set', async () => {
     const at = '/geowebcache/rest/gridsets/testGridset.xml';
     expect(await call('GET', at)).toMatchObject({
       status: 404,
@@ -327,7 +327,7 @@ describe('/rest/gridsets', () => {
     });
   });
 
-  it('/rest/gridsets keeps what comes with the program, and what the file declares', async () => {
+  it('/rest/gridsets cannot change built-in grid sets or those of the configuration file', async () => {
     const renamed = (name: string) => gridSet(4326).replace('testGridset', name);
     expect((await call('PUT', '/rest/gridsets/EPSG:4326.xml', renamed('EPSG:4326'))).status).toBe(409);
     expect((await call('DELETE', '/rest/gridsets/EPSG:2163')).status).toBe(409);
@@ -340,7 +340,7 @@ describe('/rest/gridsets', () => {
 });
 
 describe('/rest/blobstores', () => {
-  it('/rest/blobstores shows our stores in the form that scripts know', async () => {
+  it('/rest/blobstores shows stores in the format of GeoWebCache', async () => {
     const { all } = await xml('/geowebcache/rest/blobstores.xml');
     expect(all('blobStore/name').map(({ text }) => text)).toEqual(['default']);
     expect(all('blobStore/link')[0]?.attributes.get('href')).toBe(
@@ -359,7 +359,7 @@ describe('/rest/blobstores', () => {
     expect(json.FileBlobStore).toMatchObject({ '@default': 'true', id: 'default', enabled: true });
   });
 
-  it('/rest/blobstores says where stores are declared when one is to be made or removed', async () => {
+  it('/rest/blobstores answers 409 to changes and names the configuration file', async () => {
     const body = '<FileBlobStore><id>more</id></FileBlobStore>';
     for (const [method, path] of [
       ['PUT', 'more'],
@@ -385,7 +385,7 @@ describe('/rest/global', () => {
     <serviceContact><individualName>Jane Doe</individualName></serviceContact></serviceProvider>
     <fees>NONE</fees><accessConstraints>NONE</accessConstraints></serviceInformation>`;
 
-  it('/rest/global keeps what the service says of itself, and capabilities say it', async () => {
+  it('/rest/global stores the service information that capabilities show', async () => {
     const put = await call(
       'PUT',
       '/geowebcache/rest/global',
@@ -413,7 +413,7 @@ describe('/rest/global', () => {
     expect(json.serviceInformation.keywords).toEqual(['WMS', 'WMTS']);
   });
 
-  it('/rest/global changes only what it is sent, takes its own answer back, and lasts', async () => {
+  it('/rest/global changes only given elements, accepts its own response, and is persistent', async () => {
     await call('PUT', '/rest/global.xml', '<global><lockProvider>nioLock</lockProvider></global>');
     const { text } = await call('GET', '/rest/global.xml');
     expect((await call('PUT', '/rest/global', text)).status).toBe(200);
@@ -427,7 +427,7 @@ describe('/rest/global', () => {
     ]);
   });
 
-  it('/rest/global refuses what cannot be changed', async () => {
+  it('/rest/global rejects changes of read-only elements', async () => {
     const answer = await call('PUT', '/rest/global', '<global><location>foobar</location></global>');
     expect([answer.status, answer.text]).toEqual([
       400,
@@ -439,7 +439,7 @@ describe('/rest/global', () => {
 });
 
 describe('the smaller resources', () => {
-  it('/rest/bounds tells the tiles of each zoom, rows from the bottom', async () => {
+  it('/rest/bounds returns the tile range of each zoom, with rows from the bottom', async () => {
     expect(await call('GET', '/rest/bounds/img%20states/EPSG:4326/java')).toMatchObject({
       status: 200,
       text: '{{0, 0, 1, 0, 0}, {0, 0, 3, 1, 1}, {0, 0, 7, 3, 2}}',
@@ -456,7 +456,7 @@ describe('the smaller resources', () => {
     expect(refused[2]?.text).toContain('400 BAD_REQUEST: Unknown or missing format extension : c');
   });
 
-  it('/rest/filter updates what there is', async () => {
+  it('/rest/filter updates an existing filter', async () => {
     const update = '<wmsRasterFilterUpdate><gridSetId>EPSG:4326</gridSetId></wmsRasterFilterUpdate>';
     expect(await call('POST', '/rest/filter/round/update/xml', update)).toMatchObject({
       status: 400,
@@ -491,7 +491,7 @@ describe('/rest/reload', () => {
   const reload = () => call('POST', '/geowebcache/rest/reload', 'reload_configuration=1', form);
   const write = (text: string) => writeFile(join(data, 'tilewarden.yaml'), text);
 
-  it('/rest/reload takes up what has changed in the file, and leaves the rest alone', async () => {
+  it('/rest/reload applies changes of the configuration file and nothing else', async () => {
     await call('PUT', '/rest/layers/img2.xml', wmsLayer('img2'));
     await write(
       FILE.replace('name: img states', 'name: img2, title: From the file').replace(
@@ -516,7 +516,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).toContain('No layer changed.');
   });
 
-  it('/rest/reload changes nothing by a file with errors, and says what they are', async () => {
+  it('/rest/reload changes nothing if the configuration file has errors, and lists them', async () => {
     await write(FILE.replace('type: world', 'type: wrold'));
     const refused = await reload();
     expect(refused.status).toBe(400);
@@ -525,7 +525,7 @@ describe('/rest/reload', () => {
     await write(FILE);
   });
 
-  it('/rest/reload keeps a grid set that a layer declared over HTTP stands on', async () => {
+  it('/rest/reload does not remove a grid set that a layer declared over HTTP uses', async () => {
     const subset = '<gridSubsets><gridSubset><gridSetName>EPSG:2163</gridSetName></gridSubset></gridSubsets>';
     await call('PUT', '/rest/layers/on.xml', wmsLayer('on', subset));
     await write(FILE.replace(/gridSets:[\s\S]*?\nlayers:/, 'layers:'));
@@ -534,7 +534,7 @@ describe('/rest/reload', () => {
     await call('DELETE', '/rest/layers/on.xml');
   });
 
-  it('names the settings that need a restart', async () => {
+  it('/rest/reload names changed settings that need a restart', async () => {
     await write(`${FILE}\nmemoryTier: { size: 1 MiB }\n`);
     for (const _ of [1, 2]) {
       expect((await reload()).text).toContain('Changes to memoryTier take effect after a restart.');
@@ -543,7 +543,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).not.toContain('restart');
   });
 
-  it('/rest/reload refuses a layer that needs such a setting, and goes on as before', async () => {
+  it('/rest/reload rejects a layer that needs a setting which needs a restart', async () => {
     const layer = '  - { name: more, source: { type: world }, gridSets: [EPSG:4326], store: fast }\n';
     const stores = 'stores: { default: { type: bundle }, fast: { type: bundle } }\n';
     await write(`${stores}${FILE.replace('layers:\n', `layers:\n${layer}`)}`);
@@ -556,7 +556,7 @@ describe('/rest/reload', () => {
     expect((await reload()).text).toContain('No layer changed.');
   });
 
-  it('/rest/reload wants the form that GeoWebCache’s page sends, by POST only', async () => {
+  it('/rest/reload accepts only a POST of the form on GeoWebCache’s page', async () => {
     expect((await call('POST', '/rest/reload', 'a=b', form)).status).toBe(400);
     for (const method of ['GET', 'PUT', 'DELETE'])
       expect((await call(method, '/rest/reload')).status).toBe(405);
@@ -566,13 +566,13 @@ describe('/rest/reload', () => {
 it.each([
   ['/rest', 'layers'],
   ['/geowebcache/rest/', 'gridsets'],
-])('%s is a page, as in GeoWebCache', async (path, text) => {
+])('%s is an HTML page, as in GeoWebCache', async (path, text) => {
   const answer = await call('GET', path);
   expect([answer.status, answer.type]).toEqual([200, 'text/html; charset=utf-8']);
   expect(answer.text).toContain(text);
 });
 
-it.each(['gmaps', 'mgmaps', 've'])('/service/%s is the same with a slash at its end', async (service) => {
+it.each(['gmaps', 'mgmaps', 've'])('/service/%s accepts a trailing slash', async (service) => {
   const query = '?layers=none&zoom=0&x=0&y=0&quadkey=0';
   const [plain, slash] = [
     await call('GET', `/service/${service}${query}`),

@@ -15,7 +15,7 @@ const [HERE, BESIDE] = [
   { z: 6, x: 21, y: 21 },
 ];
 
-describe('a server whose tiles lie in S3', needs('s3'), () => {
+describe('a server with a store in S3', needs('s3'), () => {
   const expectedLog = /could not be (stored|read|removed)|the object store (fails|cannot be reached)/;
   let proxy: FaultProxy;
   let cluster: Cluster;
@@ -31,7 +31,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
   });
 
   it.each(['fail', 'refuse', 'hang'] as const)(
-    'a server whose tiles lie in S3 goes on from memory and from the source while S3 is away (%s), and stores again when it is back',
+    'tiles are served from memory and source while S3 is unreachable (%s), and stored afterwards',
     async (mode) => {
       await storeOneMetatile(server);
       proxy.mode = mode;
@@ -60,7 +60,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     },
   );
 
-  it('a server whose tiles lie in S3 has them on its disk after a restart while S3 is away, but none that another node truncated meanwhile', async () => {
+  it('the disk cache of S3 serves tiles after a restart without S3, but no truncated ones', async () => {
     await storeOneMetatile(server);
     const second = await cluster.serve({ expectedLog });
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);
@@ -83,7 +83,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     await fourth.stop();
   });
 
-  it('a server whose tiles lie in S3 takes over the tiles of bundles while it serves, and gives them back', async () => {
+  it('migrate-store copies tiles from bundles to S3 and back while the server runs', async () => {
     const stores = JSON.stringify({ local: { type: 'bundle' }, default: cluster.store });
     const roads = roadsConfig(cluster.wms);
     const config = (store: string) =>
@@ -110,7 +110,7 @@ describe('a server whose tiles lie in S3', needs('s3'), () => {
     expect(unknown.code).not.toBe(0);
   });
 
-  it('a server whose tiles lie in S3 says at the start that the bucket is missing', async () => {
+  it('a server does not start without its S3 bucket, and names it', async () => {
     const store = { ...cluster.store, bucket: 'no-such-bucket' };
     const config = writeConfig(`stores: ${JSON.stringify({ default: store })}`);
     const args = ['--config', config, '--database', cluster.database];

@@ -116,7 +116,7 @@ function watchUsage(server: TaskServer) {
   };
 }
 
-it('seeds into a full quota: unused tiles are evicted, new ones stay, and the task reports it', async () => {
+it('a seed into a full quota evicts unused tiles, keeps new ones, and reports the evictions', async () => {
   const tiles = await openTileServer();
   const config = configOf(tiles.url);
   const server = speakTo(await startServer({ config }));

@@ -24,12 +24,12 @@ describe('a server without a configuration', () => {
   });
   afterAll(() => server.stop());
 
-  it('a server without a configuration goes on when the folder that it was started in is removed', async () => {
+  it('a server without a configuration keeps running when its working folder is removed', async () => {
     rmSync(startedIn, { recursive: true });
     expect((await get(`${server.url}/tiles/world/0/0/0.png`)).status).toBe(200);
   });
 
-  it('a server without a configuration makes a tile of the world, and has it the second time', async () => {
+  it('a server without a configuration makes a tile of the world, and caches it', async () => {
     const first = await get(server.url + TILE);
     expect(first.status).toBe(200);
     expect(first.headers.get('content-type')).toBe('image/png');
@@ -58,7 +58,7 @@ describe('a server without a configuration', () => {
     expect((await get(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('a server without a configuration keeps others from its data folder, and goes on unharmed', async () => {
+  it('a second server on the same data folder does not start, and the first is unharmed', async () => {
     const second = await runTilewarden(['serve', '--port', '0', '--data', server.data]);
     expect(second.code).toBe(1);
     expect(second.stdout).toBe('');
@@ -68,7 +68,7 @@ describe('a server without a configuration', () => {
 });
 
 describe('starting and stopping', () => {
-  it('a server prints exactly one line when it is ready, finishes an answer under way, ends with 0, and starts again after that and after a kill', async () => {
+  it('a server finishes running requests when it stops, and starts again, also after a kill', async () => {
     const tile = `/tiles/${LAYER}/0/0/0.png`;
     const wms = await openWms();
     const config = roadsConfig(wms);
@@ -96,7 +96,7 @@ describe('starting and stopping', () => {
     await third.stop();
   });
 
-  it('a server says so when the port is taken', async () => {
+  it('a server whose port is taken reports it and ends with 1', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);
     const address = other.address();
@@ -109,7 +109,7 @@ describe('starting and stopping', () => {
     );
   });
 
-  it('a server refuses to listen without accounts where other machines could reach it', async () => {
+  it('a server without accounts listens only on loopback', async () => {
     const end = await runTilewarden([
       'serve',
       '--no-auth',
@@ -124,7 +124,7 @@ describe('starting and stopping', () => {
     expect(end.stderr).toContain('loopback');
   });
 
-  it('a server starts although an upstream is dead', async () => {
+  it('a server starts with an unreachable upstream', async () => {
     const config = `
 upstreams: { '127.0.0.1:9': { allowPrivate: true } }
 layers:
@@ -139,7 +139,7 @@ layers:
 });
 
 describe('the command line', () => {
-  it('the command line lists everything that is wrong with a configuration and does not start', async () => {
+  it('serve and check-config list all errors of a configuration and do not start', async () => {
     const config = writeConfig('server: { prot: 1 }\nlayers:\n  - { name: a, source: { type: wmx } }\n');
     for (const command of ['serve', 'check-config']) {
       const end = await runTilewarden([command, '--config', config]);
@@ -150,7 +150,7 @@ describe('the command line', () => {
     }
   });
 
-  it('the command line prints the settings in effect with secrets masked', async () => {
+  it('check-config prints the effective settings with secrets masked', async () => {
     const config = writeConfig(`
 layers:
   - name: a
@@ -163,7 +163,7 @@ layers:
     expect(end.stdout).not.toContain('hush-hush');
   });
 
-  it('the command line suggests what was meant and ends with 2', async () => {
+  it('the command line suggests a correction for a misspelt command or flag and ends with 2', async () => {
     const command = await runTilewarden(['sevre']);
     expect(command).toMatchObject({ code: 2, stdout: '' });
     expect(command.stderr).toContain('Did you mean serve?');
@@ -172,7 +172,7 @@ layers:
     expect(flag.stderr).toContain('Did you mean --port?');
   });
 
-  it('the command line helps and says its version', async () => {
+  it('the command line prints its help and its version', async () => {
     const help = await runTilewarden(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('check-config');

@@ -68,7 +68,7 @@ async function stopUnderLoad(server: RunningServer, tally: Tally): Promise<void>
   await Promise.all(callers);
 }
 
-it.each([1, 3])('a stop of %i process(es) under load loses no request that was taken', async (processes) => {
+it.each([1, 3])('a stop of %i process(es) under load loses no accepted request', async (processes) => {
   const tally: Tally = { answered: 0, refused: 0, lost: [] };
   const data = temporaryFolder();
   for (let round = 0; round < ROUNDS; round += 1) {

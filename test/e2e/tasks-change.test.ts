@@ -6,7 +6,7 @@ const shared = shareTaskServer({ expectedLog: /upstream|source|map server/ });
 const isNorthWest = ({ z, x, y }: TileAt) => x < 2 ** (z - 1) && y < 2 ** (z - 1);
 
 describe('truncating', () => {
-  it('truncating removes the tiles of a range and leaves the others', async () => {
+  it('a truncate task removes the tiles of a range and leaves the others', async () => {
     const { wms, server } = shared;
     await server.over(await server.start({ zoomStop: 4, threadCount: 4 }));
     const inRange = [...tilesOf(2, 4)].filter(isNorthWest);
@@ -34,7 +34,7 @@ describe('truncating', () => {
 });
 
 describe('reseeding', () => {
-  it('reseeding replaces the tiles, and no client gets an older one when it is done', async () => {
+  it('a reseed replaces tiles, and no client gets an older one when it is done', async () => {
     const { wms, server } = shared;
     await server.over(await server.start({ zoomStop: 3, threadCount: 4 }));
     // Twice, so that they are in memory.
@@ -48,7 +48,7 @@ describe('reseeding', () => {
 });
 
 describe('an upstream that fails in places', () => {
-  it('an upstream that fails in places costs those tiles only: they are reported, counted, and can be tried again alone', async () => {
+  it('tiles for which the upstream fails are reported, counted, and can be retried alone', async () => {
     const { wms, server } = shared;
     const isBroken = (z: number, minX: number) => z === 4 && minX < 0;
     const attempts = { broken: 0 };
@@ -89,7 +89,7 @@ describe('an upstream that fails in places', () => {
     );
   });
 
-  it('everywhere ends the task aborted, with the reason', async () => {
+  it('a task whose upstream always fails is aborted with the reason', async () => {
     const { wms, server } = shared;
     wms.answer = 'xml';
     const id = await server.start({ tileFailureRetryCount: 0, totalFailuresBeforeAborting: 5 });

@@ -54,7 +54,7 @@ const jsonLines = (text: string) =>
 const shared = shareTaskServer();
 
 describe('seeding from the command line', () => {
-  it('seeding from the command line fills the cache, tells how it went and ends with 0', async () => {
+  it('tilewarden seed fills the cache, prints a summary and ends with 0', async () => {
     const { wms, server } = shared;
     const dry = await command(server, 'seed', LAYER, '--zoom-stop', '3', '--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: '' });
@@ -129,7 +129,7 @@ describe('seeding from the command line', () => {
     expect((await command(server, 'tasks')).stdout).toContain('No active tasks.');
   });
 
-  it('seeding from the command line ends with 1 when the task is aborted, and can be paused, resumed and stopped by another command', async () => {
+  it('tilewarden tasks pauses, resumes and stops a task, and watch ends with 1', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const begun = await command(server, 'seed', LAYER, '--zoom-start', '6', '--no-wait', '--json');
@@ -160,7 +160,7 @@ describe('seeding from the command line', () => {
     });
   });
 
-  it('seeding from the command line leaves the task running at Ctrl-C and says how to stop it', async () => {
+  it('tilewarden seed leaves the task running at Ctrl-C and prints the command to stop it', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const seed = launch(server, 'seed', LAYER);
@@ -179,7 +179,7 @@ describe('seeding from the command line', () => {
 });
 
 describe('a server that restarts', () => {
-  it('a server that restarts does not end the watching: the task goes on, and the command ends with it', async () => {
+  it('tilewarden seed keeps watching its task over a restart of the server', async () => {
     const wms = await openWms();
     const first = await startTaskServer(wms);
     wms.answer = { delayMs: 100 };
@@ -204,7 +204,7 @@ describe('a server that restarts', () => {
 });
 
 describe('lists for scripts', () => {
-  it('layers lists what there is, with source, grid sets and what is stored', async () => {
+  it('tilewarden layers lists layers with source, grid sets and stored tiles', async () => {
     const { server } = shared;
     const table = await command(server, 'layers');
     expect(table).toMatchObject({ code: 0, stderr: '' });
@@ -215,7 +215,7 @@ describe('lists for scripts', () => {
     expect(layers).toEqual([expect.objectContaining({ name: LAYER, source: 'wms', enabled: true })]);
   });
 
-  it('schedules lists when each runs, of one layer too', async () => {
+  it('tilewarden schedules lists schedules with their next runs, also of one layer', async () => {
     const { server } = shared;
     expect((await command(server, 'schedules')).stdout).toBe('No schedules.\n');
     const schedule = { layer: LAYER, name: 'nightly', type: 'reseed', cron: '0 2 * * *', zoomStop: 1 };
@@ -234,8 +234,8 @@ describe('lists for scripts', () => {
   });
 });
 
-describe('flags in the words of the command line', () => {
-  it('ages and names of flags are those of the command line, and truncate --layer says what it deletes', async () => {
+describe('flags of the command line', () => {
+  it('errors of the server name the flags of the command line, and truncate --layer its effect', async () => {
     const { server } = shared;
     const old = await command(server, 'clear', LAYER, '--older-than', '7d', '--dry-run');
     expect(old).toMatchObject({ code: 0, stdout: 'Would delete 0 tiles, 0 B, in 0 tile sets\n' });
@@ -253,7 +253,7 @@ describe('flags in the words of the command line', () => {
 });
 
 describe('a server without accounts and configuration', () => {
-  it('a server without accounts and configuration does what any user of this machine requests', async () => {
+  it('tilewarden seed needs no credentials for a server without accounts', async () => {
     const server = await startServer({ args: ['--no-auth'] });
     const args = ['seed', 'world', '--zoom-stop', '2', '--parameter', 'STYLES=dark', '--format', 'webp'];
     const seed = await runTilewarden(args, { env: { TILEWARDEN_SERVER: server.url } });
@@ -265,14 +265,14 @@ describe('a server without accounts and configuration', () => {
   });
 });
 
-describe('what goes wrong is said in words', () => {
-  it('a clear message is printed about a server that is not there', async () => {
+describe('errors of the command line', () => {
+  it('the command line prints a clear message about an unreachable server', async () => {
     const end = await runTilewarden(['seed', 'roads', '--server', 'http://127.0.0.1:9', '--token', 'x']);
     expect(end).toMatchObject({ code: 1, stdout: '' });
     expect(end.stderr).toContain('The server at http://127.0.0.1:9 cannot be reached');
   });
 
-  it('a clear message is printed about credentials, layers and flags', async () => {
+  it('the command line prints a clear message about credentials, layers and flags', async () => {
     const { server } = shared;
     const as = (env: Record<string, string>, ...args: string[]) =>
       runTilewarden([...args, '--server', server.url], { env });
@@ -317,7 +317,7 @@ describe('seeding by use', () => {
   const wmts = (z: number, x: number, y: number) =>
     `/geowebcache/service/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${LAYER}&STYLE=&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:${z}&TILEROW=${y}&TILECOL=${x}`;
 
-  it('a seed from an access log makes the most requested pages, and a dry run nothing', async () => {
+  it('a seed from an access log makes the most requested pages, and its dry run none', async () => {
     const { wms, server } = shared;
     const log = join(temporaryFolder(), 'access.log');
     const hot = line(`/tiles/${LAYER}/5/20/10.png`).repeat(60) + line(wmts(5, 20, 11)).repeat(35);
@@ -335,7 +335,7 @@ describe('seeding by use', () => {
     await server.expectTiles([{ z: 5, x: 1, y: 1 }], { cache: 'MISS' });
   });
 
-  it('a seed by use makes what was requested from the server, and without recorded use it is refused', async () => {
+  it('a seed by use makes the requested pages, and is rejected without recorded use', async () => {
     const { wms, server } = shared;
     const args = ['seed', LAYER, '--grid-set', 'EPSG:4326', '--order', 'use'];
     expect(await command(server, ...args)).toMatchObject({
@@ -355,7 +355,7 @@ describe('seeding by use', () => {
     [['--order', 'size'], '--order must be zoom or use'],
     [['--order', 'use', '--share', '2'], '--share must be above 0'],
     [['--from-log', '/nonexistent/access.log'], 'cannot be read'],
-  ])('a seed with %j is refused', async (flags, message) => {
+  ])('a seed with %j is rejected', async (flags, message) => {
     const refused = await command(shared.server, 'seed', LAYER, ...flags);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
   });

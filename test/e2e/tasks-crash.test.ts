@@ -51,7 +51,7 @@ describe('a task survives', () => {
     wms.reset();
   });
 
-  it('a task survives as a seed, kill -9 of a worker process', async () => {
+  it('a seed survives kill -9 of its worker processes', async () => {
     const id = await seedHalf(server, wms);
     const before = server.workers();
     for (const pid of before) process.kill(pid, 'SIGKILL');
@@ -62,7 +62,7 @@ describe('a task survives', () => {
     await expectComplete(server, id);
   });
 
-  it('a task survives as a seed, kill -9 of the server', async () => {
+  it('a seed survives kill -9 of the server', async () => {
     const id = await seedHalf(server, wms);
     const orphans = server.workers();
     expect(orphans.length).toBeGreaterThan(0);
@@ -75,7 +75,7 @@ describe('a task survives', () => {
     await expectComplete(server, id);
   });
 
-  it('a task survives as a seed, SIGTERM of the server, which hands its pieces back and loses nothing', async () => {
+  it('a seed survives SIGTERM of the server without repeating finished pieces', async () => {
     const id = await seedHalf(server, wms);
     expect((await server.stop()).code).toBe(0);
     await startAgain();
@@ -85,7 +85,7 @@ describe('a task survives', () => {
     expect(wms.requests.length).toBeLessThan(METATILES + 20);
   });
 
-  it('a task survives as a truncation, kill -9 of the server, and nothing of what it was to remove is left', async () => {
+  it('a truncation survives kill -9 of the server and leaves no tile of its range', async () => {
     await server.over(await server.start({ zoomStop: 4, threadCount: 4 }));
     const id = await server.start({ type: 'truncate', zoomStart: 2, zoomStop: 4 });
     await server.kill();

@@ -8,7 +8,7 @@ import { speakTo } from './task-server.ts';
 const HALF_WORLD = 20037508.342789244;
 
 describe('a layer on MapServer', needs('mapserver'), () => {
-  it('a layer on MapServer is seeded, and its tiles are what MapServer draws at their places', async () => {
+  it('seeded tiles of a layer on MapServer equal the maps that MapServer draws', async () => {
     const mapServer = await sharedMapServer();
     const config = `
 upstreams: { '${new URL(mapServer.url).host}': { concurrency: 4, allowPrivate: true } }

@@ -5,7 +5,7 @@ import { runTilewarden, temporaryFolder } from './server.ts';
 import { openWms, startTaskServer, tilesOf } from './task-server.ts';
 
 describe('tasks in PostgreSQL', () => {
-  it('tasks in PostgreSQL are done by its worker processes alone, outlive a server that is killed, and can be stopped', async () => {
+  it('tasks in PostgreSQL run in workers, survive a kill of the server, and can be stopped', async () => {
     const wms = await openWms();
     const args = ['--database', await createPostgresDatabase()];
     const first = await startTaskServer(wms, { args });

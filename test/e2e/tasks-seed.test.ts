@@ -49,7 +49,7 @@ async function listen(server: TaskServer) {
 }
 
 describe('seeding over the REST interface', () => {
-  it('a seed request in XML fills zoom 0 to 3: listed while it runs, remembered when it is done, every tile right', async () => {
+  it('a seed request in XML fills zoom 0 to 3 with correct tiles, and stays in the history', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const body = `<?xml version="1.0" encoding="UTF-8"?>
@@ -85,7 +85,7 @@ describe('seeding over the REST interface', () => {
     expect(wms.requests.length).toBe(asked);
   });
 
-  it('a seed request in JSON, by a known caller, fills another grid set, and a second time finds everything present', async () => {
+  it('a seed request in JSON fills another grid set, and a second one finds all tiles present', async () => {
     const { wms, server } = shared;
     const anonymous = await fetch(`${server.url}/rest/seed/${LAYER}.json`, { method: 'POST', body: '{}' });
     expect([anonymous.status, await server.list()]).toEqual([401, []]);
@@ -106,7 +106,7 @@ describe('seeding over the REST interface', () => {
     expect(wms.requests.length).toBe(asked);
   });
 
-  it('seeding over the REST interface works below the prefixes that GeoWebCache’s clients know', async () => {
+  it('a seed request works under the path prefixes of GeoWebCache’s clients', async () => {
     const { server } = shared;
     let column = 0;
     for (const prefix of ['/geowebcache', '/geoserver/gwc']) {
@@ -133,7 +133,7 @@ describe('seeding over the REST interface', () => {
 });
 
 describe('a configuration file that is edited while the server runs', () => {
-  it('a configuration file that is edited while the server runs does not reach the workers before the server has read it', async () => {
+  it('an edited configuration file does not affect workers before the server reloads it', async () => {
     const wms = await openWms();
     const config = writeConfig(roadsConfig(wms));
     const server = speakTo(await startServer({ args: ['--config', config] }));

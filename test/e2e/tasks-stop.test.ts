@@ -9,7 +9,7 @@ const shared = shareTaskServer({
 });
 
 describe('stopping', () => {
-  it('stopping tasks answers immediately although the upstream hangs, and nothing of the task is written afterwards', async () => {
+  it('a stop of tasks returns immediately if the upstream hangs, and no tile is written later', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const id = await server.start({ zoomStart: 3, zoomStop: 8, threadCount: 4 });
@@ -42,7 +42,7 @@ describe('stopping', () => {
     expect(await server.expectTiles(places, { cache: 'MISS' })).toBe(3);
   });
 
-  it('stopping tasks knows pending from running tasks, one layer from all, and a single one by its number', async () => {
+  it('tasks can be stopped by state, by layer and by number', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
     const first = await server.start({ zoomStart: 8, zoomStop: 9, threadCount: 64 });
@@ -74,7 +74,7 @@ describe('stopping', () => {
 });
 
 describe('fair turns', () => {
-  it('a one-tile task handed in during a big seed is done before it', async () => {
+  it('a one-tile task created during a big seed is done first', async () => {
     const { wms, server } = shared;
     wms.answer = { delayMs: 20 };
     const big = await server.start({ zoomStart: 5, threadCount: 64 });

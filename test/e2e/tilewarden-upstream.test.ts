@@ -108,7 +108,7 @@ describe('a Tilewarden on top of a Tilewarden', () => {
   }
 
   it.each(['by-xyz', 'by-tms', 'by-wmts', 'by-wms', 'by-layer'])(
-    '%s shows the same in web mercator',
+    'layer %s shows the tiles of its Tilewarden upstream in web mercator',
     async (name) => {
       for (const place of ['EPSG:900913/0/0/0.png', 'EPSG:900913/4/8/5.png']) {
         const expected = await pixelsOf(lower, `tiles/world/${place}`);
@@ -117,25 +117,28 @@ describe('a Tilewarden on top of a Tilewarden', () => {
     },
   );
 
-  it.each(['by-wmts', 'by-wmts-paths', 'by-wms'])('%s shows the same in degrees', async (name) => {
-    const expected = await pixelsOf(lower, 'tiles/world/EPSG:4326/3/8/1.png');
-    expect((await pixelsOf(upper, `tiles/${name}/EPSG:4326/3/8/1.png`)).equals(expected)).toBe(true);
-  });
+  it.each(['by-wmts', 'by-wmts-paths', 'by-wms'])(
+    'layer %s shows the tiles of its Tilewarden upstream in degrees',
+    async (name) => {
+      const expected = await pixelsOf(lower, 'tiles/world/EPSG:4326/3/8/1.png');
+      expect((await pixelsOf(upper, `tiles/${name}/EPSG:4326/3/8/1.png`)).equals(expected)).toBe(true);
+    },
+  );
 
-  it('a Tilewarden on top of a Tilewarden finds the grid of the OGC in that of GeoWebCache', async () => {
+  it('a Tilewarden upstream with the GeoWebCache grid serves the equal OGC grid', async () => {
     const expected = await pixelsOf(lower, 'tiles/world/EPSG:900913/4/8/5.png');
     const shown = await pixelsOf(upper, 'tiles/by-wmts-paths/WebMercatorQuad/4/8/5.png');
     expect(shown.equals(expected)).toBe(true);
   });
 
-  it('a Tilewarden on top of a Tilewarden draws a national grid from web mercator', async () => {
+  it('a national grid is drawn from web mercator tiles of a Tilewarden upstream', async () => {
     const pixels = await pixelsOf(upper, 'tiles/by-layer/utm32/1/0/1.png');
     const colours = new Set(Array.from({ length: SIZE }, (_, i) => pixels.readUInt32LE(4 * i)));
     expect(colours.size).toBeGreaterThan(3);
     expect([...colours].every((colour) => colour >>> 24 === 255)).toBe(true);
   });
 
-  it('a Tilewarden on top of a Tilewarden passes vector tiles through, with the headers that belong to them', async () => {
+  it('vector tiles of a Tilewarden upstream are passed on with their headers', async () => {
     const packed = await get(lower, 'tiles/roads/0/0/0.pbf', { 'accept-encoding': 'gzip' });
     expect(packed.headers).toMatchObject({
       'content-type': 'application/vnd.mapbox-vector-tile',

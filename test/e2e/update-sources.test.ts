@@ -86,7 +86,7 @@ it.each([
     () => '<feedUrl>http://10.9.8.7/</feedUrl><pollInterval>1</pollInterval>',
     '10.9.8.7',
   ],
-])('a GeoRSS feed with %s is refused over REST', async (_case, feed, words) => {
+])('a GeoRSS feed with %s is rejected over REST', async (_case, feed, words) => {
   expect(await declare(feed())).toMatchObject({ status: 400, text: expect.stringContaining(words) });
 });
 

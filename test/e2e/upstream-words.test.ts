@@ -71,7 +71,7 @@ const WORDS = {
   address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/wms\?.*LAYERS=roads/i),
 };
 
-it('what a map server reported reaches the task, the layer and the tile inspector, and no client of tiles', async () => {
+it('errors of a map server are shown in task, layer and tile inspector, not to tile clients', async () => {
   wms.answer = { status: 200, headers: { 'content-type': 'application/vnd.ogc.se_xml' }, body: EXCEPTION };
   const task = await json(`/api/v1/tasks/${await seed()}`);
   expect(task.errors.at(-1)).toMatchObject({ z: 0, upstream: WORDS });
@@ -85,7 +85,7 @@ it('what a map server reported reaches the task, the layer and the tile inspecto
   expect([answer.status, answer.text]).toEqual([502, expect.not.stringContaining('out of memory')]);
 });
 
-it('the status and text of an error answer are shown, and no words where no answer came', async () => {
+it('a task shows status and text of an error response, and none without a response', async () => {
   wms.answer = { status: 404, body: '<html><style>p {}</style><p>No   such\nmap</p></html>' };
   const refused = await json(`/api/v1/tasks/${await seed()}`);
   expect(refused.errors.at(-1).upstream).toMatchObject({ status: 404, text: 'No such map' });
@@ -94,7 +94,7 @@ it('the status and text of an error answer are shown, and no words where no answ
   expect(broken.errors.at(-1).upstream).toEqual({ status: null, text: null, address: WORDS.address });
 });
 
-it('a host lists its layers and the last error of any of them, also where every answer is an exception', async () => {
+it('a host lists its layers and their last error, also if every response is an exception', async () => {
   wms.answer = { status: 200, headers: { 'content-type': 'application/vnd.ogc.se_xml' }, body: EXCEPTION };
   await call('/tiles/roads/0/0/0.png');
   const { upstreams } = await json('/api/v1/upstreams');

@@ -65,14 +65,14 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /^layer saved$/,
   ],
   [
-    'it is changed, under the prefix of GeoServer',
+    'a layer is changed, under the prefix of GeoServer',
     ['-XPUT', ...XML, '-d', '@layer.xml', 'http://localhost:8080/geoserver/gwc/rest/layers/layer1.xml'],
     200,
     /^layer saved$/,
   ],
-  ['it is shown', [`${HOST}/layers/layer1.xml`], 200, /<wmsLayers>topp:states<\/wmsLayers>/],
+  ['a layer is shown', [`${HOST}/layers/layer1.xml`], 200, /<wmsLayers>topp:states<\/wmsLayers>/],
   [
-    'it is deleted',
+    'a layer is deleted',
     ['-XDELETE', 'http://localhost:8080/geoserver/gwc/rest/layers/layer1.xml'],
     200,
     /^layer1 deleted$/,
@@ -85,14 +85,14 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /^$/,
   ],
   [
-    'it is deleted',
+    'a grid set is deleted',
     ['-XDELETE', 'http://localhost:8080/geoserver/gwc/rest/gridsets/gridSet1.xml'],
     200,
     /^$/,
   ],
   ['stores are listed', [`${HOST}/blobstores`], 200, /<blobStores><blobStore><name>default/],
   ['global settings are shown', ['-XGET', `${HOST}/global.xml`], 200, /<global><serviceInformation>/],
-  ['and changed', ['-XPUT', ...XML, '-d', '@global.xml', `${HOST}/global.xml`], 200, /^$/],
+  ['global settings are changed', ['-XPUT', ...XML, '-d', '@global.xml', `${HOST}/global.xml`], 200, /^$/],
   [
     'a layer is truncated',
     [
@@ -106,7 +106,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /^$/,
   ],
   [
-    'a part of it is truncated, in JSON with single quotes and a brace too many',
+    'a part of a layer is truncated, in JSON with single quotes and a brace too many',
     [
       '-XPOST',
       '-H',
@@ -207,7 +207,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     200,
     /TileLayerConfiguration reloaded. Read 2 layers/,
   ],
-])('with the calls of the user guide %s', async (_what, args, status, body) => {
+])('with calls of the user guide %s', async (_what, args, status, body) => {
   const answer = await curl(...args);
   expect(answer.status, answer.body).toBe(status);
   expect(answer.body).toMatch(body);
@@ -218,7 +218,7 @@ const JSON_TYPE = ['-H', 'Content-Type: application/json'];
 const LAYER = `${GWC}/layers/layer1.xml`;
 
 /** What scripts and libraries for GeoServer send, unchanged. */
-it('GeoNode adds its filter of styles to a layer, once, and empties the layer', async () => {
+it('GeoNode adds its filter of styles to a layer once, and truncates the layer', async () => {
   await curl('-XPUT', ...XML, '-d', '@layer.xml', LAYER);
   const filter =
     '<styleParameterFilter><key>STYLES</key>                <defaultValue /></styleParameterFilter>';
@@ -244,9 +244,9 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     200,
     /Read 2 layers/,
   ],
-  ['and asks whether a layer is there', [`${GWC}/layers/ws:none.json`], 404, /Unknown layer: ws:none/],
+  ['a missing layer is looked up', [`${GWC}/layers/ws:none.json`], 404, /Unknown layer: ws:none/],
   [
-    'a layer that GeoServer alone knows is refused with the reason',
+    'a layer of GeoServer is rejected with the reason',
     [
       '-XPUT',
       ...JSON_TYPE,
@@ -258,7 +258,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /Only a wmsLayer with its wmsUrl can be declared/,
   ],
   [
-    'a layer that is there keeps its source',
+    'an existing layer keeps its source',
     [
       '-XPUT',
       ...XML,
@@ -269,7 +269,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     200,
     /^layer saved$/,
   ],
-  ['and shows both', [LAYER], 200, /image\/jpeg[\s\S]*<wmsLayers>topp:states</],
+  ['an existing layer has its new format', [LAYER], 200, /image\/jpeg[\s\S]*<wmsLayers>topp:states</],
   [
     'a seed is posted as the form of the seed page',
     [
@@ -283,7 +283,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /Task submitted/,
   ],
   [
-    'a seed with parameters in the way of a Go client',
+    'a seed request of a Go client is accepted',
     [
       ...JSON_TYPE,
       '-d',
@@ -315,13 +315,13 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     200,
     /Truncated All Layers/,
   ],
-])('of clients for GeoServer %s', async (_what, args, status, body) => {
+])('with calls of GeoServer clients %s', async (_what, args, status, body) => {
   const answer = await curl(...args);
   expect(answer.status, answer.body).toBe(status);
   expect(answer.body).toMatch(body);
 });
 
-it('the quota comes back as it was read, with what a script changed in it', async () => {
+it('a quota changed by a script is returned with this change and otherwise as read', async () => {
   const read = (await curl(`${GWC}/diskquota.xml`)).body;
   const changed = read.replace(/<value>[^<]*</, '<value>20<').replace('<enabled>true', '<enabled>false');
   const answer = await curl('-XPUT', ...XML, '--data-binary', changed, `${GWC}/diskquota.xml`);

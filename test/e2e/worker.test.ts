@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runTilewarden, temporaryFolder, writeConfig } from './server.ts';
 
 describe('tilewarden worker', () => {
-  it('tilewarden worker says what it needs when it has no PostgreSQL or nothing to do', async () => {
+  it('tilewarden worker ends with a clear message without PostgreSQL or with zero workers', async () => {
     const alone = await runTilewarden(['worker', '--data', temporaryFolder()]);
     expect(alone).toMatchObject({ code: 1, stdout: '' });
     expect(alone.stderr).toContain('name it with --database');

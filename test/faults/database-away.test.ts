@@ -22,7 +22,7 @@ it.each([
   ['cut', 9],
   ['block', 13],
 ] as const)(
-  'a node whose way to the database is %s serves what it has, refuses administration with 503, says so to Prometheus, and recovers by itself',
+  'a node without its database (%s) serves cached tiles, answers 503 to administration, and recovers',
   needs('s3'),
   async (how, row) => {
     const cached = [...tilesOf(0, 2)];

@@ -104,7 +104,7 @@ describe('a layer that is changed', () => {
     ['default parameter', ['red', 'plain'], 'plain red'],
     ['source', ['blue', 'other'], 'other blue'],
   ] as const)(
-    'under a running seed to another %s never shows a tile of the former declaration',
+    'a layer changed to another %s under a seed shows no tile of the former declaration',
     async (...row) => {
       const [, [style, layers], picture] = row;
       await start();
@@ -136,7 +136,7 @@ describe('a layer that is changed', () => {
     },
   );
 
-  it('while a client waits keeps nothing of what that client is answered with', async () => {
+  it('a tile requested before its layer is changed is not stored', async () => {
     await start();
     await call('POST', '/api/v1/layers', declared('blue'));
     wms.answer = 'hang';
@@ -154,7 +154,7 @@ describe('a layer that is changed', () => {
     expect(await shownAt(3, 1, 1)).toBe('HIT plain red');
   });
 
-  it('is deleted and declared again without a tile of the layer that was deleted', async () => {
+  it('a layer that is deleted and declared again has no tile of the deleted one', async () => {
     await start();
     await call('POST', '/api/v1/layers', declared('blue'));
     await tile(3, 1, 1);
@@ -175,7 +175,7 @@ describe('a layer that is changed', () => {
     expect((await tile(3, 4, 4)).cache).toBe('MISS');
   });
 
-  it('to another source shows only tiles of the new one, and those of the former one when it comes back', async () => {
+  it('a layer shows only tiles of its current source, and former tiles with a former source', async () => {
     await start();
     await call('POST', '/api/v1/layers', declared('blue'));
     await tile(3, 1, 1);
@@ -194,7 +194,7 @@ describe('a layer that is changed', () => {
 });
 
 describe('a layer of the configuration file that is changed there', () => {
-  it('shows nothing of the former declaration after a reload, nor after a restart', async () => {
+  it('a layer changed in the configuration file shows no former tile after a reload or restart', async () => {
     await start([declared('blue')]);
     await tile(3, 1, 1);
     await eventually(

@@ -14,7 +14,7 @@ const LOOPS = [
 ].filter((_, at) => isLong || at === SEED % 2);
 
 it.each(LOOPS)(
-  `with %i process(es), %i kills at random moments lose no task, tear no tile and miscount nothing (seed ${SEED})`,
+  `a server of %i process(es) killed %i times loses no task, tears no tile and counts right (seed ${SEED})`,
   async (processes = 1, cycles = 1) => {
     const folder = await mkdtemp(join(tmpdir(), 'tilewarden-faults-'));
     const wms = await openMockWms();

@@ -7,7 +7,7 @@ import { runLedgerLoop } from './ledger-loop.ts';
 
 const KILLS = inLength(2, 500);
 
-it('counts exactly and brings no old tile back, however often it is killed', async () => {
+it('a store whose process is killed repeatedly counts exactly and brings no old tile back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-ledger-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const report = await runLedgerLoop(folder, KILLS);

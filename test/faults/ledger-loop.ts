@@ -58,7 +58,7 @@ interface Worker {
   readonly child: ChildProcess;
   /** It is killed some steps after quotas have removed something. */
   readonly evicts: boolean;
-  /** Resolves when it waits to be told to begin. */
+  /** Resolves when it waits for the message to begin. */
   readonly ready: Promise<unknown>;
 }
 
@@ -127,7 +127,7 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
   }
 }
 
-/** What is told when there is no index, so that everything is read. The index is back in its place afterwards. */
+/** The figure without an index, for which everything is read. The index is put back afterwards. */
 async function diskBytesWithoutIndex(folder: string): Promise<number> {
   const [root, aside] = [join(folder, 'store'), join(folder, 'aside')];
   mkdirSync(aside, { recursive: true });

@@ -13,8 +13,8 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
 
 /**
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
- * under; the parent is told of every truncation that is over, as
- * `{ layer, generation }`, of every step, and that quotas have removed something. Begins when it is told to:
+ * under; the parent receives a message for every finished truncation, `{ layer, generation }`, for every step, and
+ * when quotas have removed something. Begins on a message:
  * starting takes longer than working, and the next process starts while this one works. With `evicts` it truncates
  * nothing before quotas have removed something: fast as it writes, no page would live long enough to be removed.
  */

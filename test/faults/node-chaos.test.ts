@@ -11,7 +11,7 @@ const CLOCK_JUMP = 480_000;
 const S3_FAULTS = isLong ? (['fail', 'refuse', 'hang', 'slow'] as const) : (['fail', 'slow'] as const);
 
 it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
-  'three nodes lose nothing that was acknowledged and show nothing that was truncated, whatever breaks (run %i)',
+  'three nodes under faults lose no acknowledged change and show no truncated tile (run %i)',
   needs('s3'),
   async () => {
     const chaos = await openChaos(3);
@@ -30,7 +30,7 @@ it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
     });
     expect(result.truncations).toBeGreaterThan(0);
     expect(result.seeds).toBeGreaterThan(0);
-    // 99.9 % of what is asked of nodes that should answer.
+    // 99.9 % of the requests to nodes that should answer.
     expect(chaos.failures.slice(0, Math.max(0, chaos.failures.length - result.reads / 1000))).toEqual([]);
   },
 );

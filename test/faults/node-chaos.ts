@@ -33,7 +33,7 @@ interface Member {
   server: TaskServer;
   /** Rises with everything that happens to the node; even: it should answer, odd: it may not. */
   fault: number;
-  /** It cannot ask the database: what it has in memory may be old. */
+  /** It cannot reach the database: its memory may be outdated. */
   cutOff: boolean;
 }
 
@@ -109,7 +109,7 @@ export class Chaos {
     return this.#parts.members;
   }
 
-  /** Lets people and an administrator do what they do while `faults` happen, and looks at what is left. */
+  /** Runs the requests of clients and of an administrator during `faults`, and checks the result. */
   async run(faults: (chaos: Chaos) => Promise<void>): Promise<ChaosResult> {
     for (const { server } of this.#members) for (const at of TILES) await server.tile(at);
     const load = [...this.#members.map((member) => this.#readOn(member)), this.#administer()];
@@ -226,7 +226,7 @@ export class Chaos {
     }
   }
 
-  /** Once it is acknowledged, every node that answers and can ask the database shows the new map. */
+  /** Once it is acknowledged, every node that answers and can reach the database shows the new map. */
   async #truncate({ server }: Member): Promise<void> {
     const version = ++this.#parts.cluster.wms.version;
     const answer = await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml');
@@ -251,7 +251,7 @@ export class Chaos {
     this.#tasks.push(await server.start({ zoomStop: ZOOM_STOP, threadCount: 2 }));
   }
 
-  /** Every task that was accepted has ended, all nodes say the same, and the ledger is what a recount finds. */
+  /** Every accepted task has ended, all nodes report the same, and the ledger equals a recount. */
   async #settle(): Promise<void> {
     const [first, ...others] = this.#members.map(({ server }) => server);
     if (!first) return;

@@ -13,7 +13,7 @@ async function leaderOf(server: TaskServer): Promise<string | undefined | null> 
 }
 
 it(
-  'a node that is stopped loses its pieces and its lead to another, and nothing that it does when it wakes counts',
+  'a suspended node loses its pieces and its lead, and nothing that it writes afterwards counts',
   needs('s3'),
   async () => {
     const cluster = await openCluster();
@@ -25,7 +25,7 @@ it(
     await eventually('the first is at work', () => cluster.wms.active === 2);
     const pids = [first.pid, ...first.workers()];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    // What it has asked for is there when it wakes.
+    // Its requests have their responses when it resumes.
     cluster.wms.answer = 'good';
     cluster.wms.release();
 

@@ -6,7 +6,7 @@ import { runReturns } from './return-run.ts';
 
 const RATE = 40;
 
-it('three workers and people together keep a limit, and people do not wait for the task', async () => {
+it('three workers and clients together stay within a limit, and clients are not refused', async () => {
   const report = await runUnderLimit({
     seconds: inLength(2, 120),
     ratePerSecond: RATE,
@@ -18,7 +18,7 @@ it('three workers and people together keep a limit, and people do not wait for t
   expect(report.peopleRefused).toBe(0);
 });
 
-it('three workers and people together send no more in a day than its budget', async () => {
+it('three workers and clients together stay within a daily budget', async () => {
   const report = await runOverBudget({ dailyBudget: 130, workers: 3 });
   expect(report.requests).toBeLessThanOrEqual(130);
   // One that is given up before it is sent has been counted all the same.
@@ -28,14 +28,14 @@ it('three workers and people together send no more in a day than its budget', as
 });
 
 if (isLong) {
-  it('thousands of misses of an upstream that hangs do not keep hits from being answered', async () => {
+  it('thousands of misses of a hanging upstream do not delay hits', async () => {
     const report = await runHangingMisses(2000, 10);
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     expect(report.hitsServed).toBe(report.hits);
     expect(report.withoutRetryAfter).toBe(0);
   });
 
-  it('an upstream that was away is asked again when it is back', async () => {
+  it('an upstream that was unreachable gets requests again when it is back', async () => {
     const reports = await runReturns(10);
     process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);
     for (const { away, firstGoodTileMs } of reports) expect(firstGoodTileMs, away).toBeLessThan(Infinity);

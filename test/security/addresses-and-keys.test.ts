@@ -45,13 +45,13 @@ it.each([
   expect(text).not.toMatch(/HUSH|0a1b2c3d4e5f6a7b8c9d/);
 });
 
-it('an administrator reads which address a layer has, without its password', async () => {
+it('an administrator reads the address of a layer without its password', async () => {
   const text = await (await call('GET', '/api/v1/layers/keyed')).text();
   expect(text).toContain('http://maps.test/0a1b2c3d4e5f6a7b8c9d/wms?map=a&app_code=HUSH');
   expect(text).not.toContain('"password":"HUSH"');
 });
 
-it('a hidden password is not sent to another server than the one it was given for', async () => {
+it('a masked password is not sent to another server than before', async () => {
   const { document } = (await (await call('GET', '/api/v1/layers/keyed')).json()) as {
     document: { source: object };
   };
@@ -68,7 +68,7 @@ it('a hidden password is not sent to another server than the one it was given fo
 });
 
 it.each(['/healthz', '/tiles/small/1/1/1.png', '/api/v1/me'])(
-  'a client that ends its side of the connection after its request is answered: %s',
+  'a client that half-closes its connection after a request gets its response: %s',
   async (path) => {
     const { hostname, port } = new URL(server.url);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -80,7 +80,7 @@ it.each(['/healthz', '/tiles/small/1/1/1.png', '/api/v1/me'])(
   },
 );
 
-it('a request with a thousand headers is refused before anything is asked about its password', async () => {
+it('a request with a thousand headers is rejected before its password is checked', async () => {
   const many = Array.from({ length: 1100 }, (_, n) => `a${n}:`).join('\r\n');
   const wrong = `Basic ${Buffer.from('admin:wrong').toString('base64')}`;
   const head = `GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${wrong}\r\n`;
@@ -97,7 +97,7 @@ it('a request with a thousand headers is refused before anything is asked about 
   expect(await failed()).not.toContain('');
 });
 
-it('a page of another site may send the form of a map service, and none that logs in or changes anything', async () => {
+it('a page of another site can post a form to a map service, but cannot log in', async () => {
   const post = (path: string, body: string, type = 'application/x-www-form-urlencoded') =>
     fetch(server.url + path, {
       method: 'POST',

@@ -23,7 +23,7 @@ const QUERIES = [
 
 const read: Read = async ({ set }) => tileAnswer({ bytes: Buffer.from(`tile of ${set.layer}`) });
 
-it('no service shows strangers a layer that is not for them, in whatever way it is asked', async () => {
+it('no service shows a closed layer to an anonymous caller, for any form of request', async () => {
   const accounts = await openTestAccounts();
   await accounts.users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
   const { request } = createTestApp({

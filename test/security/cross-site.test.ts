@@ -72,25 +72,25 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     ['localhost', 'application/x-www-form-urlencoded', 'kill_all'],
     ['localhost', 'text/plain', '{"seedRequest":{},"a":"'],
     ['127.0.0.1', 'application/x-www-form-urlencoded', 'kill_all'],
-  ])('from %s as %s changes nothing with a password that the browser keeps', async (site, enctype, field) => {
+  ])('a page of %s that posts %s changes nothing with a stored password', async (site, enctype, field) => {
     const context = await withPassword();
     expect(await lure(context, site, enctype, field)).toBe(403);
     await context.close();
   });
 
-  it('changes nothing with a session, which the browser does not even send', async () => {
+  it('a page of another site changes nothing with a session, which the browser does not send', async () => {
     const context = await withSession();
     expect(await lure(context, 'localhost', 'application/x-www-form-urlencoded', 'kill_all')).toBe(401);
     await context.close();
   });
 
-  it('on another port of this machine changes nothing with a session', async () => {
+  it('a page on another port of this machine changes nothing with a session', async () => {
     const context = await withSession();
     expect(await lure(context, '127.0.0.1', 'application/x-www-form-urlencoded', 'kill_all')).toBe(403);
     await context.close();
   });
 
-  it('cannot read what needs credentials, nor frame it', async () => {
+  it('a page of another site cannot read or frame protected resources', async () => {
     const context = await withPassword();
     attack = `<!doctype html><iframe src="${server.url}/"></iframe>`;
     const page = await context.newPage();
@@ -101,7 +101,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     await context.close();
   });
 
-  it('attempts of another site are in the audit log', async () => {
+  it('blocked requests of another site are in the audit log', async () => {
     const answer = await fetch(`${server.url}/api/v1/audit?outcome=refused&text=/rest/seed`, {
       headers: { authorization: server.authorization },
     });
@@ -109,7 +109,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     expect(entries[0]).toMatchObject({ actor: 'admin', status: 403 });
   });
 
-  it('a page of another site in a real browser differs from our own page, which may do what its user may', async () => {
+  it('a page of the server itself can do what its user can', async () => {
     const context = await withSession();
     const page = await context.newPage();
     await page.goto(`${server.url}/`);

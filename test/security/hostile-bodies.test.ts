@@ -77,7 +77,7 @@ async function seedOnce(): Promise<void> {
 }
 
 describe('a hostile body', () => {
-  it('a hostile body is refused on every path, and nothing comes of it', async () => {
+  it('a hostile body is rejected on every path without side effects', async () => {
     const { port } = canary.address() as AddressInfo;
     const bodies = hostileBodies(canaryFile, `http://127.0.0.1:${port}`);
     const sendAll = async (routes: readonly Route[]) => {
@@ -115,7 +115,7 @@ describe('a hostile body', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  it('that is too long is refused without waiting for it', async () => {
+  it('a body that is too long is rejected without waiting for it', async () => {
     for (const { method, path } of changingRoutes()) {
       const address = addressOf(path, SMALL_LAYER);
       const head = `${method} ${address} HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.authorization}\r\n`;
@@ -135,7 +135,7 @@ describe('a hostile body', () => {
     }
   });
 
-  it('a hostile body is not even read from a stranger', async () => {
+  it('a body of an anonymous caller is not read', async () => {
     for (const { method, path, role } of changingRoutes()) {
       if (role === 'public') continue;
       const address = addressOf(path, SMALL_LAYER);
@@ -162,7 +162,7 @@ describe('a hostile address or header', () => {
     '/%c0%ae%c0%ae/%c0%ae%c0%ae/etc/passwd',
     'file:///etc/passwd',
     'http://169.254.169.254/latest/meta-data/',
-  ])('%s leads nowhere', async (target) => {
+  ])('the hostile address %s answers 400 or 404', async (target) => {
     const { status, text } = await rawRequest(server.url, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect([400, 404]).toContain(status);
     expect(text).not.toMatch(/root:|"name":/);
@@ -192,20 +192,20 @@ describe('a hostile address or header', () => {
     ['HTTP/0.9', 'GET /healthz\r\n\r\n'],
     ['a tunnel', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['TLS', '\u0016\u0003\u0001\u0000\u0001'],
-  ])('%s is refused or does no harm', async (_title, bytes) => {
+  ])('a request with %s is rejected or harmless', async (_title, bytes) => {
     const { status } = await rawRequest(server.url, bytes);
     expect([null, 200, 400, 401, 404, 405, 413, 414, 431, 501, 505]).toContain(status);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  it('as an absolute request line asks for credentials as any other does', async () => {
+  it('an absolute request line needs credentials as any other', async () => {
     const lines = [`GET http://localhost/rest/seed.json`, `GET HTTP://admin@localhost/api/v1/users`];
     for (const line of lines) {
       expect((await rawRequest(server.url, `${line} HTTP/1.1\r\nHost: x\r\n\r\n`)).status, line).toBe(401);
     }
   });
 
-  it('a hostile address or header does not get into an answer as a header', async () => {
+  it('line breaks in an address do not become headers of the response', async () => {
     const answer = await rawRequest(
       server.url,
       `GET /tiles/a%0d%0aX-Evil:%201/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -214,7 +214,7 @@ describe('a hostile address or header', () => {
     expect(answer.text).not.toMatch(/^x-evil/im);
   });
 
-  it('answers to callers without credentials contain nothing about the program', async () => {
+  it('responses to anonymous callers contain nothing about the program', async () => {
     for (const path of ['/', '/healthz', '/rest/x', '/nothing', '/tiles/x/0/0/0.png']) {
       const { text } = await rawRequest(server.url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
       expect(text).not.toMatch(/^(server|x-powered-by):/im);

@@ -11,7 +11,7 @@ const AT_ONCE = 20;
 const ADMINISTRATOR_AT = ['127.0.0.1', '127.0.2.1'];
 const NEW_PASSWORD = 'another sentence for tests';
 
-it('a flood of wrong logins keeps neither a tile nor an administrator from being answered', async () => {
+it('a flood of wrong logins blocks neither tiles nor an administrator', async () => {
   // Passwords cost what they cost.
   const server = await startGuardedServer({ env: { NODE_OPTIONS: '' } });
   expect((await askWho(server.url, server.authorization)).status).toBe(200);

@@ -99,7 +99,7 @@ async function settle(): Promise<void> {
 }
 
 it.each([...JSON_BODIES, ...REST_BODIES])(
-  '$method $path: a slip in the body changes nothing that the body itself does not',
+  '$method $path with a mutated body changes nothing beyond that body',
   async (route) => {
     const asXml = route.path.endsWith('.xml') || route.path === '/masstruncate';
     const before = await everything();
@@ -119,7 +119,7 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
   },
 );
 
-it('tries every route of GeoWebCache that takes a body and changes something', () => {
+it('every changing route of GeoWebCache with a body has an example here', () => {
   // Forms, and what is declared in the configuration file only. Those of our own interface are checked by their types.
   const others = /\/rest\/(seed|seed\/\{layer\}|reload)$|\/rest\/(filter|blobstores)/;
   const changing = GWC_ROUTES.filter(({ shape }) => shape.bodyTypes)

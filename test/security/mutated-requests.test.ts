@@ -49,7 +49,7 @@ function isDeclared({ status, text }: Outcome, request: string): boolean {
   return status === 503 && /^retry-after: /im.test(text);
 }
 
-it(`no mutated request ends the server or fails in it unforeseen (seed ${SEED})`, async () => {
+it(`no mutated request crashes the server or causes an unexpected error (seed ${SEED})`, async () => {
   const server = await startGuardedServer();
   const url = new URL(server.url);
   const next = createMutator(createChance(SEED), server.authorization);

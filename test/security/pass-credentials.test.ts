@@ -56,7 +56,7 @@ const admin = (path: string, body?: object) =>
 const passedOn = () => wms.requests.map(({ headers }) => headers.authorization ?? null);
 
 describe('a layer with passCredentials', () => {
-  it('shows each caller, in every process, what the source shows to this caller alone', async () => {
+  it('a layer with passCredentials shows each caller its own tiles in every process', async () => {
     const [good, blank] = [await ask(TILE, ANNA), await ask(TILE, BEN)];
     expect([good.status, blank.status]).toEqual([200, 200]);
     expect(good.body).not.toBe(blank.body);
@@ -66,7 +66,7 @@ describe('a layer with passCredentials', () => {
     expect(passedOn()).toEqual([ANNA, BEN, ANNA, ANNA, ANNA, BEN, BEN, BEN]);
   });
 
-  it('is never kept by this server, a proxy or a browser', async () => {
+  it('a layer with passCredentials is not cached by server, proxy or browser', async () => {
     for (let i = 0; i < 2; i++) {
       const { headers } = await ask(TILE, ANNA);
       expect(headers).toMatch(/^X-Cache: BYPASS\r$/m);
@@ -79,7 +79,7 @@ describe('a layer with passCredentials', () => {
     expect(layers.find(({ name }) => name === 'own')?.bytes ?? 0).toBe(0);
   });
 
-  it('does not let a caller join the request of another one', async () => {
+  it('callers of a layer with passCredentials do not share upstream requests', async () => {
     wms.answer = ({ headers }) => (headers.authorization === ANNA ? 'hang' : 'blank');
     const waiting = ask(TILE, ANNA);
     await eventually('a request that hangs', () => wms.active === 1);
@@ -89,7 +89,7 @@ describe('a layer with passCredentials', () => {
     expect(passedOn()).toEqual([ANNA, BEN]);
   });
 
-  it('answers 401 and 403 where the source does, and remembers it for no other caller', async () => {
+  it('a layer with passCredentials passes on 401 and 403 to the same caller only', async () => {
     const anonymous = await ask(TILE, null);
     expect(anonymous.status).toBe(401);
     expect(anonymous.headers).toMatch(/^WWW-Authenticate: Basic/m);
@@ -99,7 +99,7 @@ describe('a layer with passCredentials', () => {
     expect(layer).not.toMatch(/status-40|"lastFailure":\{/);
   });
 
-  it("never passes on passwords, tokens and keys of this server, nor a caller's other headers", async () => {
+  it('passCredentials never passes on credentials of this server or other headers', async () => {
     wms.answer = 'good';
     const made = await admin('/api/v1/tokens', {
       name: 'robot',
@@ -121,13 +121,13 @@ describe('a layer with passCredentials', () => {
     expect(passedOn().at(-1)).toBe('Bearer of-another-server');
   });
 
-  it('a source of another layer never receives the header', async () => {
+  it('a layer without passCredentials never passes on the header', async () => {
     wms.answer = 'good';
     await ask('/tiles/shared/3/2/1.png', ANNA);
     expect(passedOn()).toEqual([null]);
   });
 
-  it('cannot be seeded, and the refusal says why', async () => {
+  it('a layer with passCredentials cannot be seeded, and the error names the reason', async () => {
     const answer = await admin('/rest/seed/own.json', {
       seedRequest: { name: 'own', type: 'seed', format: 'image/png', zoomStop: 1 },
     });
@@ -146,7 +146,7 @@ describe('a layer with passCredentials', () => {
       { passCredentials: false, source: { type: 'layer', layer: 'own' } },
       'shows its tiles to each caller alone',
     ],
-  ])('is refused with %j', async (more, why) => {
+  ])('a layer with passCredentials and %j is rejected', async (more, why) => {
     const source = { type: 'xyz', url: 'http://a.org/{z}/{x}/{y}.png' };
     const answer = await admin('/api/v1/layers?dryRun=true', {
       name: 'new',

@@ -90,8 +90,8 @@ function mayReach(route: Route, caller: TestCaller): boolean {
   return route.method === 'GET' || !route.path.includes('{layer}') || mayWorkOn(caller, LAYER);
 }
 
-describe('who may do what', () => {
-  it('the rights of callers are what the table of routes says, for every path, method and caller', async () => {
+describe('rights of callers', () => {
+  it('the rights of callers follow the table of routes for every path, method and caller', async () => {
     const { routes, callers, someCallers, ask } = await openMatrix();
     const paths = [...new Set(routes.map(({ path }) => path))];
     const deviations: string[] = [];
@@ -113,7 +113,7 @@ describe('who may do what', () => {
     expect(deviations).toEqual([]);
   });
 
-  it('the rights of callers are not changed by writing the address another way', async () => {
+  it('the rights of callers are the same for other spellings of an address', async () => {
     const { routes, someCallers, ask } = await openMatrix();
     const deviations: string[] = [];
     let asked = 0;
@@ -136,7 +136,7 @@ describe('who may do what', () => {
     expect(deviations).toEqual([]);
   });
 
-  it('leaves nothing below the closed areas open, and tells strangers nothing about them', async () => {
+  it('every path in a closed area answers 401 to an anonymous caller', async () => {
     const { routes, anonymous, ask } = await openMatrix();
     if (!anonymous) throw new Error('there is no anonymous caller');
     const open = routes

@@ -51,7 +51,7 @@ it('an idempotency key is repeated by its account with the same request only', a
   expect(ofOtto.id).not.toBe(first.id);
 });
 
-it('an operator can neither export a layer for administrators nor see exports of it', async () => {
+it('an operator can neither export a layer of administrators nor see its exports', async () => {
   expect((await call('POST', 'exports', EXPORT, otto)).status).toBe(403);
   const tile = `${server.url}/tiles/secret/0/0/0.png`;
   expect((await fetch(tile, { headers: { authorization: otto } })).status).toBe(403);
@@ -67,7 +67,7 @@ it('an operator can neither export a layer for administrators nor see exports of
   expect((await call('DELETE', `exports/${id}`)).status).toBe(204);
 });
 
-it('an operator leaves room for tasks of others when it starts as many as it may', async () => {
+it('an operator that starts its maximum of tasks leaves room for tasks of other accounts', async () => {
   const answers: Response[] = [];
   for (let n = 0; n < 11; n++) answers.push(await call('POST', 'tasks', SEED, mary));
   const refused = answers.at(-1);

@@ -39,7 +39,7 @@ async function refuses(path: string, body: string, said: RegExp, headers: Record
   expect(await app.changed()).toEqual([]);
 }
 
-describe('our own interface refuses a body that says nothing where it should say something', () => {
+describe('/api/v1 rejects empty, null and misspelt fields', () => {
   it.each([
     ['invalidate', '{"tiles":[]}', /tiles must have at least 1 entry/],
     ['invalidate', '{"tiles":null}', /tiles must be a list, got null/],
@@ -57,7 +57,7 @@ describe('our own interface refuses a body that says nothing where it should say
     ['truncate', '{"olderThan":null}', /olderThan must/],
     ['truncate', '{"zoomstart":8}', /zoomstart is not a field; did you mean zoomStart\?/],
     ['truncate', '{"dryRun":"true"}', /dryRun must be true or false, got "true"/],
-  ])('POST …/%s %s', (action, body, said) =>
+  ])('POST …/%s rejects %s', (action, body, said) =>
     refuses(`/api/v1/layers/world/${action}`, body, said, JSON_TYPE),
   );
 
@@ -73,9 +73,9 @@ describe('our own interface refuses a body that says nothing where it should say
     ['{"layer":"","type":"truncate"}', /layer must have at least 1 character/],
     ['{"layer":"world","type":"truncate","gridSet":""}', /gridSet must have at least 1 character/],
     ["{layer:'world',type:'truncate'}", /not JSON/],
-  ])('POST /api/v1/tasks %s', (body, said) => refuses('/api/v1/tasks', body, said, JSON_TYPE));
+  ])('POST /api/v1/tasks rejects %s', (body, said) => refuses('/api/v1/tasks', body, said, JSON_TYPE));
 
-  it('takes no parameter for the default combination, and no field for every combination', async () => {
+  it('empty parameters mean the default combination, and absent ones every combination', async () => {
     const app = openApp();
     const path = '/api/v1/layers/world/truncate';
     for (const body of ['{"parameters":{}}', '{}']) {
@@ -88,7 +88,7 @@ describe('our own interface refuses a body that says nothing where it should say
   });
 });
 
-describe("GeoWebCache's interface is lenient about spelling, not about meaning", () => {
+describe('the interface of GeoWebCache rejects empty, null and misspelt fields', () => {
   it.each([
     ['{"seedRequest":{"type":"truncate","bounds":[]}}', /bounds must .*not an empty list/],
     ['{"seedRequest":{"type":"truncate","bounds":null}}', /bounds must .*not null/],
@@ -106,7 +106,7 @@ describe("GeoWebCache's interface is lenient about spelling, not about meaning",
     ['{"seedRequest":"all"}', /seedRequest must not be the text "all"/],
     ['{"seedRequest":[]}', /seedRequest must not be an empty list/],
     ['{"seedRequest":null}', /seedRequest must not be null/],
-  ])('POST /rest/seed/world.json %s', (body, said) =>
+  ])('POST /rest/seed/world.json rejects %s', (body, said) =>
     refuses('/rest/seed/world.json', body, said, JSON_TYPE),
   );
 
@@ -116,9 +116,11 @@ describe("GeoWebCache's interface is lenient about spelling, not about meaning",
     ['<seedRequest><type>truncate</type><zoomstart>8</zoomstart></seedRequest>', /zoomstart.*zoomStart/],
     ['<seedRequest><type>truncate</type><bounds/></seedRequest>', /bounds must/],
     ['<seedRequest><type>truncate</type><parameters/></seedRequest>', /parameters must have entries/],
-  ])('POST /rest/seed/world.xml %s', (body, said) => refuses('/rest/seed/world.xml', body, said, XML));
+  ])('POST /rest/seed/world.xml rejects %s', (body, said) =>
+    refuses('/rest/seed/world.xml', body, said, XML),
+  );
 
-  it('ignores fields that it does not know when nothing is removed', async () => {
+  it('a seed request without a removal ignores unknown fields', async () => {
     const app = openApp();
     const body = '{"seedRequest":{"type":"seed","zoomStop":1,"colour":null}}';
     expect((await app.request('POST', '/rest/seed/world.json', { headers: JSON_TYPE, body })).status).toBe(
@@ -127,7 +129,7 @@ describe("GeoWebCache's interface is lenient about spelling, not about meaning",
   });
 
   it.each([['<truncateLayer><layerName/></truncateLayer>', /layerName must not be empty/]])(
-    'POST /masstruncate %s',
+    'POST /masstruncate rejects %s',
     (body, said) => refuses('/masstruncate', body, said, XML),
   );
 });

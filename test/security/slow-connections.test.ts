@@ -40,7 +40,7 @@ function openSlowly(port: number, number: number): Promise<SlowCaller> {
   });
 }
 
-it('very many slow connections delay no other client, and are cut', async () => {
+it('many slow connections block no other client, and are closed', async () => {
   const server = await startGuardedServer();
   const port = Number(new URL(server.url).port);
   const tile = `${server.url}/tiles/small/0/0/0.png`;

@@ -102,7 +102,7 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
   ['a stranger', () => ({}), 1],
   ['a reader with a key for another layer', (key) => ({ 'x-api-key': key }), inLength(5, 1)],
 ])(
-  'to %s every closed layer, disabled or not, is like one that does not exist, however it is asked for',
+  'for %s a closed or disabled layer is indistinguishable from an unknown one',
   async (_who, headersFor, every) => {
     const deps = { pipeline: { read: async () => tileAnswer() }, catalog: catalogOf(LAYERS) };
     const { app, send } = await openAccountApp({ deps });
