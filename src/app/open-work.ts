@@ -5,11 +5,11 @@ import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
-import { createInvalidation } from '../tasks/invalidation.ts';
 import { openMarks } from '../tasks/marks.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
+import { createSelectionWork } from '../tasks/selection-work.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
@@ -49,7 +49,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const applier = createChangeApplier({
     catalog,
     marks,
-    renew: (...selected) => invalidation.renew(...selected),
+    renew: (...selected) => selections.renew(...selected),
   });
   const above = open.use(openLayersAbove({ catalog, events, applier }));
   const settled = async (what: 'counts' | 'changes') => {
@@ -82,11 +82,12 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     }),
   );
   await outgoing.watch(tasks, stores, desk.report);
-  const invalidation = createInvalidation({
+  const selections = createSelectionWork({
     catalog,
     parameters,
     pipeline,
     tasks,
+    events,
     usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
@@ -94,9 +95,9 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     await openScheduleService({
       database,
       tasks,
-      invalidation: {
+      selections: {
         async invalidateDraft(draft) {
-          const marked = await invalidation.invalidateDraft(draft);
+          const marked = await selections.invalidateDraft(draft);
           await settled('changes');
           return marked;
         },
@@ -111,8 +112,8 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   return {
     tasks,
     schedules,
-    massTruncation: createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock }),
-    invalidation,
+    massTruncation: createMassTruncation({ catalog, parameters, tasks, events, clock }),
+    selections,
     quota,
     exporter,
     deliveries,

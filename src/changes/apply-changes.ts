@@ -8,10 +8,10 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { PixelBuffer } from '../tasks/area-cover.ts';
-import type { Invalidation } from '../tasks/invalidation.ts';
 import type { Marks } from '../tasks/marks.ts';
-import type { TruncationSelection } from '../tasks/mass-truncation-selection.ts';
+import type { SelectionWork } from '../tasks/selection-work.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
+import type { TileSelection } from '../tasks/tile-selection.ts';
 import type { Change, ChangedPlace, ChangeRules } from './change.ts';
 import { mergePlaces } from './merge-places.ts';
 import { type PlacedPolygons, polygonsIn, withinLimit } from './place-in-grid-set.ts';
@@ -21,7 +21,7 @@ interface ApplierOptions {
     declaration(name: string): { readonly source: unknown } | null;
   };
   readonly marks: Pick<Marks, 'markAll'>;
-  readonly renew: Invalidation['renew'];
+  readonly renew: SelectionWork['renew'];
 }
 
 interface AppliedFeed extends ChangeRules {
@@ -129,7 +129,7 @@ interface LayerChange {
   readonly layer: Layer;
   /** Null: everywhere. */
   readonly places: readonly ChangedPlace[] | null;
-  readonly selections: readonly TruncationSelection[];
+  readonly selections: readonly TileSelection[];
   readonly rules: AppliedFeed;
   readonly buffer: PixelBuffer;
   /** The layer, and those that it is drawn from. */
@@ -143,7 +143,7 @@ async function layerChange(
   buffer: PixelBuffer,
   seen: ReadonlySet<string>,
 ): Promise<LayerChange> {
-  const selections: TruncationSelection[] = [];
+  const selections: TileSelection[] = [];
   for await (const selection of selectionsOf(layer, places, rules, buffer)) selections.push(selection);
   return { layer, places, selections, rules, buffer, seen };
 }
@@ -157,7 +157,7 @@ async function* selectionsOf(
   places: readonly ChangedPlace[] | null,
   { zoomStart, zoomStop }: ChangeRules,
   { pixels, metresPerPixel = 0 }: PixelBuffer,
-): AsyncGenerator<TruncationSelection> {
+): AsyncGenerator<TileSelection> {
   const zooms = {
     ...(zoomStart !== undefined && { zoomStart }),
     ...(zoomStop !== undefined && { zoomStop }),

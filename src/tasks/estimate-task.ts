@@ -1,12 +1,12 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { countTiles } from '../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { rectsOf } from './mass-truncation-selection.ts';
 import { setsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask } from './plan-task.ts';
 import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
+import { rectsOf } from './tile-selection.ts';
 
 /** Pages read for the average size of a tile. */
 const SAMPLED_PAGES = 256;

@@ -6,8 +6,8 @@ import { rectAround, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { coveredRects } from './area-cover.ts';
-import { isMeantBy, placesOf, placesOfBoxes, type TruncationSelection } from './mass-truncation-selection.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
+import { isMeantBy, placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
 const MAX_PARTS = 128;
@@ -16,7 +16,7 @@ const BOXES_PER_TURN = 200;
 /** Where a mark applies, for readers; null: the whole layer. */
 export async function placesToMark(
   layer: Layer,
-  selections: readonly TruncationSelection[],
+  selections: readonly TileSelection[],
 ): Promise<readonly TilePlace[] | null> {
   if (selections.some(isEverywhere)) return null;
   const places: TilePlace[] = [];
@@ -33,12 +33,12 @@ export async function placesToMark(
   return places;
 }
 
-function isEverywhere({ gridSets, zoomStart, zoomStop, bounds, area }: TruncationSelection): boolean {
+function isEverywhere({ gridSets, zoomStart, zoomStop, bounds, area }: TileSelection): boolean {
   return [gridSets, zoomStart, zoomStop, bounds, area].every((narrowed) => narrowed === undefined);
 }
 
 /** Also those that the layer no longer has. */
-function gridSetsOf(layer: Layer, { gridSets }: TruncationSelection): readonly string[] {
+function gridSetsOf(layer: Layer, { gridSets }: TileSelection): readonly string[] {
   const offered = everySubset(layer).map(({ gridSet }) => gridSet.name);
   if (!gridSets) return offered;
   const meant = offered.filter((name) => gridSets.some((one) => isMeantBy(one, name)));
@@ -49,7 +49,7 @@ function gridSetsOf(layer: Layer, { gridSets }: TruncationSelection): readonly s
 async function placesOfArea(
   layer: Layer,
   { gridSet, zoomStop: exactUpTo }: GridSubset,
-  selection: TruncationSelection,
+  selection: TileSelection,
   polygons: readonly Polygon[],
 ): Promise<readonly TilePlace[]> {
   const byZoom = new Map<number, Map<string, TileRect>>();

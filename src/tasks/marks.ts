@@ -9,7 +9,7 @@
  * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up. It leaves alone what an
  * unfinished task is removing.
  */
-import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
+import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
@@ -18,9 +18,9 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/open-marks.ts';
 import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
-import { DEEPEST_ZOOM, type TruncationSelection, WHOLE_LEVEL } from './mass-truncation-selection.ts';
-import { raiseGenerations } from './raise-generations.ts';
+import { effectOf, markTiles } from './mark-tiles.ts';
 import type { TaskStore } from './store/task-store.ts';
+import { DEEPEST_ZOOM, type TileSelection, WHOLE_LEVEL } from './tile-selection.ts';
 
 interface MarksOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
@@ -35,7 +35,7 @@ interface MarksOptions extends Surroundings {
 /** Of all tiles that one of the selections means, which differ in places alone. */
 interface NewMark {
   readonly layer: string;
-  readonly selections: readonly TruncationSelection[];
+  readonly selections: readonly TileSelection[];
   readonly type: MarkEffect['type'];
 }
 
@@ -79,9 +79,8 @@ export function openMarks(options: MarksOptions) {
     const places = await placesToMark(layer, selections);
     if (places?.length === 0) return false;
     const effect = effectOf(selections[0] ?? {}, type, clock.now());
-    await raiseGenerations(storesOf(bound), layer.name, places, effect);
     // Who marks for a change in the data marks the layers above too.
-    pipeline.forgetPlaces(layer.name, places ?? undefined, null);
+    await markTiles(pipeline, bound, { places, effect, above: null });
     return true;
   }
 
@@ -97,20 +96,6 @@ export function openMarks(options: MarksOptions) {
     /** In force for every reader, and durable, when it resolves; nothing has been listed or touched by then. */
     markAll,
     close: () => cleaner.close(),
-  };
-}
-
-export function effectOf(
-  { formats, parametersId, olderThan }: TruncationSelection,
-  type: MarkEffect['type'],
-  at: number,
-): MarkEffect {
-  return {
-    type,
-    at,
-    ...(formats && { formats }),
-    ...(parametersId !== undefined && { parametersId }),
-    ...(olderThan !== undefined && { createdBefore: olderThan }),
   };
 }
 

@@ -9,13 +9,11 @@ import {
   STYLES,
   setsOf,
   TILE,
+  type TruncationHouse,
 } from '../../test/fixtures/truncation-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createInvalidation } from './invalidation.ts';
-import type { MassTruncation } from './mass-truncation.ts';
 
 const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
@@ -67,7 +65,7 @@ describe('truncating a layer', () => {
   it.each(['an area', 'a format', 'an invalidation of an area'] as const)(
     'truncating a layer reaches tiles that only memory holds, because the store is full: %s',
     async (what) => {
-      const { house, store, truncation } = await openTruncationHouse();
+      const { house, store, selections } = await openTruncationHouse();
       const { road } = house;
       store.putMany = () => Promise.reject(new TilewardenError('store-full', 'The disk is full.'));
       const tile = { z: 2, x: 0, y: 0 };
@@ -75,17 +73,9 @@ describe('truncating a layer', () => {
       await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
       road.source.version = 2;
       const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
-      const invalidation = createInvalidation({
-        catalog: { layer: () => road.tiles.bound },
-        parameters: { values: async () => noted },
-        pipeline: road.pipeline,
-        tasks: house.service,
-        usesOf: () => 0,
-        clock: systemClock,
-      });
-      if (what === 'an area') await truncation.truncateSelection('roads', { bounds }, false);
-      if (what === 'a format') await truncation.truncateSelection('roads', { formats: ['image/png'] }, false);
-      if (what === 'an invalidation of an area') await invalidation.invalidate('roads', { bounds }, null);
+      if (what === 'an area') await selections.truncate('roads', { bounds });
+      if (what === 'a format') await selections.truncate('roads', { formats: ['image/png'] });
+      if (what === 'an invalidation of an area') await selections.invalidate('roads', { bounds }, null);
       const after = await road.read(2, 0, 0);
       expect(after.outcome).not.toBe('HIT');
       expect(await road.shows(after.bytes, tile, 2)).toBe(true);
@@ -93,13 +83,13 @@ describe('truncating a layer', () => {
   );
 
   it('a truncated area is not shown from memory when its tiles cannot be removed', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
+    const { house, store, selections } = await openTruncationHouse();
     const { road } = house;
     await road.read(2, 0, 0);
     await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
     store.deleteRange = () => Promise.reject(new Error('the disk is broken'));
     const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
-    await expect(truncation.truncateSelection('roads', { bounds }, false)).rejects.toThrow('broken');
+    await expect(selections.truncate('roads', { bounds })).rejects.toThrow('broken');
     expect((await road.read(2, 0, 0)).outcome).toBe('MISS');
   });
 
@@ -140,15 +130,16 @@ it('truncating everything clears every layer, also undeclared ones', async () =>
 });
 
 it.each([
-  ['a layer', (of) => of.truncateLayer('roads')],
-  ['all layers', (of) => of.truncateAll()],
-  ['a combination of parameters', (of) => of.truncateParameters('roads', new Map())],
-  ['orphans', (of) => of.truncateOrphans('roads')],
-  ['a format', (of) => of.truncateSelection('roads', { formats: ['image/gif'] }, false)],
-] satisfies [string, (of: MassTruncation) => Promise<unknown>][])(
+  ['a layer', ({ truncation }) => truncation.truncateLayer('roads')],
+  ['all layers', ({ truncation }) => truncation.truncateAll()],
+  ['a combination of parameters', ({ truncation }) => truncation.truncateParameters('roads', new Map())],
+  ['orphans', ({ truncation }) => truncation.truncateOrphans('roads')],
+  ['a format', ({ selections }) => selections.truncate('roads', { formats: ['image/gif'] })],
+] satisfies [string, (of: TruncationHouse) => Promise<unknown>][])(
   'tiles stored after the generation rose stay when %s is truncated, however long the process stood still',
   async (_, truncate) => {
-    const { house, store, truncation } = await openTruncationHouse();
+    const opened = await openTruncationHouse();
+    const { house, store } = opened;
     const set = { ...house.road.tiles.set, format: 'image/gif' };
     await fill(store, set);
     const { raiseGeneration, raiseGenerations } = store;
@@ -163,7 +154,7 @@ it.each([
         seed(await raiseGeneration(...call)),
       raiseGenerations: async (layers: readonly string[]) => seed(await raiseGenerations?.(layers)),
     });
-    await truncate(truncation);
+    await truncate(opened);
     expect((await store.get(set, { z: 1, x: 0, y: 0 }))?.bytes.toString()).toBe('new');
   },
 );

@@ -9,42 +9,18 @@ import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
-import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { amountInSet } from '../storage/amount-in-set.ts';
-import {
-  type MarkEffect,
-  NO_CHANGE,
-  negated,
-  sumOfChanges,
-  type TilePlace,
-  type TileStore,
-} from '../storage/tile-store.ts';
-import { placesToMark } from './mark-places.ts';
-import { EVERY_LEVEL, effectOf, settle } from './marks.ts';
-import {
-  countSelected,
-  type Partitions,
-  partitionsOf,
-  placesOf,
-  rectsOf,
-  refuseUnknownNames,
-  type SelectedTiles,
-  sameValues,
-  selects,
-  selectsWholeSets,
-  type TruncationSelection,
-  WHOLE_LEVEL,
-} from './mass-truncation-selection.ts';
-import { raiseGenerations } from './raise-generations.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { EVERY_LEVEL } from './marks.ts';
+import { type Partitions, partitionsOf, sameValues } from './parameter-partitions.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
+import { WHOLE_LEVEL } from './tile-selection.ts';
 
 interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
-  readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
@@ -56,22 +32,18 @@ const LAYERS_AT_ONCE = 32;
 export type MassTruncation = ReturnType<typeof createMassTruncation>;
 
 /**
- * Empties whole layers or parts of them. When a promise resolves, no reader sees what was removed and
+ * Empties whole layers or tile sets. When a promise resolves, no reader sees what was removed and
  * nothing fetched before is stored any more; the space is freed behind it. Unknown layers are `layer-unknown`.
  */
 export function createMassTruncation(options: MassTruncationOptions) {
-  const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
+  const { catalog, parameters: book, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
-  const raise = (
-    layer: string,
-    places: readonly TilePlace[] | null,
-    effect?: MarkEffect,
-    unmarked?: () => void,
-  ) => {
-    const named = stores().map((store) => [store, store] as const);
-    return raiseGenerations(named, layer, places, effect, unmarked);
-  };
+  async function raise(layer: string): Promise<ReadonlyMap<TileStore, number>> {
+    const raised = new Map<TileStore, number>();
+    for (const store of stores()) raised.set(store, await store.raiseGeneration(layer, null));
+    return raised;
+  }
 
   function boundLayer(name: string): BoundLayer {
     const bound = catalog.layer(name);
@@ -90,7 +62,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     remove: (store: TileStore, before: number) => Promise<void>,
   ): Promise<void> {
     await Promise.all(stores().map(drop));
-    const raised = await raise(layer, null);
+    const raised = await raise(layer);
     await Promise.all([...raised].map(([store, before]) => remove(store, before)));
     emitDropped(layer);
   }
@@ -124,7 +96,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     const raised = await raisedTogether(layers);
     await inLanes(layers, LAYERS_AT_ONCE, async (layer) => {
       const remove = removeLayer(layer);
-      for (const [store, before] of raised ?? (await raise(layer, null))) await remove(store, before);
+      for (const [store, before] of raised ?? (await raise(layer))) await remove(store, before);
       emitDropped(layer);
     });
   }
@@ -141,52 +113,6 @@ export function createMassTruncation(options: MassTruncationOptions) {
     const names = new Set(catalog.layerNames());
     for (const store of stores()) for await (const layer of store.layers()) names.add(layer);
     return names;
-  }
-
-  async function storedSets(layer: string): Promise<readonly TileSetKey[]> {
-    const found = await Promise.all(stores().map((store) => collect(store.tileSets(layer))));
-    return found.flat();
-  }
-
-  async function removeSelected(
-    store: TileStore,
-    layer: Layer,
-    set: TileSetKey,
-    selection: TruncationSelection,
-    before: number,
-  ): Promise<SelectedTiles> {
-    const limits = { createdBefore: selection.olderThan, before };
-    let removed = NO_CHANGE;
-    for (const place of placesOf(layer, set.gridSet, selection)) {
-      const { z } = place;
-      for await (const rect of place.cover ? rectsOf(store, set, place) : [place.rect]) {
-        const change = await store.deleteRange(set, z, rect, undefined, limits);
-        removed = sumOfChanges([removed, negated(change)]);
-      }
-      events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
-    }
-    return { set, ...removed };
-  }
-
-  async function dropWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
-    const counted = await countWhole(store, set);
-    await store.dropTileSet(set);
-    emitDropped(set.layer);
-    return counted;
-  }
-
-  async function goThrough(
-    layer: Layer,
-    selection: TruncationSelection,
-    each: (store: TileStore, set: TileSetKey) => Promise<SelectedTiles>,
-  ): Promise<readonly SelectedTiles[]> {
-    const selected: SelectedTiles[] = [];
-    for (const store of stores()) {
-      for (const set of await collect(store.tileSets(layer.name))) {
-        if (selects(selection, set)) selected.push(await each(store, set));
-      }
-    }
-    return selected.filter(({ tiles }) => tiles > 0);
   }
 
   return {
@@ -238,44 +164,6 @@ export function createMassTruncation(options: MassTruncationOptions) {
     ): Promise<Task> {
       return tasks.create({ ...extent, type: 'truncate', format: EVERY_FORMAT }, author);
     },
-
-    /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
-    async truncateSelection(
-      name: string,
-      selection: TruncationSelection,
-      dryRun: boolean,
-    ): Promise<readonly SelectedTiles[]> {
-      const { layer } = boundLayer(name);
-      await refuseUnknownNames(layer, selection, () => storedSets(layer.name));
-      const isWhole = selectsWholeSets(selection);
-      if (dryRun) {
-        return goThrough(layer, selection, (store, set) =>
-          isWhole ? countWhole(store, set) : countSelected(store, layer, set, selection),
-        );
-      }
-      const dropped = isWhole ? await goThrough(layer, selection, dropWhole) : [];
-      const places = await placesToMark(layer, [selection]);
-      const effect = effectOf(selection, 'hide', clock.now());
-      let hidden = true;
-      const raised = await raise(layer.name, places, effect, () => {
-        hidden = false;
-      });
-      // By place: memory may hold what no store has taken.
-      const forget = () => pipeline.forgetPlaces(layer.name, places ?? undefined);
-      forget();
-      const removed = isWhole
-        ? dropped
-        : await goThrough(layer, selection, (store, set) =>
-            removeSelected(store, layer, set, selection, raised.get(store) ?? 0),
-          );
-      if (!hidden) forget();
-      for (const [store, number] of raised) {
-        // Exactly what is selected is gone; of whole tile sets there may be some that were stored since.
-        if (isWhole) await settle(store, { layer: layer.name, number, effect, places });
-        else await store.settleMark(layer.name, number);
-      }
-      return removed;
-    },
   };
 }
 
@@ -298,10 +186,6 @@ async function removeOlder(
     if (!doomed(set)) continue;
     for (const { z, rect } of EVERY_LEVEL) await store.deleteRange(set, z, rect, undefined, { before });
   }
-}
-
-async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
-  return { set, ...(await amountInSet(store, set)) };
 }
 
 /** Values that the filters refuse today name a partition of yesterday. */

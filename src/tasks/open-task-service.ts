@@ -20,7 +20,6 @@ import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
 import type { UsedPages } from './pages-by-use.ts';
 import { gridSetsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
-import { raiseGenerations } from './raise-generations.ts';
 import { createExportTasks } from './store/export-tasks.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
@@ -288,8 +287,11 @@ async function raisedFor({ request, plan, tiles }: PlannedTask): Promise<Pick<Ta
   const places = gridSetsToEmpty(tiles).flatMap((gridSet) =>
     plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
   );
-  const raised = await raiseGenerations(storesOf(tiles.bound), request.layer, places);
-  return { raised: Object.fromEntries(raised) };
+  const raised: Record<string, number> = {};
+  for (const [name, store] of storesOf(tiles.bound)) {
+    raised[name] = await store.raiseGeneration(request.layer, places);
+  }
+  return { raised };
 }
 
 function onlyOne(tasks: readonly Task[]): Task {

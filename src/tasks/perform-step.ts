@@ -11,10 +11,10 @@ import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
-import { rectsOf } from './mass-truncation-selection.ts';
 import { type Counts, type ExportFigures, type Lease, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 import { type Exporter, isStoreAway } from './task-export.ts';
+import { rectsOf } from './tile-selection.ts';
 
 export interface StepContext {
   readonly lease: Lease;

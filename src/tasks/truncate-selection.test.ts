@@ -15,7 +15,7 @@ describe('truncating a selection', () => {
   }
 
   it('truncating a selection refuses a grid set or format that never existed, and takes one no longer declared', async () => {
-    const { store, truncation, house } = await openTruncationHouse();
+    const { store, selections, house } = await openTruncationHouse();
     const { set } = house.road.tiles;
     await fill(store, set);
     await fill(store, { ...set, gridSet: 'yesterday' });
@@ -27,39 +27,37 @@ describe('truncating a selection', () => {
         'formats names image/pgn, of which there are no tiles; the layer has image/png',
       ],
     ] as const) {
-      for (const dryRun of [true, false]) {
-        await expect(truncation.truncateSelection('roads', selection, dryRun)).rejects.toMatchObject({
+      for (const verb of ['count', 'truncate'] as const) {
+        await expect(selections[verb]('roads', selection)).rejects.toMatchObject({
           code: 'request-invalid',
           message: expect.stringContaining(message),
         });
       }
     }
     expect(await setsOf(store, 'roads')).toHaveLength(2);
-    await truncation.truncateSelection('roads', { gridSets: ['yesterday'] }, false);
+    await selections.truncate('roads', { gridSets: ['yesterday'] });
     expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, set.parametersId]]);
   });
 
   it('truncating a selection counts exactly what it would remove, and with a dry run removes nothing', async () => {
-    const { store, truncation, set, jpeg } = await filled();
-    expect(await truncation.truncateSelection('roads', {}, true)).toEqual(
+    const { store, selections, set, jpeg } = await filled();
+    expect(await selections.count('roads', {})).toEqual(
       expect.arrayContaining([
         { set, tiles: 8, bytes: 800 },
         { set: jpeg, tiles: 4, bytes: 400 },
       ]),
     );
-    expect(await truncation.truncateSelection('roads', { formats: ['image/jpeg'] }, false)).toEqual([
+    expect(await selections.truncate('roads', { formats: ['image/jpeg'] })).toEqual([
       { set: jpeg, tiles: 4, bytes: 400 },
     ]);
     expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, null]]);
   });
 
   it('truncating a selection narrows by zoom and by age', async () => {
-    const { store, truncation, set } = await filled();
+    const { store, selections, set } = await filled();
     const selection = { formats: ['image/png'], zoomStart: 6, zoomStop: 6, olderThan: 1016 };
-    for (const dryRun of [true, false]) {
-      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
-        { set, tiles: 2, bytes: 200 },
-      ]);
+    for (const verb of ['count', 'truncate'] as const) {
+      expect(await selections[verb]('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
     }
     const left = async (z: number) =>
       (await store.present(set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
@@ -69,7 +67,7 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
-    const { house, store, truncation, set } = await filled();
+    const { house, store, selections, set } = await filled();
     const listed = (): never => {
       throw new Error('the whole tile set was listed');
     };
@@ -77,8 +75,8 @@ describe('truncating a selection', () => {
     const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
     const bounds = { minX, minY, maxX: minX + (maxX - minX) / 64 - 1, maxY };
     const selection = { gridSets: [set.gridSet], bounds, zoomStart: 6, olderThan: 1010 };
-    for (const dryRun of [true, false]) {
-      const found = await truncation.truncateSelection('roads', selection, dryRun);
+    for (const verb of ['count', 'truncate'] as const) {
+      const found = await selections[verb]('roads', selection);
       expect(found.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(3);
     }
     const elsewhere = { ...TILE, x: 60, y: 3 };
@@ -88,23 +86,21 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection narrows by bounds', async () => {
-    const { house, truncation, set } = await filled();
+    const { house, selections, set } = await filled();
     const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
     const bounds = { minX, minY, maxX: minX + (maxX - minX) / 4 - 1, maxY };
     const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, bounds };
-    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([
-      { set, tiles: 2, bytes: 200 },
-    ]);
-    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
+    expect(await selections.truncate('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
+    expect(await selections.truncate('roads', selection)).toEqual([]);
   });
 
   it('truncating a selection takes the dense tiles of a grid set along, and those alone when it names them', async () => {
-    const { house, store, truncation } = await openTruncationHouse(layerWithDenseTiles());
+    const { house, store, selections } = await openTruncationHouse(layerWithDenseTiles());
     const { set, subset } = house.road.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     const selected = async (gridSet: string, bounds?: Bounds) => {
       const selection = { gridSets: [gridSet], ...(bounds && { bounds }) };
-      const found = await truncation.truncateSelection('roads', selection, true);
+      const found = await selections.count('roads', selection);
       return found.map((one) => one.set.gridSet).sort();
     };
     for (const of of [set, dense]) await fill(store, of);
@@ -112,24 +108,24 @@ describe('truncating a selection', () => {
       expect(await selected(set.gridSet, bounds)).toEqual([set.gridSet, dense.gridSet]);
       expect(await selected(dense.gridSet, bounds)).toEqual([dense.gridSet]);
     }
-    await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false);
+    await selections.truncate('roads', { gridSets: [set.gridSet] });
     expect(await setsOf(store, 'roads')).toEqual([]);
   });
 
   it('truncating a selection takes dense tiles of yesterday along too, but finds no place for them', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
+    const { house, store, selections } = await openTruncationHouse();
     const { set, subset } = house.road.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     await fill(store, dense);
     const placed = { gridSets: [set.gridSet], bounds: subset.extent };
-    expect(await truncation.truncateSelection('roads', placed, false)).toEqual([]);
-    expect(await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false)).toEqual([
+    expect(await selections.truncate('roads', placed)).toEqual([]);
+    expect(await selections.truncate('roads', { gridSets: [set.gridSet] })).toEqual([
       { set: dense, tiles: 1, bytes: 3 },
     ]);
   });
 
   it('truncating a selection narrows by a polygon, to the tiles it touches', async () => {
-    const { house, store, truncation, set } = await filled();
+    const { house, store, selections, set } = await filled();
     const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
     const tile = (maxX - minX) / 64;
     const ring = [
@@ -139,10 +135,8 @@ describe('truncating a selection', () => {
     ] as const;
     const area = { polygons: [[ring]], crs: 'grid-set' as const };
     const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, area };
-    for (const dryRun of [true, false]) {
-      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
-        { set, tiles: 2, bytes: 200 },
-      ]);
+    for (const verb of ['count', 'truncate'] as const) {
+      expect(await selections[verb]('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
     }
     const left = await store.present(set, 6, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0);
     expect(left.map(({ x }) => x)).toEqual([16, 40]);

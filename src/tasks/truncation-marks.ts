@@ -3,9 +3,8 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
-import { effectOf } from './marks.ts';
+import { effectOf, markTiles } from './mark-tiles.ts';
 import { gridSetsToEmpty } from './perform-step.ts';
-import { raiseGenerations } from './raise-generations.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -45,13 +44,9 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
     const places = await placesOfTask(planned);
     const hide = effectOf(selectionOf(planned.request), 'hide', clock.now());
     const effect = { ...hide, byTask: true } as const;
-    let hidden = true;
-    const raised = await raiseGenerations(storesOf(bound), bound.layer.name, places, effect, () => {
-      hidden = false;
-    });
-    pipeline.forgetPlaces(bound.layer.name, places);
+    const { raised, marked } = await markTiles(pipeline, bound, { places, effect });
     await forgottenByAll();
-    return { raised: Object.fromEntries(raised), hidden };
+    return { raised: Object.fromEntries(raised), hidden: marked };
   }
 
   async function settle(layer: string, { raised = {} }: Pick<TaskPlan, 'raised'>): Promise<void> {

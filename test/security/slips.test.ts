@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Invalidation } from '../../src/tasks/invalidation.ts';
 import type { MassTruncation } from '../../src/tasks/mass-truncation.ts';
+import type { SelectionWork } from '../../src/tasks/selection-work.ts';
 import { catalogOf, createTestApp, layerNamed } from '../fixtures/http-app.ts';
 import { createPlannedTasks } from '../fixtures/planned-tasks.ts';
 
@@ -18,15 +18,13 @@ function openApp() {
     };
   const catalog = catalogOf([layerNamed('world')]);
   const tasks = createPlannedTasks((name) => catalog.layer(name));
-  const massTruncation = {
-    truncateSelection: note([]),
-    truncateParameters: note(undefined),
-  } as unknown as MassTruncation;
-  const invalidation = {
+  const massTruncation = { truncateParameters: note(undefined) } as unknown as MassTruncation;
+  const selections = {
+    truncate: note([]),
     invalidate: note({ marked: [], tasks: [] }),
     count: note([]),
-  } as unknown as Invalidation;
-  const app = createTestApp({ deps: { catalog, tasks, massTruncation, invalidation } });
+  } as unknown as SelectionWork;
+  const app = createTestApp({ deps: { catalog, tasks, massTruncation, selections } });
   const changed = async () => [...changes, ...(await tasks.list({ limit: 10 }))];
   return { ...app, changed };
 }
@@ -82,8 +80,8 @@ describe('/api/v1 rejects empty, null and misspelt fields', () => {
       expect((await app.request('POST', path, { headers: JSON_TYPE, body })).status).toBe(200);
     }
     expect(await app.changed()).toEqual([
-      ['world', { parametersId: null }, false],
-      ['world', {}, false],
+      ['world', { parametersId: null }],
+      ['world', {}],
     ]);
   });
 });

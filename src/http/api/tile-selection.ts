@@ -8,9 +8,9 @@ import { refuseUnknownParameters, selectParameters } from '../../domain/paramete
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
 import { areaIn } from '../../tasks/task-area.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
+import type { TileSelection } from '../../tasks/tile-selection.ts';
 import { AREA_FIELDS, areaOf, bounds, flag, moment, names, parameters, yesOrNo, zoom } from './values.ts';
 
 /** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
@@ -57,7 +57,7 @@ export const invalidateQuery = z.strictObject({
 type Selection = z.output<typeof selectionBody> & Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
 /** `offered`: only grid sets and formats that the layer has now; else names of yesterday are welcome. */
-export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TruncationSelection {
+export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
   const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
     throw invalid('zoomStart must not be above zoomStop.');

@@ -1,18 +1,19 @@
 import { expect, it } from 'vitest';
 import { createTestApp } from '../../../test/fixtures/http-app.ts';
-import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import type { SelectionWork } from '../../tasks/selection-work.ts';
 
 const set = { layer: 'world', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 
 function openApp() {
   const asked: unknown[] = [];
-  const massTruncation = {
-    truncateSelection: async (...given: unknown[]) => {
-      asked.push(given);
+  const note =
+    (verb: string) =>
+    async (...given: unknown[]) => {
+      asked.push([verb, ...given]);
       return [{ set, tiles: 3, bytes: 300 }];
-    },
-  } as unknown as MassTruncation;
-  const app = createTestApp({ deps: { massTruncation } });
+    };
+  const selections = { count: note('count'), truncate: note('truncate') } as unknown as SelectionWork;
+  const app = createTestApp({ deps: { selections } });
   const post = (body: string, layer = 'world') =>
     app.request('POST', `/api/v1/layers/${layer}/truncate`, {
       headers: { 'content-type': 'application/json' },
@@ -43,20 +44,20 @@ it('truncating removes the selection and reports it', async () => {
     bounds: { minX: -10, minY: -5, maxX: 10, maxY: 5 },
     olderThan: Date.UTC(2026, 0, 1),
   };
-  expect(asked).toEqual([['world', selection, true]]);
+  expect(asked).toEqual([['count', 'world', selection]]);
 });
 
 it('truncating takes an empty object for the whole layer, and refuses an empty body', async () => {
   const { asked, post } = openApp();
   expect((await post('')).status).toBe(400);
   expect((await post('{}')).status).toBe(200);
-  expect(asked).toEqual([['world', {}, false]]);
+  expect(asked).toEqual([['truncate', 'world', {}]]);
 });
 
 it('truncating finds a grid set by its other names, and takes names that the layer lacks as they are', async () => {
   const { asked, post } = openApp();
   expect((await post('{"gridSets":["EPSG:3857","of yesterday"]}')).status).toBe(200);
-  expect(asked).toEqual([['world', { gridSets: ['EPSG:900913', 'of yesterday'] }, false]]);
+  expect(asked).toEqual([['truncate', 'world', { gridSets: ['EPSG:900913', 'of yesterday'] }]]);
 });
 
 it('truncating takes a polygon, in longitude and latitude by default', async () => {
@@ -70,7 +71,7 @@ it('truncating takes a polygon, in longitude and latitude by default', async () 
   const area = { type: 'Polygon', coordinates: [ring] };
   expect((await post(JSON.stringify({ gridSets: ['EPSG:4326'], area }))).status).toBe(200);
   const selection = { gridSets: ['EPSG:4326'], area: { polygons: [[ring]], crs: 'EPSG:4326' } };
-  expect(asked).toEqual([['world', selection, false]]);
+  expect(asked).toEqual([['truncate', 'world', selection]]);
 });
 
 it.each([

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
-import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
+import type { SelectedTiles } from '../../tasks/tile-selection.ts';
 import { mediaTypeOf } from '../auth/request-body.ts';
 import { authorIn, type Exchange } from '../exchange.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -26,24 +26,24 @@ export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number(
 /** Removes a selection of a layer's tiles. */
 export async function truncate(
   call: Call<{ params: 'layer'; body: typeof truncateBody }>,
-  { catalog, massTruncation }: ApiDeps,
+  { catalog, selections }: ApiDeps,
 ) {
   const { body } = call;
   const { layer } = boundLayer(catalog, call.params.layer);
   const selection = selectionOf(body, layer, 'any');
-  const selected = await massTruncation.truncateSelection(layer.name, selection, body.dryRun);
+  const selected = await selections[body.dryRun ? 'count' : 'truncate'](layer.name, selection);
   return report(call, 'deleted', layer.name, body.dryRun, selected);
 }
 
 /** Marks a selection of a layer's tiles as stale. */
-export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, invalidation }: ApiDeps) {
+export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
   const { layer } = boundLayer(catalog, call.params.layer);
   const body = readInvalidation(call.exchange);
   const selection = selectionOf(body, layer, 'offered');
   const by = body.renew ? authorIn(call) : null;
   const { marked, tasks } = body.dryRun
-    ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
-    : await invalidation.invalidate(layer.name, selection, by);
+    ? { marked: await selections.count(layer.name, selection), tasks: [] }
+    : await selections.invalidate(layer.name, selection, by);
   const document = report(call, 'invalidated', layer.name, body.dryRun, marked);
   return { ...document, tasks: tasks.map(({ id }) => id) };
 }

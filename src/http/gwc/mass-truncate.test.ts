@@ -23,7 +23,6 @@ function openApp() {
     truncateParameters: note('parameters', undefined),
     truncateOrphans: note('orphans', undefined),
     truncateExtent: note('extent', {} as Task),
-    truncateSelection: note('selection', []),
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('topp:states')]);
   return { ...createTestApp({ deps: { catalog, massTruncation } }), calls };

@@ -34,14 +34,14 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
   closing.push(() => house.close());
   const clock = createHeldClock();
   const store = createScheduleStore(house.database);
-  const { service: tasks, invalidation } = house;
-  const runner = createScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
+  const { service: tasks, selections } = house;
+  const runner = createScheduleRunner({ store, tasks, selections, clock, log: silentLogger });
   const open = async (declarations: readonly ScheduleDeclaration[]): Promise<ScheduleService> => {
     // Between its looks it sleeps by a clock that stands still.
     const service = await openScheduleService({
       database: house.database,
       tasks,
-      invalidation,
+      selections,
       declared: declarations,
       clock: { ...clock, sleep: (_ms, signal) => clock.sleep(DAY, signal) },
       log: silentLogger,
@@ -118,8 +118,8 @@ describe('a schedule', () => {
         return store.openRun(id);
       },
     };
-    const { service: tasks, invalidation } = house;
-    const runner = createScheduleRunner({ store: counting, tasks, invalidation, clock, log: silentLogger });
+    const { service: tasks, selections } = house;
+    const runner = createScheduleRunner({ store: counting, tasks, selections, clock, log: silentLogger });
     await runner.lookAtAll();
     expect(asked).toEqual([]);
     clock.advance(22 * HOUR);
@@ -147,7 +147,7 @@ describe('a schedule', () => {
     const broken = createScheduleRunner({
       store: { ...store, record: () => Promise.reject(new Error('the power is gone')) },
       tasks: house.service,
-      invalidation: house.invalidation,
+      selections: house.selections,
       clock,
       log: silentLogger,
     });

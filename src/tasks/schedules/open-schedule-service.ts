@@ -4,7 +4,7 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { Invalidation } from '../invalidation.ts';
+import type { SelectionWork } from '../selection-work.ts';
 import { scheduleAuthor } from '../task-author.ts';
 import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
@@ -15,7 +15,7 @@ import { createTimetable } from './timetable.ts';
 interface ScheduleServiceOptions extends Surroundings {
   readonly database: Database;
   readonly tasks: TaskService;
-  readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
+  readonly selections: Pick<SelectionWork, 'invalidateDraft'>;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
   /** Alone when left out. */
@@ -131,14 +131,14 @@ function firstDue(declaration: ScheduleDeclaration, clock: Clock): number | null
 interface ScheduleRunnerOptions extends Surroundings {
   readonly store: ScheduleStore;
   readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
-  readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
+  readonly selections: Pick<SelectionWork, 'invalidateDraft'>;
   /** Called for a run that could not start its task, or whose task failed; perhaps more than once. */
   readonly onFailed?: ((schedule: Schedule, run: ScheduleRun) => void) | undefined;
 }
 
 /** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */
 export function createScheduleRunner(options: ScheduleRunnerOptions) {
-  const { store, tasks, invalidation, onFailed, clock, log } = options;
+  const { store, tasks, selections, onFailed, clock, log } = options;
 
   async function lookAtAll(): Promise<void> {
     for (const schedule of await store.toLookAt(clock.now())) {
@@ -236,7 +236,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
 
   /** Done twice it does no harm. */
   async function invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
-    const tiles = await invalidation.invalidateDraft(draft);
+    const tiles = await selections.invalidateDraft(draft);
     return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
   }
 

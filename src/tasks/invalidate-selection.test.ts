@@ -20,12 +20,12 @@ const outcome = async (z: number, x: number, y: number) => (await house.road.rea
 
 describe('telling that the map has changed', () => {
   it('an invalidation leaves tiles in place and has each renewed when it is asked for next', async () => {
-    const { road, invalidation } = await seededHouse();
+    const { road, selections } = await seededHouse();
     expect(await outcome(3, 0, 0)).toBe('HIT');
     const { extent } = road.tiles.subset.gridSet;
     const middle = (extent.minX + extent.maxX) / 2;
     const west = { ...extent, maxX: middle };
-    const { marked, tasks } = await invalidation.invalidate(
+    const { marked, tasks } = await selections.invalidate(
       'roads',
       { gridSets: ['small-tiles'], bounds: west },
       null,
@@ -41,22 +41,22 @@ describe('telling that the map has changed', () => {
   });
 
   it('an invalidation serves the old tile while the source is down', async () => {
-    const { road, invalidation } = await seededHouse();
-    await invalidation.invalidate('roads', {}, null);
+    const { road, selections } = await seededHouse();
+    await selections.invalidate('roads', {}, null);
     road.source.answer = () => Promise.reject(new Error('down'));
     expect(await outcome(2, 1, 1)).toBe('STALE');
   });
 
   it('an invalidation keeps tiles that were fetched before it from being stored', async () => {
-    const { road, invalidation } = await seededHouse();
+    const { road, selections } = await seededHouse();
     const generation = await road.store.generation('roads');
-    await invalidation.invalidate('roads', {}, null);
+    await selections.invalidate('roads', {}, null);
     const late = road.store.putMany(road.tiles.set, 3, [], generation);
     await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
   it('an invalidation changes nothing when there is no room for every task that is to renew it', async () => {
-    const { road, invalidation, service } = await seededHouse({
+    const { road, selections, service } = await seededHouse({
       tasks: { maxUnfinished: 2 },
       usesOf: ({ z }) => (z === 3 ? 9 : 0),
     });
@@ -64,7 +64,7 @@ describe('telling that the map has changed', () => {
     await service.pause(waiting.id);
     expect(await outcome(3, 0, 0)).toBe('HIT');
     const generation = await road.store.generation('roads');
-    const renewal = invalidation.invalidate('roads', {}, author('tester'));
+    const renewal = selections.invalidate('roads', {}, author('tester'));
     await expect(renewal).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(3, 0, 0)).toBe('HIT');
     expect(await road.store.generation('roads')).toBe(generation);
@@ -72,11 +72,11 @@ describe('telling that the map has changed', () => {
   });
 
   it('an invalidation renews existing tiles in the background, and nothing else', async () => {
-    const { road, invalidation, service } = await seededHouse();
+    const { road, selections, service } = await seededHouse();
     await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });
     road.source.version = 2;
     const before = road.source.requests.length;
-    const { tasks } = await invalidation.invalidate('roads', { zoomStart: 3 }, author('tester'));
+    const { tasks } = await selections.invalidate('roads', { zoomStart: 3 }, author('tester'));
     expect(tasks).toHaveLength(1);
     const done = await house.ended(tasks[0]?.id ?? 0);
     expect(done).toMatchObject({ state: 'done', tilesTotal: 64n, tilesProcessed: 64n });
@@ -96,13 +96,13 @@ describe('telling that the map has changed', () => {
         ['4/0/0', 70],
         ['5/0/1', 50],
       ]);
-      const { road, invalidation } = await seededHouse({
+      const { road, selections } = await seededHouse({
         layer: { metatile: { columns: side, rows: side } },
         zoomStop: 5,
         usesOf: ({ z, pageX, pageY }) => uses.get(`${z}/${pageX}/${pageY}`) ?? 0,
       });
       const before = road.source.requests.length;
-      const { tasks } = await invalidation.invalidate('roads', {}, author('tester'));
+      const { tasks } = await selections.invalidate('roads', {}, author('tester'));
       const done = await Promise.all(tasks.map(({ id }) => house.ended(id)));
       expect(done.map(({ state }) => state)).toEqual(['done', 'done']);
       expect(done[0]?.request.priority).toBeGreaterThan(done[1]?.request.priority ?? 0);
@@ -118,14 +118,14 @@ describe('telling that the map has changed', () => {
   );
 
   it('an invalidation of one place again and again does not keep a seed of others from ending', async () => {
-    const { road, invalidation, service } = await seededHouse({ zoomStop: 0 });
+    const { road, selections, service } = await seededHouse({ zoomStop: 0 });
     const { extent } = road.tiles.subset.gridSet;
     const span = (extent.maxX - extent.minX) / 16;
     const corner = { ...extent, maxX: extent.minX + span / 2, minY: extent.maxY - span / 2 };
     const selection = { gridSets: ['small-tiles'], bounds: corner };
     const before = road.source.requests.length;
     road.source.answer = async (request) => {
-      await invalidation.invalidate('roads', selection, null);
+      await selections.invalidate('roads', selection, null);
       return road.source.draw(request);
     };
     const bounds = [0, extent.minY, extent.maxX, 0];
@@ -136,14 +136,14 @@ describe('telling that the map has changed', () => {
   });
 
   it('a dry run of an invalidation counts without changing anything', async () => {
-    const { invalidation } = await seededHouse();
-    expect(await invalidation.count('roads', { zoomStart: 2, zoomStop: 2 })).toMatchObject([{ tiles: 16 }]);
+    const { selections } = await seededHouse();
+    expect(await selections.count('roads', { zoomStart: 2, zoomStop: 2 })).toMatchObject([{ tiles: 16 }]);
     expect(await outcome(2, 0, 0)).toBe('HIT');
   });
 
   it('an invalidation of an unknown layer is refused', async () => {
-    const { invalidation } = await seededHouse();
-    await expect(invalidation.invalidate('rivers', {}, null)).rejects.toMatchObject({
+    const { selections } = await seededHouse();
+    await expect(selections.invalidate('rivers', {}, null)).rejects.toMatchObject({
       code: 'layer-unknown',
     });
   });

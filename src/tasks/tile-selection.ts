@@ -2,7 +2,6 @@ import { type Bounds, expandBounds } from '../domain/bounds.ts';
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
-import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
@@ -19,7 +18,7 @@ import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 /** Which of a layer's cached tiles; what is left out is not narrowed. */
-export interface TruncationSelection {
+export interface TileSelection {
   /** By name; also those that the layer no longer has. Each with the tiles for dense screens in its places. */
   readonly gridSets?: readonly string[];
   readonly formats?: readonly string[];
@@ -53,7 +52,7 @@ const FAR = 2 ** 31;
 export const DEEPEST_ZOOM = 30;
 export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
-export function selects(selection: TruncationSelection, set: TileSetKey): boolean {
+export function selects(selection: TileSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
   if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
   if (formats && !formats.includes(set.format)) return false;
@@ -63,7 +62,7 @@ export function selects(selection: TruncationSelection, set: TileSetKey): boolea
 /** A grid set or format that the layer neither has nor has tiles of: it is misspelt, and would select nothing. */
 export async function refuseUnknownNames(
   layer: Layer,
-  { gridSets = [], formats = [] }: TruncationSelection,
+  { gridSets = [], formats = [] }: TileSelection,
   storedSets: () => Promise<readonly TileSetKey[]>,
 ): Promise<void> {
   const offered = {
@@ -93,7 +92,7 @@ export function isMeantBy(name: string, gridSet: string): boolean {
 }
 
 /** Whether whole tile sets are meant, which go in one step however large they are. */
-export function selectsWholeSets(selection: TruncationSelection): boolean {
+export function selectsWholeSets(selection: TileSelection): boolean {
   const { zoomStart, zoomStop, bounds, area, olderThan } = selection;
   return [zoomStart, zoomStop, bounds, area, olderThan].every((narrowed) => narrowed === undefined);
 }
@@ -102,7 +101,7 @@ export function selectsWholeSets(selection: TruncationSelection): boolean {
 export function* placesOf(
   layer: Layer,
   gridSetName: string,
-  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area, buffer }: TruncationSelection,
+  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area, buffer }: TileSelection,
 ): Generator<SelectedPlace> {
   if (bounds === undefined && area === undefined) {
     for (let z = zoomStart; z <= Math.min(zoomStop, DEEPEST_ZOOM); z++) {
@@ -125,7 +124,7 @@ export function* placesOf(
 /** As `placesOf`, of an area of so many boxes. */
 export function* placesOfBoxes(
   gridSet: GridSet,
-  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, buffer }: TruncationSelection,
+  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, buffer }: TileSelection,
   boxes: readonly Bounds[],
 ): Generator<Omit<SelectedPlace, 'cover'>> {
   for (const zoom of zoomsOf(gridSet, zoomStart, zoomStop, buffer)) {
@@ -173,7 +172,7 @@ export async function countSelected(
   store: TileStore,
   layer: Layer,
   set: TileSetKey,
-  selection: TruncationSelection,
+  selection: TileSelection,
   seen: (z: number, rect: TileRect) => void = () => {},
 ): Promise<SelectedTiles> {
   let counted = NO_CHANGE;
@@ -185,58 +184,4 @@ export async function countSelected(
     }
   }
   return { set, ...counted };
-}
-
-type Values = ReadonlyMap<string, string>;
-
-/** Combinations looked through at most; a layer that has more is treated as one whose combinations cannot be listed. */
-const MAX_COMBINATIONS = 20_000;
-
-/** Parameter values by parameters id, for every combination but the default; null when they cannot be listed. */
-function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null {
-  const choices = layer.parameters.map(({ name, values, defaultValue }) =>
-    values ? { name, values: [...new Set([defaultValue, ...values])] } : null,
-  );
-  if (!choices.every((choice) => choice !== null)) return null;
-  const total = choices.reduce((product, { values }) => product * values.length, 1);
-  if (total > MAX_COMBINATIONS) return null;
-  let combinations: Values[] = [new Map()];
-  for (const { name, values } of choices) {
-    combinations = combinations.flatMap((one) => values.map((value) => new Map([...one, [name, value]])));
-  }
-  return new Map(combinations.map((values) => [parametersIdOf(values), values]));
-}
-
-export type Partitions = ReturnType<typeof partitionsOf>;
-
-/** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
-export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
-  const listed = combinationsOf(layer);
-  const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
-  const named = new Map([...(listed ?? []), ...accepted]);
-  return {
-    named,
-    /** Null: unknown. */
-    couldBeMade(id: string): boolean | null {
-      if (named.has(id)) return true;
-      return listed === null && !noted.has(id) ? null : false;
-    },
-  };
-}
-
-/** Null for values that the layer refuses, or takes for its defaults. */
-function idOf(layer: Layer, values: Values): string | null {
-  const known = [...values.keys()].every((name) => layer.parameters.some((filter) => filter.name === name));
-  if (!known) return null;
-  try {
-    return selectParameters(layer.parameters, values).id;
-  } catch {
-    return null;
-  }
-}
-
-/** Names in any case, values as they are. */
-export function sameValues(a: Values, b: Values): boolean {
-  const upper = new Map([...b].map(([name, value]) => [name.toUpperCase(), value]));
-  return a.size === upper.size && [...a].every(([name, value]) => upper.get(name.toUpperCase()) === value);
 }

@@ -1,0 +1,56 @@
+import type { Layer } from '../domain/layer.ts';
+import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
+
+type Values = ReadonlyMap<string, string>;
+
+/** Combinations looked through at most; a layer that has more is treated as one whose combinations cannot be listed. */
+const MAX_COMBINATIONS = 20_000;
+
+/** Parameter values by parameters id, for every combination but the default; null when they cannot be listed. */
+function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null {
+  const choices = layer.parameters.map(({ name, values, defaultValue }) =>
+    values ? { name, values: [...new Set([defaultValue, ...values])] } : null,
+  );
+  if (!choices.every((choice) => choice !== null)) return null;
+  const total = choices.reduce((product, { values }) => product * values.length, 1);
+  if (total > MAX_COMBINATIONS) return null;
+  let combinations: Values[] = [new Map()];
+  for (const { name, values } of choices) {
+    combinations = combinations.flatMap((one) => values.map((value) => new Map([...one, [name, value]])));
+  }
+  return new Map(combinations.map((values) => [parametersIdOf(values), values]));
+}
+
+export type Partitions = ReturnType<typeof partitionsOf>;
+
+/** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
+export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
+  const listed = combinationsOf(layer);
+  const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
+  const named = new Map([...(listed ?? []), ...accepted]);
+  return {
+    named,
+    /** Null: unknown. */
+    couldBeMade(id: string): boolean | null {
+      if (named.has(id)) return true;
+      return listed === null && !noted.has(id) ? null : false;
+    },
+  };
+}
+
+/** Null for values that the layer refuses, or takes for its defaults. */
+function idOf(layer: Layer, values: Values): string | null {
+  const known = [...values.keys()].every((name) => layer.parameters.some((filter) => filter.name === name));
+  if (!known) return null;
+  try {
+    return selectParameters(layer.parameters, values).id;
+  } catch {
+    return null;
+  }
+}
+
+/** Names in any case, values as they are. */
+export function sameValues(a: Values, b: Values): boolean {
+  const upper = new Map([...b].map(([name, value]) => [name.toUpperCase(), value]));
+  return a.size === upper.size && [...a].every(([name, value]) => upper.get(name.toUpperCase()) === value);
+}
