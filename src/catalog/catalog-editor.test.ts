@@ -185,7 +185,7 @@ describe('a layer that is drawn from another one', () => {
     expect(await store.get(a.set(name), place)).not.toBeNull();
   });
 
-  it('a layer drawn from another keeps its tiles with those below, and loses them with those', async () => {
+  it('a layer drawn from another keeps or loses its tiles with those below', async () => {
     const { a } = await threeLayers();
     const before = a.set('top');
     await a.editor.put('layer', blue, { ...change, tiles: 'keep' });

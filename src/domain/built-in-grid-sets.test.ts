@@ -27,7 +27,7 @@ describe('the built-in grid sets', () => {
     ['EuropeanETRS89_LAEAQuad', 16, 17578.125, 1, 1],
     ['CanadianNAD83_LCC', 26, 38364.660062653, 2, 2],
   ])(
-    '%s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
+    'the grid set %s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
     (name, levels, resolution, columns, rows) => {
       const gridSet = book.get(name);
       const first = levelOf(gridSet, 0);
@@ -75,7 +75,7 @@ describe('the built-in grid sets', () => {
     ['UPSAntarcticWGS84Quad', 2_000_000, 3_000_000, 0, -81],
     ['EuropeanETRS89_LAEAQuad', 4_321_000, 3_210_000, 10, 52],
     ['CanadianNAD83_LCC', 0, 0, -95, 49],
-  ])('%s can be turned into degrees', (name, x, y, longitude, latitude) => {
+  ])('coordinates of %s can be turned into degrees', (name, x, y, longitude, latitude) => {
     const degrees = projectionOf(book.get(name))?.toLonLat(x, y);
     expect(degrees?.[0]).toBeCloseTo(longitude, 1);
     expect(degrees?.[1]).toBeCloseTo(latitude, 1);

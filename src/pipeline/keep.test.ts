@@ -165,7 +165,7 @@ describe('a truncation', () => {
     expect(road.warnings).toEqual([]);
   });
 
-  it('a truncation is never answered with what was fetched before it, by whatever process it was made', async () => {
+  it('a request after a truncation never gets an earlier fetch, whatever process truncated', async () => {
     const road = open();
     const gate = holding(road);
     const before = road.read(4, 5, 6);

@@ -47,7 +47,7 @@ describe('a mixture of JPEG and PNG', () => {
   it.each([
     ['image/vnd.jpeg-png', 'image/png'],
     ['image/vnd.jpeg-png8', 'image/png'],
-  ])('%s has each tile as JPEG where nothing shows through, as PNG otherwise', async (format, png) => {
+  ])('a mixture %s has tiles as JPEG where nothing shows through, as PNG otherwise', async (format, png) => {
     const cutter = new MetatileCutter();
     for (const job of [
       await jobOf(halfOpen, format),
