@@ -35,12 +35,12 @@ describe('decodeImage', () => {
   });
 
   describe.each(ENCODINGS)('a %s', (kind, encode) => {
-    it(`a ${kind} is read when it is whole`, async () => {
+    it(`an image as ${kind} is read when it is whole`, async () => {
       const decoded = await decodeImage(await encode(), LIMITS);
       expect([decoded.width, decoded.height]).toEqual([200, 150]);
     });
 
-    it(`a ${kind} is refused when any part of its end is missing`, async () => {
+    it(`an image as ${kind} is refused when any part of its end is missing`, async () => {
       const bytes = await encode();
       for (const length of [bytes.length >> 1, bytes.length - 100, bytes.length - 12, bytes.length - 1]) {
         await expect(decodeImage(bytes.subarray(0, length), LIMITS), `${length} bytes`).rejects.toMatchObject(
@@ -52,7 +52,7 @@ describe('decodeImage', () => {
       }
     });
 
-    it(`a ${kind} is refused when its second half is filled up with zeros`, async () => {
+    it(`an image as ${kind} is refused when its second half is filled up with zeros`, async () => {
       const bytes = await encode();
       const filled = Buffer.concat([bytes.subarray(0, bytes.length >> 1)], bytes.length);
       await expect(decodeImage(filled, LIMITS)).rejects.toMatchObject({ reason: 'truncated' });
