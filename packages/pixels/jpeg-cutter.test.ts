@@ -62,7 +62,7 @@ function bufferOf(tile: Buffer | number | undefined): Buffer {
 
 describe('a JPEG that is cut without making pixels of it', () => {
   const seed = randomSeed();
-  it(`keeps every pixel of a picture that is no finer than our tiles (seed ${seed})`, async () => {
+  it(`a cut JPEG keeps every pixel of a picture that is no finer than our tiles (seed ${seed})`, async () => {
     const shapes = fc.record({
       columns: fc.integer({ min: 1, max: 3 }),
       rows: fc.integer({ min: 1, max: 3 }),
@@ -95,7 +95,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
     );
   });
 
-  it('makes a finer picture coarser, with no more loss and no more bytes than encoding it again', async () => {
+  it('a cut JPEG of a finer picture is coarser, with no more loss and bytes than encoding it again', async () => {
     for (const quality of [85, 90, 95, 100]) {
       const bytes = await jpegOf(landscape(512, 256, quality), { quality });
       const picture = await decoded(bytes);
@@ -150,7 +150,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
     expect(cut?.tiles[0]).toBeTypeOf('number');
   });
 
-  it('leaves to the image library what is unusual or damaged', async () => {
+  it('a JPEG that is unusual or damaged is left to the image library', async () => {
     const whole = landscape(256, 256, 9);
     const grid = { columns: 2, rows: 2, tileWidth: 128, tileHeight: 128, gutter: 0 };
     const bytes = await jpegOf(whole, { quality: 90 });
@@ -178,7 +178,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
     expect(cutter.cut(bytes, { ...grid, tileWidth: 120, gutter: 8 })).toBeNull();
   });
 
-  it('never goes astray over bytes that are not what they should be', async () => {
+  it('a JPEG with damaged bytes never leads the cutter astray', async () => {
     const bytes = await jpegOf(landscape(128, 128, 5), { quality: 90 });
     const grid = { columns: 2, rows: 2, tileWidth: 64, tileHeight: 64, gutter: 0 };
     const spoiled = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { minLength: 1, maxLength: 5 });

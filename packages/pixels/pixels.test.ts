@@ -82,7 +82,7 @@ describe('a PNG that we write', () => {
     [1, 8192],
     [10_923, 3],
     [700, 500],
-  ])('has every pixel when it is %i × %i', async (width, height) => {
+  ])('a PNG that we write has every pixel when it is %i × %i', async (width, height) => {
     for (const image of [
       photoLike(width, height),
       mapLike(width, height, 300),
@@ -108,7 +108,7 @@ describe('a PNG that we write', () => {
     },
   );
 
-  it('a PNG that we write has every pixel when the frequencies of colours differ so much that a code would get too long', async () => {
+  it('a PNG that we write has every pixel when one of its codes would get too long', async () => {
     const words = new Uint32Array(2 ** 18);
     for (let bit = 0; bit < 18; bit++) {
       const every = 2 ** (bit + 1);
@@ -168,7 +168,7 @@ describe('an ordinary PNG', () => {
     );
   });
 
-  it('uses every filter but none in the images that are tried here', async () => {
+  it('the test images use every filter but none', async () => {
     const seen = new Set<number>();
     for (const image of [photoLike(256, 256), mapLike(256, 256, 300), noise(256, 256)]) {
       const png = await sharp(image.pixels, { raw: { width: 256, height: 256, channels: 4 } })
@@ -181,7 +181,7 @@ describe('an ordinary PNG', () => {
     expect([...seen].sort()).toEqual([1, 2, 3, 4]);
   });
 
-  it('an ordinary PNG is none with a wrong checksum, more or less data, bytes behind it or another size', async () => {
+  it('a PNG is not ordinary with a wrong checksum, more or less data, bytes behind it or another size', async () => {
     const png = encode(mapLike(64, 64));
     expect(readOrdinaryPng(png, 64, 64)).not.toBeNull();
     expect(readOrdinaryPng(png, 64, 63)).toBeNull();
@@ -195,7 +195,7 @@ describe('an ordinary PNG', () => {
     }
   });
 
-  it('an ordinary PNG is none when it is interlaced, 16 bits deep, animated or has a colour profile', async () => {
+  it('a PNG is not ordinary when it is interlaced, 16 bits deep, animated or has a colour profile', async () => {
     const { pixels } = photoLike(32, 32);
     const image = sharp(pixels, { raw: { width: 32, height: 32, channels: 4 } });
     for (const png of [

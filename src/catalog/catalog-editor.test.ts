@@ -119,7 +119,7 @@ afterEach(async () => {
 });
 
 describe('a layer that is deleted through a node', () => {
-  it('leaves nothing to the next layer of that name when the node dies before the others know of it', async () => {
+  it('a deleted layer leaves nothing to the next of that name when its node dies before the others notice', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
     await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
@@ -133,7 +133,7 @@ describe('a layer that is deleted through a node', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('keeps the tiles of the next layer of that name when the node was only stopped, and goes on', async () => {
+  it('a deleted layer leaves the tiles of the next of that name alone when its node was only halted', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
     await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
@@ -169,7 +169,7 @@ describe('a layer that is drawn from another one', () => {
     return { a, b };
   }
 
-  it.each(['above', 'top'])('shows no tile of %s that was drawn from a former source below', async (name) => {
+  it.each(['above', 'top'])('no tile of %s drawn from a former source below is shown', async (name) => {
     const { a, b } = await threeLayers();
     expect(await store.get(b.set(name), place)).not.toBeNull();
     const { tileSets } = await a.editor.put('layer', blue, { ...change, dryRun: true });
@@ -185,7 +185,7 @@ describe('a layer that is drawn from another one', () => {
     expect(await store.get(a.set(name), place)).not.toBeNull();
   });
 
-  it('keeps its tiles where those below are kept, and loses them where those are dropped', async () => {
+  it('a layer drawn from another keeps or loses its tiles with those below', async () => {
     const { a } = await threeLayers();
     const before = a.set('top');
     await a.editor.put('layer', blue, { ...change, tiles: 'keep' });
@@ -195,7 +195,7 @@ describe('a layer that is drawn from another one', () => {
     expect(await collect(store.tileSets('top'))).toEqual([]);
   });
 
-  it('keeps nothing while the layer below is removed, and starts again with the next one of that name', async () => {
+  it('a layer drawn from another keeps nothing while that one is removed, and starts again with the next', async () => {
     const { a } = await threeLayers();
     await a.editor.remove('layer', 'roads', change);
     expect(() => a.set('top')).toThrow('nothing is kept');
@@ -203,7 +203,7 @@ describe('a layer that is drawn from another one', () => {
     expect(await store.get(a.set('top'), place)).toBeNull();
   });
 
-  it('keeps nothing in a circle', async () => {
+  it('a layer drawn from itself in a circle keeps nothing', async () => {
     const { a } = await threeLayers();
     await a.editor.put('layer', { name: 'roads', source: { type: 'layer', layer: 'top' } }, change);
     expect(() => a.set('top')).toThrow('nothing is kept');

@@ -71,7 +71,7 @@ function open(layers: readonly LayerDeclaration<string>[]) {
 }
 
 describe('a catalog', () => {
-  it('joins a layer to its store and its source', () => {
+  it('the catalog joins a layer to its store and its source', () => {
     const { catalog } = open([declare('a')]);
     const bound = catalog.layer('a');
     expect(bound?.layer).toMatchObject({
@@ -90,7 +90,7 @@ describe('a catalog', () => {
     expect(open([declare('a')]).catalog.layer('__proto__')).toBeNull();
   });
 
-  it('opens a source when it is first needed, once, and closes it in the end', async () => {
+  it('the catalog opens a source when it is first needed, once, and closes it in the end', async () => {
     const { catalog, opened, closed } = open([declare('a'), declare('b')]);
     const bound = catalog.layer('a');
     expect(opened).toEqual([]);
@@ -100,7 +100,7 @@ describe('a catalog', () => {
     expect(closed).toEqual(['source of a']);
   });
 
-  it('goes through its layers in the order of declaration', () => {
+  it('the catalog goes through its layers in the order of declaration', () => {
     const { catalog } = open([declare('b'), declare('a')]);
     expect([...catalog.layers()].map(({ name }) => name)).toEqual(['b', 'a']);
   });
@@ -114,7 +114,7 @@ describe('a catalog', () => {
     expect(() => catalog.layer('layer 8')).toThrow(/image\/none/);
   });
 
-  it('takes a format or grid set that is named twice once, and refuses two that differ', () => {
+  it('the catalog takes a format or grid set that is named twice once, and refuses two that differ', () => {
     const named = (changes: Partial<LayerDeclaration<string>>) =>
       open([declare('a', changes)]).catalog.layer('a');
     const twice = named({
@@ -137,7 +137,7 @@ describe('a catalog', () => {
     ).toThrow('The parameter STYLES is declared twice');
   });
 
-  it('makes every kind of parameter filter', () => {
+  it('the catalog makes every kind of parameter filter', () => {
     const { catalog } = open([
       declare('a', {
         parameters: [

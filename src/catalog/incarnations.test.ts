@@ -33,7 +33,7 @@ const change = fc.oneof(
 );
 
 describe('incarnations', () => {
-  it('keep tiles of one declaration from every other, whatever was declared, removed and forgotten', () => {
+  it('incarnations separate tiles of each declaration, whatever was declared, removed and forgotten', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (history) => {
         let record: TileRecord | null = null;

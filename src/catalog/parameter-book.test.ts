@@ -41,7 +41,7 @@ function store(
   events.emit({ type: 'stored', set, parameters, z: 1, rect, tiles: 1, bytes: 1, at: 1 });
 }
 
-it('knows what the ids of stored tiles stand for, in every process and after a restart', async () => {
+it('the values behind the ids of stored tiles are found in every process and after a restart', async () => {
   const { book, events } = open();
   store(events, ID, VALUES);
   store(events, null, new Map());
@@ -50,7 +50,7 @@ it('knows what the ids of stored tiles stand for, in every process and after a r
   expect(await open().book.values()).toEqual(new Map([[ID, VALUES]]));
 });
 
-it('forgets what no tile has any more, but not what was noted lately', async () => {
+it('parameter values without tiles are forgotten, but not those noted lately', async () => {
   const { book, events } = open();
   store(events, ID, VALUES);
   await book.values();

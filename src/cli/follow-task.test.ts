@@ -69,7 +69,7 @@ async function follow(
 }
 
 describe('watching a task', () => {
-  it('prints plain lines without a terminal, and not at every poll', async () => {
+  it('watching a task prints plain lines without a terminal, and not at every poll', async () => {
     const busy = Array.from({ length: 40 }, (_, index) => ({ ...RUNNING, tilesPerSecond: index + 1 }));
     const { code, out, err } = await follow([...busy, DONE]);
     expect([code, err]).toEqual([0, '']);
@@ -78,7 +78,7 @@ describe('watching a task', () => {
     expect(out).toContain('Task 7, seed world, is done\n  10 of 10 tiles');
   });
 
-  it('draws over one line of a terminal and leaves only the outcome', async () => {
+  it('watching a task draws over one line of a terminal and leaves only the outcome', async () => {
     const { out, err } = await follow([RUNNING, DONE], { columns: 100 });
     expect(err).not.toContain('\n');
     expect(err.split('\r\u001b[K').length).toBeGreaterThan(3);
@@ -86,7 +86,7 @@ describe('watching a task', () => {
     expect(out).toMatch(/^Task 7, seed world, is done\n/);
   });
 
-  it('prints every change as a line of JSON for scripts', async () => {
+  it('watching a task prints every change as a line of JSON for scripts', async () => {
     const { out } = await follow([RUNNING, RUNNING, DONE], { json: true, columns: 100 });
     const states = out
       .trim()
@@ -95,11 +95,11 @@ describe('watching a task', () => {
     expect(states).toEqual(['pending', 'running', 'done']);
   });
 
-  it('ends with 1 when the task is aborted', async () => {
+  it('watching a task ends with 1 when the task is aborted', async () => {
     expect((await follow([{ ...DONE, state: 'aborted', reason: 'stopped by anna' }])).code).toBe(1);
   });
 
-  it('waits for a server that restarts, and says so once', async () => {
+  it('watching a task waits for a server that restarts, and reports it once', async () => {
     const away = new ServerUnreachable('no answer');
     const stopping = new ServerRefusal(503, 'The server is stopping.');
     const { code, err } = await follow([stopping, away, away, RUNNING, DONE]);
@@ -109,7 +109,7 @@ describe('watching a task', () => {
     );
   });
 
-  it('gives up on a server that stays away, and immediately on one that refuses', async () => {
+  it('watching a task gives up on a server that stays away, and immediately on one that refuses', async () => {
     expect((await follow([new ServerUnreachable('It cannot be reached.')])).code).toBe(
       'It cannot be reached.',
     );

@@ -14,7 +14,7 @@ const ROADS: LayerRow = {
 };
 
 describe('the list of layers', () => {
-  it('has name, title, source, grid sets, tiles and size of each', () => {
+  it('the list of layers has name, title, source, grid sets, tiles and size of each', () => {
     const closed = { ...ROADS, name: 'old', title: 'old', enabled: false, source: null, tiles: 0, bytes: 0 };
     expect(layerTable([ROADS, closed])).toBe(
       [
@@ -28,7 +28,7 @@ describe('the list of layers', () => {
 });
 
 describe('the list of schedules', () => {
-  it('has when each runs next, and how its last run went', () => {
+  it('the list of schedules has when each runs next, and how its last run went', () => {
     const nightly = {
       id: 3,
       layer: 'roads',

@@ -13,22 +13,22 @@ describe('a time on the command line', () => {
     ['30min', '2026-06-15T11:30:00.000Z'],
     ['2026-01-31', '2026-01-31T00:00:00.000Z'],
     ['2026-01-31T12:00:00+01:00', '2026-01-31T11:00:00.000Z'],
-  ])('%s is so long ago, or a date', (when, time) => {
+  ])('the time %s on the command line is so long ago, or a date', (when, time) => {
     expect(read(when)).toBe(time);
   });
 
-  it('may be in the future', () => {
+  it('a time on the command line may be in the future', () => {
     expect(read('90d', 1)).toBe('2026-09-13T12:00:00.000Z');
   });
 
   it.each(['7', '7 days', '5m', '2026', 'yesterday', '-7d', '2026-02-31T99:00:00Z', ''])(
-    '%j is refused, with the name of the flag',
+    'the time %j on the command line is refused, with the name of the flag',
     (when) => {
       expect(() => read(when)).toThrow(/^--older-than must be a time span such as 7d/);
     },
   );
 
-  it('is absent when the flag is', () => {
+  it('a time on the command line is null without the flag', () => {
     expect(momentIn('older-than', {}, -1, { now: () => NOW })).toBeNull();
   });
 });

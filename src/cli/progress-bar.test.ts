@@ -45,7 +45,7 @@ const running = {
 } as unknown as TaskDocument;
 
 describe('the progress of a task', () => {
-  it('is a bar with tiles, rate, time left and failures, no wider than the terminal', () => {
+  it('the progress of a task is a bar with tiles, rate, time left and failures, no wider than the terminal', () => {
     expect(progressBar(running, 110)).toBe(
       'seed world ████████████░░░░░░░░░░░░░░░░░░  42 %  2,340 of 5,461 tiles · 310/s · 1 min 10 s left · 3 failed',
     );
@@ -55,20 +55,20 @@ describe('the progress of a task', () => {
     expect(progressBar(running, 60)).toMatch(/^42 % {2}2,340 of 5,461 tiles/);
   });
 
-  it('is full at the end, also of a task without tiles', () => {
+  it('the progress of a task is full at the end, also of a task without tiles', () => {
     const done = { ...running, tilesProcessed: 0, tilesTotal: 0, state: 'done' } as const;
     expect(progressBar(done, 120)).toContain('100 %');
     expect(progressBar(done, 120)).not.toContain('░');
   });
 
-  it('says that a task waits, and what for', () => {
+  it('the progress of a waiting task names what it waits for', () => {
     const paused = { ...running, state: 'paused', tilesPerSecond: 0 } as const;
     expect(progressBar(paused, 60)).toContain('paused');
     const pending = { ...running, state: 'pending', reason: 'no thread is free' } as const;
     expect(describeTask(pending)).toContain('waiting (no thread is free)');
   });
 
-  it('says until when in local time, once', () => {
+  it('the progress of a waiting task shows until when in local time, once', () => {
     const reason = 'host maps.test:80 is failing (HTTP 503); paused until 2026-01-31T12:00:00.000Z';
     expect(withLocalTimes(reason, 'Europe/Berlin')).toMatch(/; paused until 2026-01-31 13:00:00$/);
     const described = describeTask({ ...running, reason });
@@ -78,7 +78,7 @@ describe('the progress of a task', () => {
 });
 
 describe('the end of a task', () => {
-  it('tells what was done, how long it took, what failed and what to do about it', () => {
+  it('the end of a task shows what was done, how long it took, what failed and what to do about it', () => {
     const done = {
       ...running,
       state: 'done',
@@ -110,7 +110,7 @@ describe('the end of a task', () => {
 });
 
 describe('the list of tasks', () => {
-  it('has the outcome of finished tasks in the words of the console', () => {
+  it('the list of tasks has the outcome of finished tasks in the words of the console', () => {
     const rows = (['ok', 'stopped', 'partial', 'failed'] as const).map(
       (outcome) =>
         taskTable([{ ...running, state: outcome === 'ok' ? 'done' : 'aborted', outcome }]).split('\n')[1],
@@ -118,7 +118,7 @@ describe('the list of tasks', () => {
     expect(rows.map((row) => row?.split(/ {2,}/)[3])).toEqual(['done', 'stopped', 'partly failed', 'failed']);
   });
 
-  it('has a row for each, its numbers under each other', () => {
+  it('the list of tasks has a row for each, its numbers under each other', () => {
     const other = { ...running, id: 12, layer: 'topp:states', tilesTotal: 5, tilesProcessed: 5 };
     expect(taskTable([running, other]).trimEnd().split('\n')).toEqual([
       'ID  LAYER        TYPE  STATE    TILES  TOTAL  FAILED        LEFT  STARTED BY',

@@ -39,7 +39,7 @@ describe('tilewarden quota set', () => {
       { layer: 'world', policy: 'LFU' },
       { layerQuotas: [{ ...NOW.layerQuotas[0], expirationPolicyName: 'LFU' }] },
     ],
-  ])('with %o sends only what is to change', (flags, change) => {
+  ])('quota set with %o sends only the changes', (flags, change) => {
     expect(changeOf(flags, NOW)).toEqual(change);
   });
 
@@ -50,7 +50,7 @@ describe('tilewarden quota set', () => {
     { every: 'now' },
     { layer: 'roads' },
     { 'no-size': 'true' },
-  ])('says what is wrong with %o', (flags) => {
+  ])('quota set reports what is wrong with %o', (flags) => {
     expect(() => changeOf(flags, NOW)).toThrow(/--(on|size|every|layer)/);
   });
 
@@ -58,18 +58,18 @@ describe('tilewarden quota set', () => {
     [{ size: '100 XB' }, '--size must be a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB'],
     [{ policy: 'FIFO' }, '--policy must be LRU or LFU, not FIFO.'],
     [{ every: '5 fortnights' }, '--every must be a number with seconds, minutes, hours or days'],
-  ])('names the flag that is wrong in %o, and what it takes', (flags, message) => {
+  ])('quota set names the flag that is wrong in %o, and what it takes', (flags, message) => {
     expect(() => changeOf(flags, NOW)).toThrow(message);
   });
 });
 
-it('shows the quota as a table', () => {
+it('the quota is shown as a table', () => {
   expect(describeQuota(NOW)).toBe(
     'The quota is enforced every 10 seconds\nLAYER       QUOTA    POLICY\nworld       5 GiB    LRU\nall layers  500 MiB  LFU\n',
   );
 });
 
-it('shows what each layer takes, the largest first, with bars', () => {
+it('the usage of each layer is shown, the largest first, with bars', () => {
   const set = {
     gridSet: 'EPSG:4326',
     format: 'image/png',

@@ -49,7 +49,7 @@ async function run(...args: string[]) {
 }
 
 describe('the command line', () => {
-  it('runs a command with its flags and ends with its exit code', async () => {
+  it('the command line runs a command with its flags and ends with its exit code', async () => {
     expect(await run('fly', '--height', '10', '--quiet')).toEqual({
       code: 3,
       out: '{"height":"10","quiet":"true"}',
@@ -58,7 +58,7 @@ describe('the command line', () => {
     expect((await run('fly', '--height=10')).out).toBe('{"height":"10"}');
   });
 
-  it('suggests the command that was meant', async () => {
+  it('the command line suggests the command that was meant', async () => {
     expect(await run('fyl')).toEqual({
       code: 2,
       out: '',
@@ -66,7 +66,7 @@ describe('the command line', () => {
     });
   });
 
-  it('suggests the flag that was meant', async () => {
+  it('the command line suggests the flag that was meant', async () => {
     expect(await run('fly', '--hieght', '10')).toEqual({
       code: 2,
       out: '',
@@ -74,14 +74,14 @@ describe('the command line', () => {
     });
   });
 
-  it('refuses what it would have to ignore', async () => {
+  it('the command line refuses arguments and values that it would have to ignore', async () => {
     expect((await run('fly', 'away')).err).toContain('takes no argument away');
     expect((await run('fly', '--height')).err).toContain('--height needs a value: METRES');
     expect((await run('fly', '--quiet=yes')).err).toContain('--quiet takes no value');
     expect(await run()).toMatchObject({ code: 2, err: 'No command given.\nSee: tilewarden --help\n' });
   });
 
-  it('hands over what stands beside the flags, and every value of a flag that may be repeated', async () => {
+  it('the command line passes on its arguments, and every value of a flag that may be repeated', async () => {
     const line = await run('carry', 'box', '--label', 'a', 'home', '--label=b');
     expect(line.out).toBe('[["box","home"],["a","b"]]');
     expect((await run('carry')).err).toContain('tilewarden carry THING [WHERE]');
@@ -89,18 +89,18 @@ describe('the command line', () => {
     expect((await run('carry', '--help')).out).toContain('Usage: tilewarden carry THING [WHERE] [FLAGS]');
   });
 
-  it('tells what cannot be reached, and why, without a stack', async () => {
+  it('the command line reports what cannot be reached, and why, without a stack', async () => {
     expect(await run('wait')).toMatchObject({
       code: 1,
       err: 'The database cannot be reached. connect ECONNREFUSED\n',
     });
   });
 
-  it('tells why a command failed, without a stack, and ends as the command says', async () => {
+  it('the command line reports why a command failed, without a stack, and ends with its exit code', async () => {
     expect(await run('carry', 'box')).toMatchObject({ code: 4, err: 'It fell down.\n' });
   });
 
-  it('helps', async () => {
+  it('the command line has help for itself and for each command', async () => {
     const general = await run('--help');
     expect(general.code).toBe(0);
     expect(general.out).toMatch(/fly +go up/);
@@ -108,7 +108,7 @@ describe('the command line', () => {
   });
 
   it.each(['worker', 'export', 'migrate-store', 'rebuild-index', 'user', 'token', 'check-config'])(
-    '%s lists no flags that only matter to a server',
+    'the help of %s lists no flags that only matter to a server',
     (name) => {
       const flags = COMMANDS.find((command) => command.name === name)?.flags.map((one) => one.name);
       expect(flags).toEqual(expect.arrayContaining(['config', 'data']));
@@ -118,7 +118,7 @@ describe('the command line', () => {
     },
   );
 
-  it('says its version', async () => {
+  it('the command line prints its version', async () => {
     expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });

@@ -27,7 +27,7 @@ const failureOf = (promise: Promise<unknown>) =>
   );
 
 describe('speaking to a server', () => {
-  it('sends the body as JSON below the server’s path and reads the answer', async () => {
+  it('a client sends the body as JSON below the server’s path and reads the answer', async () => {
     const client = await openAnswering(async (request, response) => {
       let body = '';
       for await (const part of request) body += part;
@@ -42,7 +42,7 @@ describe('speaking to a server', () => {
     });
   });
 
-  it('says who is asking, by password or token', async () => {
+  it('a client sends its password or token', async () => {
     const client = await openAnswering((request, response) =>
       response.end(JSON.stringify(request.headers.authorization ?? null)),
     );
@@ -53,7 +53,7 @@ describe('speaking to a server', () => {
     expect(await client({ kind: 'token', token: 'tw_1' }).get('/')).toBe('Bearer tw_1');
   });
 
-  it('passes on why the server refuses, and when to come back', async () => {
+  it('a client passes on why the server refuses, and when to retry', async () => {
     const client = await openAnswering((_, response) =>
       response.writeHead(429, { ...OF_TILEWARDEN, 'retry-after': '7' }).end('Too many tasks.\n'),
     );
@@ -62,7 +62,7 @@ describe('speaking to a server', () => {
     expect(failure).toMatchObject({ status: 429, message: 'Too many tasks.\nTry again in 7 s.' });
   });
 
-  it('does not take any answer for Tilewarden’s', async () => {
+  it('a client does not accept every answer as Tilewarden’s', async () => {
     const page = await openAnswering((_, response) => response.end('<html>Sign in</html>'));
     expect((await failureOf(page().get('/')))?.message).toContain('is not Tilewarden');
     const elsewhere = await openAnswering((_, response) =>
@@ -71,7 +71,7 @@ describe('speaking to a server', () => {
     expect(await failureOf(elsewhere().get('/'))).toMatchObject({ status: 302 });
   });
 
-  it('says that a server which refuses in other ways than Tilewarden is another program', async () => {
+  it('a client reports a server with refusals unlike Tilewarden’s as another program', async () => {
     const other = await openAnswering((_, response) => response.writeHead(400).end('what?'));
     const failure = await failureOf(other().get('/'));
     expect(failure).toBeInstanceOf(ServerRefusal);
@@ -80,7 +80,7 @@ describe('speaking to a server', () => {
     );
   });
 
-  it('names flags where the server names fields of a request', async () => {
+  it('a client names flags where the server names fields of a request', async () => {
     const client = await openAnswering((_, response) =>
       response
         .writeHead(400, OF_TILEWARDEN)
@@ -95,7 +95,7 @@ describe('speaking to a server', () => {
     ).toBe('--zoom-start must be below --zoom-stop. area.type must be Polygon.');
   });
 
-  it('reports why a server cannot be reached, also in the middle of an answer', async () => {
+  it('a client reports why a server cannot be reached, also in the middle of an answer', async () => {
     const away = createServerClient({ server: 'http://127.0.0.1:9', credentials: null });
     const failure = await failureOf(away.get('/'));
     expect(failure).toBeInstanceOf(ServerUnreachable);

@@ -27,7 +27,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('an order on the command line', () => {
-  it('takes an area in longitude and latitude, or in the CRS of the grid set when that is said', () => {
+  it('the command line takes an area in longitude and latitude, or in the CRS of the grid set on request', () => {
     expect(taskOrder('seed', 'roads', { area }, given)).toEqual({
       layer: 'roads',
       type: 'seed',
@@ -39,7 +39,7 @@ describe('an order on the command line', () => {
     });
   });
 
-  it('refuses another CRS, and a CRS without an area', () => {
+  it('the command line refuses another CRS for an area, and a CRS without an area', () => {
     expect(() => taskOrder('seed', 'roads', { area, 'area-crs': 'EPSG:25832' }, given)).toThrow(
       /EPSG:4326 or grid-set/,
     );

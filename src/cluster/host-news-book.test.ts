@@ -15,7 +15,7 @@ const FAILING = {
   failingMs: 9000,
 } as const;
 
-it('what one node tells of a host the others read, until one has had an answer', async () => {
+it('a host state that one node reports is read by the others, until one has had an answer', async () => {
   const location = await createPostgresDatabase();
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
   whenOver(() => database.close());

@@ -24,7 +24,7 @@ async function join(location: string, name: string, roles: readonly ('serve' | '
 }
 
 describe('nodes that share a PostgreSQL', () => {
-  it('know each other, their roles, their addresses and which of them leads', async () => {
+  it('nodes that share a PostgreSQL list each other, their roles, their addresses and their leader', async () => {
     const location = await createPostgresDatabase();
     const a = await join(location, 'a', ['serve']);
     const b = await join(location, 'b', ['worker']);
@@ -50,7 +50,7 @@ describe('nodes that share a PostgreSQL', () => {
     expect((await a.registry.list()).map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('nodes that share a PostgreSQL do not know one that left while it was about to tell that it leads', async () => {
+  it('nodes that share a PostgreSQL do not list one that left while it was about to announce that it leads', async () => {
     const location = await createPostgresDatabase();
     const a = await join(location, 'a', ['serve']);
     const b = await join(location, 'b', ['serve']);
@@ -59,7 +59,7 @@ describe('nodes that share a PostgreSQL', () => {
     expect((await a.registry.list()).map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('show one that has gone without a word, with the time it was last seen, and not as the leader', async () => {
+  it('nodes that share a PostgreSQL show a vanished one with the time it was last seen, not as the leader', async () => {
     const location = await createPostgresDatabase();
     const a = await join(location, 'a', ['serve']);
     const seenAt = (await a.database.now()) - 16_000;

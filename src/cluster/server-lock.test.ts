@@ -9,7 +9,7 @@ import { openServerLock } from './server-lock.ts';
 const quiet = { clock: systemClock, log: silentLogger };
 
 describe('the lock of a server whose stores lie on its own disk', () => {
-  it('is refused to a second server, and free again when the first has ended', async () => {
+  it('the lock of a server with local stores is refused to a second, and free again when the first ends', async () => {
     const location = await createPostgresDatabase();
     const first = await openServerLock({ location, ...quiet, shared: false });
     expect(first).not.toBeNull();
@@ -20,7 +20,7 @@ describe('the lock of a server whose stores lie on its own disk', () => {
     await second?.close();
   });
 
-  it('is shared by servers whose stores can be shared, and not with one whose stores cannot', async () => {
+  it('the server lock is shared by servers whose stores can be shared, and not with one whose cannot', async () => {
     const location = await createPostgresDatabase();
     const take = (shared: boolean) => openServerLock({ location, ...quiet, shared });
     const [first, second] = [await take(true), await take(true)];
@@ -35,7 +35,7 @@ describe('the lock of a server whose stores lie on its own disk', () => {
     await local?.close();
   });
 
-  it('is taken again when its connection breaks', async () => {
+  it('the server lock is taken again when its connection breaks', async () => {
     const location = await createPostgresDatabase();
     const database = await openDatabase({ location, ...quiet });
     const lock = await openServerLock({ location, ...quiet, shared: false });

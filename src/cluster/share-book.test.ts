@@ -25,13 +25,13 @@ describe('places of a limit', () => {
     ).values(),
   ];
 
-  it('go to each as wanted while there are enough, else in equal parts', () => {
+  it('places of a limit go to each node as wanted while there are enough, else in equal parts', () => {
     expect(shares([2, 3, 0], 8)).toEqual([2, 3, 0]);
     expect(shares([9, 9], 8)).toEqual([4, 4]);
     expect(shares([1, 9, 9], 9)).toEqual([1, 4, 4]);
   });
 
-  it('go to one after the other when there are fewer than nodes', () => {
+  it('places of a limit go to one node after the other when there are fewer than nodes', () => {
     const turns = [0, 1, 2].map((turn) => shares([5, 5, 5], 1, turn));
     expect(turns).toEqual([
       [1, 0, 0],
@@ -40,7 +40,7 @@ describe('places of a limit', () => {
     ]);
   });
 
-  it('never add up to more than the limit, whatever nodes request concurrently', async () => {
+  it('places of a limit never add up to more than it, whatever nodes request concurrently', async () => {
     const database = await open();
     const books = ['a', 'b', 'c', 'd'].map((name) => createShareBook(database, name));
     const held = [0, 0, 0, 0];
@@ -55,7 +55,7 @@ describe('places of a limit', () => {
     }
   });
 
-  it('of a node that is gone are for the others when its lease has run out', async () => {
+  it('places of a node that is gone are for the others when its lease has expired', async () => {
     const database = await open();
     const [gone, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
     const wish = { limit: 4, wanted: 4, held: 0 };
@@ -67,7 +67,7 @@ describe('places of a limit', () => {
     expect(await other.renew(HOST, wish)).toEqual({ places: 4, alone: true });
   });
 
-  it('places of a limit are given up as far as they are not in use when another node wants some', async () => {
+  it('places of a limit that are not in use are given up when another node wants some', async () => {
     const database = await open();
     const [first, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
     await first.renew(HOST, { limit: 4, wanted: 4, held: 0 });

@@ -25,7 +25,7 @@ function problems(layers: readonly object[], gridSets: readonly object[] = []): 
 }
 
 describe('ready-made tiles', () => {
-  it('are fine in web mercator, or where the source says so', () => {
+  it('ready-made tiles are accepted in web mercator, or if the source has the grid set', () => {
     expect(problems([xyz({})])).toEqual([]);
     expect(problems([xyz({ gridSets: ['EPSG:4326'], source: { gridSets: { 'EPSG:4326': {} } } })])).toEqual(
       [],
@@ -34,7 +34,7 @@ describe('ready-made tiles', () => {
     expect(problems([{ name: 'a', source: archive, gridSets: ['EPSG:3857'] }])).toEqual([]);
   });
 
-  it('are refused in a grid set they are not made for', () => {
+  it('ready-made tiles are refused in a grid set they are not made for', () => {
     expect(problems([xyz({ gridSets: ['EPSG:900913', 'EPSG:4326'] })])).toEqual([
       expect.stringMatching(/^layers\.0\.source has ready-made tiles, and not in EPSG:4326, /),
     ]);
@@ -43,7 +43,7 @@ describe('ready-made tiles', () => {
 });
 
 describe('a layer drawn from another', () => {
-  it('is fine on a layer that is there', () => {
+  it('a layer drawn from another is accepted if that one exists', () => {
     expect(problems([WORLD, on('a', 'world'), on('b', 'a'), on('c', 'b')])).toEqual([]);
   });
 
@@ -63,11 +63,11 @@ describe('a layer drawn from another', () => {
       [xyz({ formats: ['application/vnd.mapbox-vector-tile'] }), on('a', 'tiles')],
       /names tiles, which has no pictures to draw from/,
     ],
-  ])('is refused where that leads nowhere: %#', (layers, message) => {
+  ])('a layer drawn from another is refused where that leads nowhere: %#', (layers, message) => {
     expect(problems(layers).join('\n')).toMatch(message);
   });
 
-  it('is refused in an unknown CRS', () => {
+  it('a layer drawn from another is refused in an unknown CRS', () => {
     const strange = { name: 'strange', srs: 99999, extent: [0, 0, 10, 10], levels: 3 };
     expect(problems([WORLD, on('a', 'world', { gridSets: ['strange'] })], [strange])).toEqual([
       expect.stringContaining('the projection of EPSG:99999 is not known; give the grid set a projection'),

@@ -10,14 +10,14 @@ function read(flags: Record<string, string> = {}, environment: Record<string, st
 }
 
 describe('which server a command speaks to, and as whom', () => {
-  it('is the one on this machine, without an account, by default', () => {
+  it('the server of a command is the one on this machine, without an account, by default', () => {
     expect(read({}, { TILEWARDEN_SERVER: '', TILEWARDEN_USER: '' })).toEqual({
       server: 'http://127.0.0.1:8080',
       credentials: null,
     });
   });
 
-  it('comes from flags before variables', () => {
+  it('the server of a command comes from flags before variables', () => {
     const environment = { TILEWARDEN_SERVER: 'http://a:1', TILEWARDEN_PASSWORD: 'one' };
     expect(read({ server: 'https://b/gwc/', user: 'anna' }, environment)).toEqual({
       server: 'https://b/gwc',
@@ -29,7 +29,7 @@ describe('which server a command speaks to, and as whom', () => {
     });
   });
 
-  it('reads the password from a file, without the line break at its end', () => {
+  it('the password of a command is read from a file, without the line break at its end', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tilewarden-client-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'password'), 'from a file\n');
@@ -39,7 +39,7 @@ describe('which server a command speaks to, and as whom', () => {
     expect(() => read({ 'password-file': 'absent' }, {}, folder)).toThrow(SettingsError);
   });
 
-  it('says that the file of the first password is deleted with that password', () => {
+  it('the file of the first password, when absent, is reported as deleted with that password', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tilewarden-client-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const environment = { TILEWARDEN_PASSWORD_FILE: 'initial-admin-password' };
@@ -51,7 +51,7 @@ describe('which server a command speaks to, and as whom', () => {
     );
   });
 
-  it('takes a token before a user, and credentials out of the address', () => {
+  it('the credentials of a command are a token before a user, or come from the address', () => {
     expect(read({ token: 't', user: 'anna' }).credentials).toEqual({ kind: 'token', token: 't' });
     expect(read({ server: 'http://anna:a%40b@maps:80/' })).toEqual({
       server: 'http://maps',
@@ -59,7 +59,7 @@ describe('which server a command speaks to, and as whom', () => {
     });
   });
 
-  it('refuses what cannot be meant', () => {
+  it('client settings that make no sense are refused', () => {
     expect(() => read({ server: 'maps.example.org' })).toThrow(SettingsError);
     expect(() => read({ server: 'ftp://maps' })).toThrow(SettingsError);
     expect(() => read({ user: 'anna' })).toThrow(SettingsError);

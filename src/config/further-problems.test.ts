@@ -18,7 +18,7 @@ function problemsOf(yaml: string): readonly string[] {
 }
 
 describe('problems of several kinds in one file', () => {
-  it('name the section where an unknown key is known', () => {
+  it('the problem of a misplaced key names the section that has it', () => {
     const layer = "layers: [{ name: a, url: 'http://a/', source: { type: wms, layers: b } }]";
     expect(problemsOf(`port: 8080\n${layer}\n`)).toEqual([
       'tilewarden.yaml:2:47  layers[0].source.url is missing; it must be text or a list',
@@ -28,7 +28,7 @@ describe('problems of several kinds in one file', () => {
   });
 
   it.each(['http://maps.example.org', 'Maps.example.org', 'maps.example.org/wms', 'a:0', 'maps example'])(
-    'name %s, which is no host, in upstreams',
+    'a key of upstreams that is not a host is a problem: %s',
     (key) => {
       expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([
         expect.stringMatching(/upstreams.*must be a host in lower case, or host and port/),
@@ -36,7 +36,7 @@ describe('problems of several kinds in one file', () => {
     },
   );
 
-  it('are none where upstreams are hosts', () => {
+  it('keys of upstreams that are hosts are accepted', () => {
     const keys = [
       'localhost',
       '10.0.0.1',
@@ -48,7 +48,7 @@ describe('problems of several kinds in one file', () => {
     for (const key of keys) expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([]);
   });
 
-  it('are all reported together, whatever finds them', () => {
+  it('problems of a file are all reported together, whatever finds them', () => {
     const yaml = `
 port: 8080
 log: { level: loud }
@@ -73,7 +73,7 @@ layers:
     ]);
   });
 
-  it('are those of the file alone: nothing is said to be missing that is there with a mistake', () => {
+  it('problems of a file do not call an incorrect entry missing', () => {
     const yaml = `
 stores: { default: { type: bundle }, shared: { type: nfs } }
 gridSets: [{ name: own, srs: 0, extent: [0, 0, 1, 1], levels: 3 }]
@@ -90,7 +90,7 @@ layers:
     ]);
   });
 
-  it('are found beside a secret that is not there', () => {
+  it('problems of a file are found beside an absent secret', () => {
     const source = "{ type: wms, url: 'http://a/', layers: b, username: c, password: { env: ABSENT } }";
     const yaml = `layers: [{ name: a, source: ${source}, gridSets: [EPSG:1] }]\n`;
     expect(problemsOf(yaml)).toEqual([

@@ -41,7 +41,7 @@ const WMS_LAYER = `
 `;
 
 describe('settings without a file', () => {
-  it('offer the world on loopback', () => {
+  it('settings without a file offer the world on loopback', () => {
     const { settings, configFile } = load(null);
     expect(configFile).toBeNull();
     expect(settings.server).toEqual({
@@ -74,7 +74,7 @@ describe('settings without a file', () => {
 describe('precedence', () => {
   const yaml = 'server: { host: 127.0.0.2, port: 1000 }\ndata: tiles\n';
 
-  it('puts flags over the environment, that over the file, that over defaults', () => {
+  it('settings come from flags, then the environment, then the file, then defaults', () => {
     const environment = { TILEWARDEN_PORT: '2000', TILEWARDEN_LOG_LEVEL: 'debug' };
     const { settings } = load(yaml, { environment, flags: { port: '3000' } });
     expect(settings.server.port).toBe(3000);
@@ -84,7 +84,7 @@ describe('precedence', () => {
     expect(load(yaml).settings.server.port).toBe(1000);
   });
 
-  it('takes a folder named in the file relative to the file, and one given by flag relative to the caller', () => {
+  it('a folder in the file is relative to the file, and one in a flag relative to the caller', () => {
     writeFileSync(join(folder, 'other.yaml'), 'data: tiles\n');
     const elsewhere = tmpdir();
     const flags = { config: join(folder, 'other.yaml') };
@@ -94,18 +94,18 @@ describe('precedence', () => {
     );
   });
 
-  it('finds tilewarden.yaml beside the data folder', () => {
+  it('tilewarden.yaml is found beside the data folder', () => {
     const { configFile } = load(yaml, { flags: { data: join(folder, 'd') }, workingFolder: tmpdir() });
     expect(configFile).toBe(join(folder, 'tilewarden.yaml'));
   });
 
-  it('treats an empty environment variable as not set', () => {
+  it('an empty environment variable counts as not set', () => {
     expect(load(yaml, { environment: { TILEWARDEN_PORT: '' } }).settings.server.port).toBe(1000);
   });
 });
 
 describe('problems', () => {
-  it('name the line, the column, the path and the allowed values', () => {
+  it('problems of settings name the line, the column, the path and the allowed values', () => {
     const yaml = `layers:${WMS_LAYER}    formats: [image/png, image/bmp]\n`;
     expect(problemsOf(yaml)).toEqual([
       expect.stringMatching(
@@ -114,14 +114,14 @@ describe('problems', () => {
     ]);
   });
 
-  it('lead into the alternative that was meant', () => {
+  it('problems of settings are found inside the alternative that was meant', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900913, { name: EPSG:4326, zoomStop: ten }]\n`;
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:4:58  layers[0].gridSets[1].zoomStop must be a number, got "ten"',
     ]);
   });
 
-  it('report unknown keys with what was probably meant', () => {
+  it('problems of settings report unknown keys with what was probably meant', () => {
     expect(problemsOf(`layer: []\nserver:\n  prot: 80\nlayers:${WMS_LAYER}    metatiles: [4, 4]\n`)).toEqual([
       'tilewarden.yaml:3:3  server.prot is not a setting; did you mean port?',
       'tilewarden.yaml:7:5  layers[0].metatiles is not a setting; did you mean metatile?',
@@ -129,32 +129,32 @@ describe('problems', () => {
     ]);
   });
 
-  it('list the known keys when none is near', () => {
+  it('problems of settings list the known keys when none is near', () => {
     expect(problemsOf('log: { colour: true }\n')).toEqual([
       'tilewarden.yaml:1:8  log.colour is not a setting; known here: level',
     ]);
   });
 
-  it('say which kinds of source there are', () => {
+  it('problems of settings list the kinds of source', () => {
     const [problem] = problemsOf('layers:\n  - { name: a, source: { type: wmss } }\n');
     expect(problem).toMatch(
       /^tilewarden\.yaml:2:32 {2}layers\[0\]\.source\.type must be one of .*wms.*, got "wmss"; did you mean wms\?$/,
     );
   });
 
-  it('say what is missing', () => {
+  it('problems of settings name missing fields', () => {
     expect(problemsOf('layers:\n  - source: { type: world }\n')).toEqual([
       'tilewarden.yaml:2:5  layers[0].name is missing; it must be text',
     ]);
   });
 
-  it.each([`''`, `' '`, '[]'])('refuse a WMS of which no layer is named: %s', (layers) => {
+  it.each([`''`, `' '`, '[]'])('problems of settings include a WMS without a layer: %s', (layers) => {
     const source = `{ type: wms, url: 'http://127.0.0.1:1/wms', layers: ${layers} }`;
     const [problem] = problemsOf(`layers:\n  - { name: a, source: ${source} }\n`);
     expect(problem).toContain('layers[0].source.layers must name a layer');
   });
 
-  it('point at names that lead nowhere and names that are there twice', () => {
+  it('problems of settings include unknown and repeated names', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900914]${WMS_LAYER}    store: defualt\n`;
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:4:16  layers[0].gridSets[0] names the grid set EPSG:900914, which is not declared; did you mean EPSG:900913?',
@@ -163,7 +163,7 @@ describe('problems', () => {
     ]);
   });
 
-  it('point at dense tiles that a source cannot draw', () => {
+  it('problems of settings include dense tiles that a source cannot draw', () => {
     const xyz = `{ type: xyz, url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }`;
     const yaml = `layers:\n  - { name: a, source: ${xyz}, retina: true, gridSets: ['EPSG:900913'] }\n`;
     expect(problemsOf(yaml)).toEqual([
@@ -171,12 +171,12 @@ describe('problems', () => {
     ]);
   });
 
-  it('point at a regular expression that cannot be used', () => {
+  it('problems of settings include an unusable regular expression', () => {
     const [problem] = problemsOf(`layers:${WMS_LAYER}    parameters: [{ name: A, regex: '(' }]\n`);
     expect(problem).toMatch(/^tilewarden\.yaml:2:5 {2}layers\[0\] cannot be used: The regex of parameter A/);
   });
 
-  it('come from flags and variables by their names', () => {
+  it('problems of settings name flags and variables', () => {
     expect(
       problemsOf(null, { flags: { port: 'http' }, environment: { TILEWARDEN_LOG_LEVEL: 'loud' } }),
     ).toEqual([
@@ -185,7 +185,7 @@ describe('problems', () => {
     ]);
   });
 
-  it('tell of faults in the YAML itself', () => {
+  it('problems of settings include mistakes in the YAML itself', () => {
     expect(problemsOf('server: { port: 1\nlayers: []\n')[0]).toMatch(/^tilewarden\.yaml:2:\d+ {2}/);
     expect(problemsOf('server: {}\nserver: {}\n')[0]).toMatch(
       /^tilewarden\.yaml:2:1 {2}.*duplicated mapping key/,
@@ -193,13 +193,13 @@ describe('problems', () => {
     expect(problemsOf('- a\n')[0]).toMatch(/must be a map/);
   });
 
-  it('tell of a file that is not there', () => {
+  it('problems of settings include an absent file', () => {
     expect(problemsOf(null, { flags: { config: 'nowhere.yaml' } })).toEqual([
       '--config  there is no file nowhere.yaml',
     ]);
   });
 
-  it('refuse a parameter that says in two ways what it allows', () => {
+  it('problems of settings include a parameter whose allowed values are declared in two ways', () => {
     const yaml = `layers:${WMS_LAYER}    parameters: [{ name: A, values: [a], regex: b }]\n`;
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:4:18  layers[0].parameters[0] needs only one of values, regex, integers and floats',
@@ -208,7 +208,7 @@ describe('problems', () => {
 });
 
 describe('grid sets of one’s own', () => {
-  it('can be used by layers', () => {
+  it('declared grid sets can be used by layers', () => {
     const yaml = `
 gridSets:
   - { name: LAMB93, srs: 2154, extent: [0, 6000000, 1300000, 7200000], resolutions: [1000, 500], tileSize: 512 }
@@ -218,7 +218,7 @@ layers:${WMS_LAYER}    gridSets: [LAMB93]
     expect(settings.gridSets.find('LAMB93')).toMatchObject({ srs: 2154, tileWidth: 512, tileHeight: 512 });
   });
 
-  it('are refused when the name is taken or the ladder is said twice', () => {
+  it('declared grid sets are refused when the name is taken or the levels are declared twice', () => {
     const yaml = `
 gridSets:
   - { name: EPSG:4326, srs: 4326, extent: [-180, -90, 180, 90], levels: 3 }
@@ -242,13 +242,13 @@ layers:
       headers: { X-Key: { file: key.txt } }
 `;
 
-  it('come from the environment and from files', () => {
+  it('secrets come from the environment and from files', () => {
     writeFileSync(join(folder, 'key.txt'), 'k3y\n');
     const { settings } = load(yaml, { environment: { WMS_PASSWORD: 'pa55' } });
     expect(settings.layers[0]?.source).toMatchObject({ password: 'pa55', headers: { 'X-Key': 'k3y' } });
   });
 
-  it('are masked when the settings are shown', () => {
+  it('secrets are masked when the settings are shown', () => {
     writeFileSync(join(folder, 'key.txt'), 'k3y\n');
     const shown = describeSettings(
       load(yaml, {
@@ -260,7 +260,7 @@ layers:
     expect(shown).toContain('postgres://tiles:********@127.0.0.1/db');
   });
 
-  it('that cannot be found are problems, and no problem shows a secret', () => {
+  it('secrets that cannot be found are problems, and no problem shows a secret', () => {
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:9:17  layers[0].source.password refers to the environment variable WMS_PASSWORD, which is not set',
       'tilewarden.yaml:10:25  layers[0].source.headers.X-Key refers to the file key.txt, which cannot be read (ENOENT)',
@@ -274,7 +274,7 @@ layers:
 });
 
 describe('shown settings', () => {
-  it('are a configuration file that means the same', () => {
+  it('shown settings are a configuration file that means the same', () => {
     const yaml = `
 memoryTier: { size: 1 GiB }
 layers:${WMS_LAYER}    gridSets: [{ name: EPSG:4326, zoomStop: 10, extent: [-130, 20, -60, 55] }]
@@ -315,7 +315,7 @@ layers:
     );
   });
 
-  it('is not shown, wherever it stands', () => {
+  it('a secret is not shown, wherever it is', () => {
     const { shown } = load(SECRETS);
     expect(JSON.stringify(shown)).toContain('http://maps.test/wms?map=a&api_key=********');
     expect(JSON.stringify(shown)).not.toContain('OPEN-SESAME');
@@ -327,7 +327,7 @@ layers:
     ['http://maps.test', 'gopher://maps.test'],
     ['{z}/{x}/{y}', '{z}/{x}'],
     ['postgres:', 'mysql:'],
-  ])('is not quoted when %s is %s', (right, wrong) => {
+  ])('a secret is not quoted when %s is %s', (right, wrong) => {
     const problems = problemsOf(SECRETS.replace(right, wrong)).join();
     expect(problems).not.toBe('');
     expect(problems).not.toContain('OPEN-SESAME');
@@ -344,7 +344,7 @@ layers:
     adopt: ${adopt}
 `;
 
-  it('are found relative to the file', () => {
+  it('several adopted caches are found relative to the file', () => {
     const { settings } = load(
       `${adopting('[{ layout: geowebcache, folder: gwc }, { layout: mbtiles, file: /a.mbtiles }]')}adoptFolders: [old]`,
     );
@@ -360,7 +360,7 @@ layers:
     ['{ layout: geopackage, folder: a }', { folder: 'a' }],
     ['{ layout: arcgis-compact, folder: a }', { folder: 'a' }],
     ['{ layout: mapproxy-sqlite, folder: a }', { folder: 'a' }],
-  ])('are found relative to the file: %s', (adopt, place) => {
+  ])('an adopted cache is found relative to the file: %s', (adopt, place) => {
     const [adopted] = load(adopting(adopt)).settings.layers[0]?.adopt ?? [];
     const absolute = Object.entries(place).map(([key, path]) => [key, join(folder, path)]);
     expect(adopted).toMatchObject(Object.fromEntries(absolute));
@@ -385,11 +385,11 @@ layers:
       '{ layout: geowebcache, folder: a, gridSets: { EPSG:4326: b } }',
       /adopt.gridSets names the grid set EPSG:4326/,
     ],
-  ])('are refused when they are wrong: %s', (adopt, message) => {
+  ])('adopted caches are refused when they are wrong: %s', (adopt, message) => {
     expect(problemsOf(adopting(adopt)).join()).toMatch(message);
   });
 
-  it('are refused with a store that forgets what was truncated', () => {
+  it('adopted caches are refused with a store that forgets truncations', () => {
     expect(problemsOf(adopting('{ layout: tms, folder: a }', 'memory')).join()).toMatch(
       /adopt needs a store that outlives a restart/,
     );

@@ -35,22 +35,22 @@ describe('a YAML file', () => {
     [['empty'], '13:1'],
     [['layers', 0, 'missing', 'deeper'], '8:3'],
     [[], '2:1'],
-  ])('tells where %j stands', (path, place) => {
+  ])('a YAML file locates %j', (path, place) => {
     expect(file.placeOf(path)).toBe(`t.yaml:${place}`);
   });
 
-  it('tells where keys stand', () => {
+  it('a YAML file locates keys', () => {
     expect(file.placeOfKey([], 'layers')).toBe('t.yaml:7:1');
     expect(file.placeOfKey(['layers', 1], 'a')).toBe('t.yaml:10:13');
     expect(file.placeOfKey(['server'], 'missing')).toBe('t.yaml:4:3');
   });
 
-  it('is refused when it multiplies itself by aliases', () => {
+  it('a YAML file that multiplies itself by aliases is refused', () => {
     const bomb = `a: &a 1\nb: [${'*a, '.repeat(101)}]`;
     expect(parseYamlFile('t.yaml', bomb).problems).toEqual(['t.yaml  has more than 100 aliases']);
   });
 
-  it('may have any number of schedules, whose stars are no aliases', () => {
+  it('a YAML file may have any number of schedules, whose stars are not aliases', () => {
     const crons = `a: &a 1\nb: [${"'*/5 */2 1 1 *', ".repeat(200)}]`;
     expect(parseYamlFile('t.yaml', crons).problems).toEqual([]);
   });

@@ -27,7 +27,7 @@ describe('bounded counters', () => {
     counters = createBoundedCounters(database);
   }
 
-  it('never pass their limit, however many take concurrently', async () => {
+  it('bounded counters never pass their limit, however many callers take concurrently', async () => {
     const taken = await Promise.all(Array.from({ length: 50 }, () => counters.take('a', 3, 100)));
     expect(taken.reduce((sum, each) => sum + each.taken, 0)).toBe(100);
     expect(await counters.take('a', 1, 100)).toEqual({ taken: 0, count: 100 });
@@ -40,18 +40,18 @@ describe('bounded counters', () => {
     expect(await counters.take('a', 60, 100)).toEqual({ taken: 40, count: 100 });
   });
 
-  it('give nothing when the limit was lowered below what is used', async () => {
+  it('bounded counters give nothing when the limit was lowered below the use', async () => {
     await counters.take('a', 60, 100);
     expect(await counters.take('a', 1, 50)).toEqual({ taken: 0, count: 60 });
   });
 
-  it('take back what was not needed', async () => {
+  it('bounded counters take back unused amounts', async () => {
     await counters.take('a', 100, 100);
     await counters.giveBack('a', 30);
     expect(await counters.take('a', 100, 100)).toEqual({ taken: 30, count: 100 });
   });
 
-  it('forget what begins alike, except some', async () => {
+  it('bounded counters with the same prefix are forgotten, except the named ones', async () => {
     for (const name of ['host 1', 'host 2', 'host 3', 'other 1', 'task-events-of-none'])
       await counters.take(name, 5, 5);
     await counters.forget('host ', ['host 2', 'host 3']);

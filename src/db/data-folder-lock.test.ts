@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('lets one holder in at a time', () => {
+it('the lock of a data folder has one holder at a time', () => {
   const first = openDataFolderLock(folder);
   expect(first).not.toBeNull();
   expect(openDataFolderLock(folder)).toBeNull();
@@ -27,7 +27,7 @@ it('lets one holder in at a time', () => {
   second?.close();
 });
 
-it('is free again when its holder was killed', async () => {
+it('the lock of a data folder is free again when its holder was killed', async () => {
   const sqlite = fileURLToPath(import.meta.resolve('better-sqlite3'));
   const holder = spawn(process.execPath, [
     '-e',

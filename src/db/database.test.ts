@@ -49,7 +49,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     }
   }
 
-  it('opens the second time without changing anything', () =>
+  it(`a database on ${dialect} opens the second time without changing anything`, () =>
     withDatabase(async (database, location) => {
       const before = await carriedOut(database);
       await (await openDatabase({ location, ...quiet })).close();
@@ -58,7 +58,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       expect(database.dialect).toBe(dialect);
     }));
 
-  it('migrates once when several processes open it together', async () => {
+  it(`a database on ${dialect} migrates once when several processes open it together`, async () => {
     const location = await places[dialect]();
     const opened = await Promise.all([1, 2, 3].map(() => openDatabase({ location, ...quiet })));
     for (const database of opened) await database.close();
@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
 
   const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '9999-later': { up } });
 
-  it('refuses a database that a later version has changed, and says what to do', async () => {
+  it(`a database on ${dialect} that a later version has changed is refused, with what to do`, async () => {
     const location = await places[dialect]();
     await (await openDatabase({ location, ...quiet, migrations: upgraded(async () => {}) })).close();
     const opening = openDatabase({ location, ...quiet });
@@ -77,7 +77,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     });
   });
 
-  it('gives keys of tasks that an earlier version made to their accounts and to schedules', async () => {
+  it(`a database on ${dialect} assigns task keys of an earlier version to accounts and schedules`, async () => {
     const location = await places[dialect]();
     const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0005');
     const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
@@ -111,7 +111,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     ]);
   });
 
-  it('takes over finished exports of 0.2 with their files, and says of others that they have to be started again', async () => {
+  it(`a database on ${dialect} takes over finished exports of 0.2, and reports that others must restart`, async () => {
     const location = await places[dialect]();
     const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0008');
     const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
@@ -171,7 +171,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     });
   });
 
-  it('leaves nothing behind of a migration that fails half-way', () =>
+  it(`a database on ${dialect} has nothing left of a migration that fails half-way`, () =>
     withDatabase(async (database, location) => {
       const before = await carriedOut(database);
       const migrations = upgraded(async (query) => {
@@ -184,7 +184,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       expect(await carriedOut(database)).toEqual(before);
     }));
 
-  it('keeps whole numbers exact up to 2^63 − 1', () =>
+  it(`a database on ${dialect} keeps whole numbers exact up to 2^63 − 1`, () =>
     withDatabase(async (database) => {
       const value = 9_223_372_036_854_775_807n;
       const row = await database.transaction('test', (query) =>
@@ -203,7 +203,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       expect(small.value).toBe(0);
     }));
 
-  it('undoes a transaction whose work throws', () =>
+  it(`a database on ${dialect} undoes a transaction whose work throws`, () =>
     withDatabase(async (database) => {
       const failing = database.transaction('test', async (query) => {
         await query.insertInto('counters').values({ name: 'gone', value: 1 }).execute();
@@ -218,7 +218,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       expect(rows).toEqual([]);
     }));
 
-  it('runs transactions under one lock one after the other, from several connections', () =>
+  it(`a database on ${dialect} runs transactions under one lock one after the other, from several connections`, () =>
     withDatabase(async (first, location) => {
       const second = await openDatabase({ location, ...quiet });
       const raise = (database: Database) =>
@@ -244,7 +244,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       await second.close();
     }));
 
-  it('tells listeners of a notification until they stop listening', () =>
+  it(`a database on ${dialect} notifies listeners until they stop listening`, () =>
     withDatabase(async (database) => {
       let heard = 0;
       const stop = database.listen('tasks', () => heard++);
@@ -313,7 +313,7 @@ async function openEndingProxy(address: string): Promise<{ readonly port: number
   return server.address() as AddressInfo;
 }
 
-it('a connection to PostgreSQL that ends in the moment in which it is made is refused, and harms nothing else', async () => {
+it('a connection to PostgreSQL that ends while it is made is refused, and harms nothing else', async () => {
   const address = await places.postgres();
   const location = throughProxy(address, await openEndingProxy(address));
   await expect(openDatabase({ location, ...quiet })).rejects.toMatchObject({ code: 'database-unreachable' });

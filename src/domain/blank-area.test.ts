@@ -22,7 +22,7 @@ const over = (
 });
 
 describe('where blank is right', () => {
-  it('holds the tiles whose middle lies in it, however their corners are rounded', () => {
+  it('an area of blank tiles contains the tiles whose middle it contains, however corners are rounded', () => {
     const bounds = boundsOfRect(mercator, 4, rect);
     expect(blankIsRightIn([over(bounds)], mercator, 4, rect)).toBe(true);
     expect(blankIsRightIn([over(bounds)], mercator, 4, { ...rect, maxX: 10 })).toBe(false);
@@ -44,7 +44,7 @@ describe('where blank is right', () => {
     expect(blankIsRightIn([area], degrees, 2, { minX: 4, minY: 1, maxX: 4, maxY: 1 })).toBe(true);
   });
 
-  it('holds at its zooms and in its grid set, whatever that is called, and for dense screens too', () => {
+  it('an area of blank tiles applies at its zooms and in its grid set by any name, for dense screens too', () => {
     const deep: BlankArea = { gridSet: 'EPSG:3857', zoomStart: 4, zoomStop: 5, area: null };
     const dense = retinaSubset(createGridSubset(mercator)).gridSet;
     const right = [3, 4, 5, 6].map((z) => blankIsRightIn([deep], mercator, z, rect));
@@ -53,7 +53,7 @@ describe('where blank is right', () => {
     expect(blankIsRightIn([deep], dense, 4, rect)).toBe(true);
   });
 
-  it('leaves out what lies in a hole', () => {
+  it('an area of blank tiles leaves its holes out', () => {
     const outer = polygonOfBounds(boundsOfRect(mercator, 4, { minX: 6, minY: 2, maxX: 11, maxY: 7 }));
     const hole = polygonOfBounds(boundsOfRect(mercator, 4, rect));
     const ring: BlankArea = {

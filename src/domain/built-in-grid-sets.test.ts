@@ -27,7 +27,7 @@ describe('the built-in grid sets', () => {
     ['EuropeanETRS89_LAEAQuad', 16, 17578.125, 1, 1],
     ['CanadianNAD83_LCC', 26, 38364.660062653, 2, 2],
   ])(
-    '%s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
+    'the grid set %s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
     (name, levels, resolution, columns, rows) => {
       const gridSet = book.get(name);
       const first = levelOf(gridSet, 0);
@@ -37,14 +37,14 @@ describe('the built-in grid sets', () => {
     },
   );
 
-  it('end at the finest pixels and scales that their standards name', () => {
+  it('built-in grid sets end at the finest pixels and scales of their standards', () => {
     expect(levelOf(book.get('GlobalCRS84Pixel'), 17).resolution * 3600).toBeCloseTo(0.01, 12);
     expect(levelOf(book.get('GlobalCRS84Scale'), 20).scaleDenominator).toBe(100);
     expect(levelOf(book.get('WebMercatorQuad'), 0).scaleDenominator).toBeCloseTo(559082264.028717, 5);
     expect(levelOf(book.get('WorldCRS84Quad'), 0).scaleDenominator).toBeCloseTo(279541132.0143589, 5);
   });
 
-  it('double from level to level where they are quad trees', () => {
+  it('built-in grid sets that are quad trees double from level to level', () => {
     for (const name of ['EPSG:4326', 'EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WorldCRS84Quad']) {
       const gridSet = book.get(name);
       const { columns, rows } = levelOf(gridSet, 0);
@@ -75,25 +75,25 @@ describe('the built-in grid sets', () => {
     ['UPSAntarcticWGS84Quad', 2_000_000, 3_000_000, 0, -81],
     ['EuropeanETRS89_LAEAQuad', 4_321_000, 3_210_000, 10, 52],
     ['CanadianNAD83_LCC', 0, 0, -95, 49],
-  ])('%s can be turned into degrees', (name, x, y, longitude, latitude) => {
+  ])('coordinates of %s can be turned into degrees', (name, x, y, longitude, latitude) => {
     const degrees = projectionOf(book.get(name))?.toLonLat(x, y);
     expect(degrees?.[0]).toBeCloseTo(longitude, 1);
     expect(degrees?.[1]).toBeCloseTo(latitude, 1);
   });
 
-  it('name their levels as clients ask for them', () => {
+  it('built-in grid sets have level names as clients request them', () => {
     expect(levelOf(book.get('EPSG:4326'), 3).name).toBe('EPSG:4326:3');
     expect(levelOf(book.get('WebMercatorQuad'), 3).name).toBe('3');
   });
 
-  it('cover the same ground with tiles of 512 pixels', () => {
+  it('built-in grid sets cover the same ground with tiles of 512 pixels', () => {
     for (const name of ['EPSG:4326', 'EPSG:900913']) {
       const bounds = boundsOfTile(book.get(name), 7, 3, 5);
       expect(boundsOfTile(book.get(`${name}x2`), 7, 3, 5)).toEqual(bounds);
     }
   });
 
-  it('put row 0 in the north', () => {
+  it('built-in grid sets have row 0 in the north', () => {
     expect(boundsOfTile(book.get('EPSG:4326'), 1, 0, 0)).toEqual({
       minX: -180,
       minY: 0,
@@ -104,34 +104,34 @@ describe('the built-in grid sets', () => {
     expect([minX, maxY]).toEqual([-20037508.34, 20037508.34]);
   });
 
-  it('let the tiles of a grid aligned to its top reach below the extent', () => {
+  it('tiles of a built-in grid set that is aligned to its top reach below the extent', () => {
     expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0)).toMatchObject({ maxY: 90, minX: -180 });
     expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0).minY).toBeCloseTo(-270, 8);
   });
 
-  it('know which of them common web maps can use', () => {
+  it('built-in grid sets that common web maps can use are those in web mercator', () => {
     const usable = book.gridSets.filter(isWebMercator).map((gridSet) => gridSet.name);
     expect(usable).toEqual(['EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WebMercatorQuadx2']);
   });
 });
 
 describe('a book of grid sets', () => {
-  it('finds by name and by alias', () => {
+  it('the registry finds grid sets by name and by alias', () => {
     expect(book.find('EPSG:3857')?.name).toBe('EPSG:900913');
     expect(book.find('GoogleMapsCompatible')?.name).toBe('EPSG:900913');
     expect(book.find('EPSG:2056')).toBeNull();
   });
 
-  it('says what there is when asked for what there is not', () => {
+  it('the registry lists its grid sets when an unknown one is requested', () => {
     expect(() => book.get('EPSG:2056')).toThrow(/no grid set EPSG:2056; there are EPSG:4326, EPSG:900913/);
   });
 
-  it('refuses two grid sets of one name', () => {
+  it('the registry refuses two grid sets of one name', () => {
     const [first] = builtInGridSets();
     expect(() => createGridSetBook(first ? [first, first] : [])).toThrow('two grid sets named EPSG:4326');
   });
 
-  it('prefers a name to an alias', () => {
+  it('the registry prefers a name to an alias', () => {
     const [geodetic, mercator] = builtInGridSets();
     if (!geodetic || !mercator) throw new Error('no built-in grid sets');
     const renamed = { ...geodetic, name: 'EPSG:3857' };

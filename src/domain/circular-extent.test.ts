@@ -4,7 +4,7 @@ import { createGridSubset, isBeyondCircle } from './grid-subset.ts';
 
 const mercator = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 
-it('leaves the corners out and the middle in, as GeoWebCache counts', () => {
+it('a circular extent leaves the corners out and the middle in, as GeoWebCache counts', () => {
   if (!mercator) throw new Error('no grid set');
   const subset = createGridSubset(mercator);
   const beyond = (z: number, x: number, y: number) => isBeyondCircle(subset, { z, x, y });

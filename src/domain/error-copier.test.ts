@@ -5,7 +5,7 @@ import { TilewardenError } from './errors.ts';
 
 const copied = (error: unknown) => errorCopier.read(structuredClone(errorCopier.write(error)));
 
-it('tells another process what is only away for now from what has failed', () => {
+it('a copied error distinguishes the unavailable from the failed in another process', () => {
   const away = copied(new OutOfReach('The database cannot be reached now.'));
   expect(away).toBeInstanceOf(OutOfReach);
   expect(away.message).toBe('The database cannot be reached now.');

@@ -44,7 +44,7 @@ describe('a grid set', () => {
     expect(boundsOfTile(createSwiss({ alignTopLeft: true }), 1, 0, 0).maxY).toBe(1_350_000);
   });
 
-  it('opens no row or column for less than a hundredth of a tile', () => {
+  it('a grid set has no row or column for less than a hundredth of a tile', () => {
     const extent = { minX: 0, minY: 0, maxX: 256 * 10.009, maxY: 256 * 10.02 };
     const gridSet = createGridSet({ name: 'g', srs: 1, extent, resolutions: [1] });
     expect(levelOf(gridSet, 0)).toMatchObject({ columns: 10, rows: 11 });
@@ -52,7 +52,7 @@ describe('a grid set', () => {
     expect(tilesOfBounds(gridSet, 0, sliver)).toBeNull();
   });
 
-  it('reads scales by the size of a pixel and the length of a unit', () => {
+  it('a grid set reads scales by the size of a pixel and the length of a unit', () => {
     const byScale = createGridSet(without('resolutions', { scaleDenominators: [1_000_000, 50_000] }));
     expect(levelOf(byScale, 0).resolution).toBeCloseTo(280, 10);
     expect(levelOf(byScale, 1).resolution).toBeCloseTo(14, 10);
@@ -63,7 +63,7 @@ describe('a grid set', () => {
     expect(levelOf(feet, 0).resolution).toBeCloseTo(918.635, 3);
   });
 
-  it('takes degrees for its unit in EPSG:4326', () => {
+  it('a grid set in EPSG:4326 has degrees as its unit', () => {
     const gridSet = createGridSet({
       name: 'g',
       srs: 4326,
@@ -73,7 +73,7 @@ describe('a grid set', () => {
     expect(levelOf(gridSet, 0).scaleDenominator).toBeCloseTo((0.01 * 111319.49079327358) / 0.00028, 3);
   });
 
-  it('makes a ladder from a number of levels', () => {
+  it('a grid set makes its levels from their number', () => {
     const gridSet = createGridSet(without('resolutions', { levels: 3 }));
     expect(gridSet.levels.map(({ columns, rows }) => [columns, rows])).toEqual([
       [2, 1],
@@ -108,7 +108,7 @@ describe('a grid set', () => {
     ['level names', { levelNames: ['a', 'b', 'c', 'd', 'a'] }],
     ['too fine', { resolutions: [1e-9] }],
     ['needs a name', { name: '' }],
-  ])('is refused with the words “%s”: %o', (message, changes) => {
+  ])('a grid set is refused with the words “%s”: %o', (message, changes) => {
     expect(() => createSwiss(changes)).toThrow(message);
   });
 
@@ -116,13 +116,13 @@ describe('a grid set', () => {
     expect(() => createGridSet(without('resolutions', { levels }))).toThrow('1 to 31 levels');
   });
 
-  it('knows no level beyond its ladder', () => {
+  it('a grid set has no level beyond its last', () => {
     expect(() => levelOf(createSwiss({}), 5)).toThrow('no zoom level 5; it has 0 to 4');
     expect(() => levelOf(createSwiss({}), -1)).toThrow('no zoom level');
     expect(() => levelOf(createSwiss({}), 0.5)).toThrow('no zoom level');
   });
 
-  it('a grid set has no tiles in bounds that lie outside, are empty or are no numbers', () => {
+  it('a grid set has no tiles in bounds that are outside, empty or not numbers', () => {
     const gridSet = createSwiss({});
     const { extent } = gridSet;
     expect(tilesOfBounds(gridSet, 0, { ...extent, minX: 3_000_000, maxX: 4_000_000 })).toBeNull();
@@ -153,7 +153,7 @@ describe('a tile', () => {
     );
   });
 
-  it('shares its edges with its neighbours to the last bit', () => {
+  it('a tile shares its edges with its neighbours to the last bit', () => {
     fc.assert(
       fc.property(anyPlace(anyGridSet()), ({ gridSet, z, x, y }) => {
         const tile = boundsOfTile(gridSet, z, x, y);
@@ -163,7 +163,7 @@ describe('a tile', () => {
     );
   });
 
-  it('lies within the extent for a hundredth of its side at least', () => {
+  it('a tile is within the extent for a hundredth of its side at least', () => {
     fc.assert(
       fc.property(anyPlace(customGridSet()), ({ gridSet, z, x, y }) => {
         const level = levelOf(gridSet, z);
@@ -192,7 +192,7 @@ describe('the order of axes', () => {
     [27700, false],
     [2056, false],
     [32632, false],
-  ])('is that of EPSG:%i unless the grid set says otherwise', (srs, yFirst) => {
+  ])('the order of axes is that of EPSG:%i unless the grid set says otherwise', (srs, yFirst) => {
     const options = { name: 'own', srs, extent: { minX: 0, minY: 0, maxX: 10, maxY: 10 }, levels: 1 };
     expect(createGridSet(options).yCoordinateFirst).toBe(yFirst);
     expect(createGridSet({ ...options, yCoordinateFirst: !yFirst }).yCoordinateFirst).toBe(!yFirst);

@@ -24,12 +24,12 @@ const layer: Layer = {
 };
 
 describe('a layer', () => {
-  it('offers its grid sets by name and by alias', () => {
+  it('a layer offers its grid sets by name and by alias', () => {
     expect(gridSubsetOf(layer, 'EPSG:4326').gridSet.name).toBe('EPSG:4326');
     expect(gridSubsetOf(layer, 'EPSG:3857').gridSet.name).toBe('EPSG:900913');
   });
 
-  it('says which grid sets it has when asked for another', () => {
+  it('a layer lists its grid sets when another is requested', () => {
     expect(() => gridSubsetOf(layer, 'WorldCRS84Quad')).toThrow(
       expect.objectContaining({
         code: 'grid-set-unknown',
@@ -38,13 +38,13 @@ describe('a layer', () => {
     );
   });
 
-  it('offers its formats by media type and by extension', () => {
+  it('a layer offers its formats by media type and by extension', () => {
     expect(formatOfLayer(layer, 'image/png').mediaType).toBe('image/png');
     expect(formatOfLayer(layer, 'jpg').mediaType).toBe('image/jpeg');
     expect(formatOfLayer(layer, 'image/jpg').mediaType).toBe('image/jpeg');
   });
 
-  it('says which formats it has when asked for another', () => {
+  it('a layer lists its formats when another is requested', () => {
     const refusal = (name: string) => ({
       code: 'format-unknown',
       message: `Layer topp:states has no format ${name}; it has image/png, image/jpeg.`,
@@ -54,7 +54,7 @@ describe('a layer', () => {
     }
   });
 
-  it('repeats only the beginning of an endless name', () => {
+  it('a layer repeats only the beginning of an endless name', () => {
     const endless = 'x'.repeat(8000);
     expect(() => gridSubsetOf(layer, endless)).toThrow(/^.{1,250}$/);
     expect(() => formatOfLayer(layer, endless)).toThrow(/^.{1,250}$/);
@@ -72,7 +72,7 @@ describe('a format', () => {
     ['image/jpg; q=0.8', 'image/jpeg'],
     ['image/webp', 'image/webp'],
     ['application/vnd.mapbox-vector-tile', 'application/vnd.mapbox-vector-tile'],
-  ])('asked for as %s is %s', (asked, mediaType) => {
+  ])('the format requested as %s is %s', (asked, mediaType) => {
     expect(formatOf(asked)?.mediaType).toBe(mediaType);
   });
 

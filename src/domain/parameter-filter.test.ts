@@ -25,7 +25,7 @@ function refusalOf(action: () => unknown): TilewardenError {
 }
 
 describe('a filter of fixed values', () => {
-  it('accepts what is listed, stands in for what is absent, and names what is allowed', () => {
+  it('a filter of fixed values accepts listed ones, has a default, and names what is allowed', () => {
     expect(styles.apply('polygon')).toBe('polygon');
     expect(styles.apply('')).toBe('population');
     const refused = refusalOf(() => styles.apply('purple'));
@@ -51,13 +51,13 @@ describe('a filter of fixed values', () => {
     expect(lower.apply('DARK')).toBe('dark');
   });
 
-  it('accepts its default even when that is not listed', () => {
+  it('a filter of fixed values accepts its default even when that is not listed', () => {
     const filter = createParameterFilter({ name: 'TIME', values: ['2026'], defaultValue: 'now' });
     expect(filter.apply('now')).toBe('now');
     expect(filter.values).toEqual(['now', '2026']);
   });
 
-  it('shortens what it repeats of a long value and of a long list', () => {
+  it('a filter of fixed values shortens a long value and a long list in its message', () => {
     const filter = createParameterFilter({
       name: 'S',
       values: Array.from({ length: 5000 }, (_, i) => `v${i}`),
@@ -73,7 +73,7 @@ describe('a filter by regular expression', () => {
     regex: '[A-Z_]+ [<>=]+ [0-9]+',
   });
 
-  it('must match the whole value', () => {
+  it('a filter by regular expression must match the whole value', () => {
     expect(filter.apply('TOTPOP > 10000')).toBe('TOTPOP > 10000');
     expect(() => filter.apply('TOTPOP > 10000 OR 1=1')).toThrow(
       'TOTPOP > 10000 OR 1=1 violates filter for parameter CQL_FILTER',
@@ -81,18 +81,18 @@ describe('a filter by regular expression', () => {
     expect(() => filter.apply('x TOTPOP > 1')).toThrow('violates filter');
   });
 
-  it('accepts its default even when that does not match', () => {
+  it('a filter by regular expression accepts its default even when that does not match', () => {
     expect(filter.apply('INCLUDE')).toBe('INCLUDE');
     expect(filter.values).toBeNull();
   });
 
-  it('matches letters of either case when they are normalised', () => {
+  it('a filter by regular expression matches letters of either case when they are normalised', () => {
     const lower = createParameterFilter({ name: 'P', regex: '[a-z]+', normalize: 'lower' });
     expect(lower.apply('AbC')).toBe('abc');
     expect(() => createParameterFilter({ name: 'P', regex: '[a-z]+' }).apply('AbC')).toThrow('violates');
   });
 
-  it('reads no value above 1 KiB', () => {
+  it('a filter by regular expression reads no value above 1 KiB', () => {
     const free = anything('P');
     expect(free.apply('a'.repeat(1024))).toHaveLength(1024);
     expect(() => free.apply('a'.repeat(1025))).toThrow('violates filter');
@@ -100,14 +100,14 @@ describe('a filter by regular expression', () => {
   });
 
   it.each(['(a+)+', '(a|a)*', '(a|aa)+', '(.*a){20}', '(a*)*', '([a-z]+)*=', '(a?){100}a{100}'])(
-    'answers on hostile values for %s',
+    'a filter answers on hostile values for %s',
     (regex) => {
       const hostile = createParameterFilter({ name: 'P', regex });
       expect(() => hostile.apply(`${'a'.repeat(1023)}!`)).toThrow('violates filter');
     },
   );
 
-  it('says what is wrong with a pattern it cannot use', () => {
+  it('a filter by regular expression reports what is wrong with an unusable pattern', () => {
     const refused = refusalOf(() => createParameterFilter({ name: 'P', regex: '(' }));
     expect(refused.code).toBe('config-invalid');
     expect(refused.message).toContain('regex of parameter P');
@@ -116,7 +116,7 @@ describe('a filter by regular expression', () => {
 });
 
 describe('a filter of numbers', () => {
-  it('takes the nearest integer closer than the threshold, and that strictly', () => {
+  it('a filter of numbers takes the nearest integer closer than the threshold, and that strictly', () => {
     const filter = createParameterFilter({ name: 'ELEVATION', integers: [0, 100, 200], threshold: 10 });
     expect(filter.apply('100')).toBe('100');
     expect(filter.apply('+109')).toBe('100');
@@ -129,13 +129,13 @@ describe('a filter of numbers', () => {
     expect(() => filter.apply('NaN')).toThrow('violates filter');
   });
 
-  it('accepts only what is listed when no threshold is given', () => {
+  it('a filter of numbers accepts only listed ones without a threshold', () => {
     const filter = createParameterFilter({ name: 'E', integers: [5] });
     expect(filter.apply('5')).toBe('5');
     expect(() => filter.apply('6')).toThrow('violates filter');
   });
 
-  it('prints floats as GeoWebCache does, and keeps its default as it is written', () => {
+  it('a filter of numbers prints floats as GeoWebCache does, and keeps its default as it is written', () => {
     const filter = createParameterFilter({
       name: 'E',
       floats: [5, 2.5, 7],
@@ -151,7 +151,7 @@ describe('a filter of numbers', () => {
     expect(() => filter.apply('2.4')).toThrow('allowed: 5, 2.5, 7.0');
   });
 
-  it('has the id that GeoWebCache gives other values beside a float whose default has no point', () => {
+  it('a float with a default without a point keeps the id that GeoWebCache gives other values', () => {
     const style = createParameterFilter({ name: 'STYLES', defaultValue: 'a', values: ['a', 'pophatch'] });
     const elevation = createParameterFilter({ name: 'ELEVATION', defaultValue: '0', floats: [0, 100] });
     const { id } = selectParameters([style, elevation], new Map([['STYLES', 'pophatch']]));
@@ -165,12 +165,12 @@ describe('a filter of numbers', () => {
     );
   });
 
-  it('keeps the default of integers as it is written', () => {
+  it('a filter of numbers keeps the default of integers as it is written', () => {
     const filter = createParameterFilter({ name: 'E', integers: [5, 6], defaultValue: '+5' });
     expect(['5', '005', '6', ''].map(filter.apply)).toEqual(['+5', '+5', '6', '+5']);
   });
 
-  it('accepts any number when none is listed, and one spelling of each', () => {
+  it('a filter of numbers accepts any number when none is listed, and one spelling of each', () => {
     const float = createParameterFilter({ name: 'E', floats: [] });
     expect(['1', '1.00', '+1', '1e0', '.1e1'].map(float.apply)).toEqual(Array(5).fill('1.0'));
     expect(float.apply('1e-7')).toBe('1.0E-7');
@@ -197,7 +197,7 @@ describe('a selection of parameters', () => {
     expect(selectParameters([], new Map([['STYLES', 'x']]))).toEqual({ id: null, values: new Map() });
   });
 
-  it('ignores names that no filter knows and completes what is missing', () => {
+  it('a selection of parameters ignores unknown names and completes missing ones', () => {
     const selection = selectParameters(
       [styles, anything('env')],
       new Map([
@@ -222,7 +222,7 @@ describe('a selection of parameters', () => {
     expect(selectParameters([a, b], given).id).toBe(selectParameters([b, a], given).id);
   });
 
-  it('keeps apart values that try to look like other parameters', () => {
+  it('a selection of parameters distinguishes values that look like other parameters', () => {
     const filters = [anything('A'), anything('B')];
     const idOf = (a: string, b: string) =>
       selectParameters(
@@ -237,12 +237,12 @@ describe('a selection of parameters', () => {
     expect(one).not.toBe(idOf('1', '2'));
   });
 
-  it('refuses text that has no UTF-8 form', () => {
+  it('a selection of parameters refuses text that has no UTF-8 form', () => {
     expect(() => anything('A').apply('\ud800')).toThrow('violates filter');
     expect(anything('A').apply('😀')).toBe('😀');
   });
 
-  it('never gives two combinations of values one id', () => {
+  it('a selection of parameters never gives two combinations of values one id', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '&', '=', '?', 'A', 'B', '"', ',', '[', ']', '\\') });
     const names = fc.uniqueArray(fc.constantFrom('A', 'B', 'C'), { minLength: 1 });
     const combination = names.chain((chosen) =>

@@ -34,7 +34,7 @@ function lambert(projection: string | null = null) {
 }
 
 describe('projections', () => {
-  it.each(PLACES)('EPSG:%i lies where PROJ says, there and back', (code, place, expected) => {
+  it.each(PLACES)('EPSG:%i has the places of PROJ, there and back', (code, place, expected) => {
     const projection = projectionOfSrs(code);
     const [x, y] = projection?.fromLonLat(...place) ?? [Number.NaN, Number.NaN];
     expect(Math.hypot(x - expected[0], y - expected[1])).toBeLessThan(2);
@@ -43,13 +43,13 @@ describe('projections', () => {
     expect(latitude).toBeCloseTo(place[1], 6);
   });
 
-  it('knows web mercator by all its numbers, and no projection for an undefined number', () => {
+  it('web mercator is found by all its numbers, and no projection for an undefined number', () => {
     expect(projectionOfSrs(900913)).toBe(projectionOfSrs(3857));
     expect(projectionOfSrs(102100)).toBe(projectionOfSrs(3857));
     expect(projectionOfSrs(999999)).toBeNull();
   });
 
-  it('takes a definition of the grid set before what the code says', () => {
+  it('a projection takes the definition of the grid set before that of the code', () => {
     const elsewhere = projectionOf({ srs: 2154, projection: '+proj=utm +zone=32 +ellps=GRS80' });
     expect(elsewhere?.fromLonLat(9, 50)?.[0]).toBeCloseTo(500000, 3);
     expect(projectionOf({ srs: 999999, projection: '+proj=longlat +ellps=WGS84' })?.toLonLat(7, 8)).toEqual([
@@ -57,7 +57,7 @@ describe('projections', () => {
     ]);
   });
 
-  it('finds the box in degrees along the edges, not at the corners alone', () => {
+  it('the box in degrees is found along the edges, not at the corners alone', () => {
     const { extent } = lambert();
     const box = projectionOfSrs(2154)?.boundsToWgs84(extent);
     const corner = projectionOfSrs(2154)?.toLonLat(extent.minX, extent.maxY);
@@ -66,7 +66,7 @@ describe('projections', () => {
     expect(Math.abs((box?.maxY ?? 0) - (top?.[1] ?? 0))).toBeLessThan(0.01);
   });
 
-  it('goes all the way round where a pole or the antimeridian lies inside', () => {
+  it('the box in degrees goes all the way round if a pole or the antimeridian is inside', () => {
     const arctic = projectionOfSrs(3413)?.boundsToWgs84(boundsOf([-1e6, -1e6, 1e6, 1e6]));
     expect(arctic).toMatchObject({ minX: -180, maxX: 180, maxY: 90 });
     expect(arctic?.minY).toBeGreaterThan(70);
@@ -74,7 +74,7 @@ describe('projections', () => {
     expect(fiji).toMatchObject({ minX: -180, maxX: 180 });
   });
 
-  it('stays within the world for extents that reach out of it', () => {
+  it('the box in degrees stays within the world for extents that reach out of it', () => {
     expect(projectionOfSrs(4326)?.boundsToWgs84(boundsOf([-200, -100, 200, 100]))).toEqual(
       boundsOf([-180, -90, 180, 90]),
     );
@@ -83,13 +83,13 @@ describe('projections', () => {
   });
 
   it.each(['', 'EPSG:2154', '+proj=nonsense', '+init=epsg:2154', `+proj=longlat +title=${'x'.repeat(1000)}`])(
-    'refuses the definition %j',
+    'a projection refuses the definition %j',
     (definition) => {
       expect(() => createProjection(definition)).toThrow(/is not understood/);
     },
   );
 
-  it('refuses a grid set whose extent its projection does not reach', () => {
+  it('a grid set is refused if its projection does not reach its extent', () => {
     expect(() => checkProjection(lambert('+proj=longlat +ellps=WGS84'))).toThrow(
       /cannot be converted to degrees/,
     );

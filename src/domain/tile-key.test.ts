@@ -38,7 +38,7 @@ describe('the id of a tile set', () => {
     );
   });
 
-  it('tells default parameters from an empty name and from the word null', () => {
+  it('the id of a tile set distinguishes default parameters from an empty name and from the word null', () => {
     const ids = [null, '', 'null'].map((parametersId) =>
       tileSetId({ layer: 'l', gridSet: 'g', format: 'f', parametersId }),
     );

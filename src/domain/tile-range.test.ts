@@ -73,18 +73,18 @@ function* metatilesOf(subset: GridSubset, size: MetatileSize, range: TileRange):
 }
 
 describe('a range of tiles', () => {
-  it('counts all of zoom 0 to 30 to the last tile', () => {
+  it('a range of tiles counts all of zoom 0 to 30 to the last tile', () => {
     const range = tileRangeOf(createGridSubset(MERCATOR), 0, 30, null);
     expect(range.levels).toHaveLength(31);
     expect(countRange(range)).toBe((4n ** 31n - 1n) / 3n);
   });
 
-  it('counts half a world exactly at zoom 30', () => {
+  it('a range of tiles counts half a world exactly at zoom 30', () => {
     const east = { minX: 0, minY: -20037508.34, maxX: 20037508.34, maxY: 20037508.34 };
     expect(countRange(tileRangeOf(createGridSubset(MERCATOR), 30, 30, east))).toBe(2n ** 59n);
   });
 
-  it('a range of tiles has as many tiles as one meets on the way through it', () => {
+  it('a range of tiles has as many tiles as an iteration over it', () => {
     fc.assert(
       fc.property(smallRange(), ({ range }) => {
         const tiles = tilesOfRange(range);
@@ -94,7 +94,7 @@ describe('a range of tiles', () => {
     );
   });
 
-  it('holds nothing that the subset does not offer', () => {
+  it('a range of tiles contains nothing outside the subset', () => {
     fc.assert(
       fc.property(smallRange(), ({ subset, range }) => {
         for (const { z, rect } of range.levels) {
@@ -121,7 +121,7 @@ describe('a range of tiles', () => {
     expect(tileRangeOf(subset, 5, 9, null).levels).toEqual([]);
   });
 
-  it('takes in each tile that its bounds reach into, and none that they only touch', () => {
+  it('a range of tiles takes in each tile that its bounds reach into, and none that they only touch', () => {
     const bounds = boundsOfRect(MERCATOR, 20, { minX: 1000, minY: 2000, maxX: 1003, maxY: 2001 });
     const subset = createGridSubset(MERCATOR);
     const [exact] = tileRangeOf(subset, 20, 20, bounds).levels;
@@ -133,7 +133,7 @@ describe('a range of tiles', () => {
 });
 
 describe('a grid subset', () => {
-  it('stops at the last level of its grid set', () => {
+  it('a grid subset stops at the last level of its grid set', () => {
     expect(createGridSubset(MERCATOR, { zoomStop: 99 }).zoomStop).toBe(30);
   });
 
@@ -143,16 +143,16 @@ describe('a grid subset', () => {
     { zoomStart: 31 },
     { zoomStart: 0.5 },
     { zoomStop: Number.NaN },
-  ])('is refused with %o', (options) => {
+  ])('a grid subset is refused with %o', (options) => {
     expect(() => createGridSubset(MERCATOR, options)).toThrow('must lie between 0 and zoomStop');
   });
 
-  it('a grid subset is refused where its grid set is not', () => {
+  it('a grid subset is refused outside its grid set', () => {
     const extent = { minX: 3e7, minY: 0, maxX: 4e7, maxY: 1 };
     expect(() => createGridSubset(MERCATOR, { extent })).toThrow('outside grid set EPSG:900913');
   });
 
-  it('offers nothing at places that are no tiles', () => {
+  it('a grid subset offers nothing at places without tiles', () => {
     const subset = createGridSubset(MERCATOR, { zoomStart: 1 });
     const nowhere = [
       [0, 0, 0],
@@ -171,7 +171,7 @@ describe('a grid subset', () => {
 });
 
 describe('metatiles', () => {
-  it('hold each tile of a range exactly once', () => {
+  it('metatiles contain each tile of a range exactly once', () => {
     fc.assert(
       fc.property(smallRange(), metatileSize(), ({ subset, range }, size) => {
         const within = new Map(range.levels.map(({ z, rect }) => [z, rect]));
@@ -186,7 +186,7 @@ describe('metatiles', () => {
     );
   });
 
-  it('reach into the range they are made for, and never beyond the subset', () => {
+  it('metatiles reach into the range they are made for, and never beyond the subset', () => {
     fc.assert(
       fc.property(smallRange(), metatileSize(), ({ subset, range }, size) => {
         const within = new Map(range.levels.map(({ z, rect }) => [z, rect]));
@@ -202,7 +202,7 @@ describe('metatiles', () => {
     );
   });
 
-  it('metatiles are the same whichever of their tiles is asked for', () => {
+  it('metatiles are the same whichever of their tiles is requested', () => {
     fc.assert(
       fc.property(smallRange(), metatileSize(), ({ subset, range }, size) => {
         for (const metatile of metatilesOf(subset, size, range)) {
@@ -223,7 +223,7 @@ describe('metatiles', () => {
     expect(metatileOf(subset, size, 9, 0, 0)).toBeNull();
   });
 
-  it('come one at a time, however many there are', () => {
+  it('metatiles come one at a time, however many there are', () => {
     const subset = createGridSubset(MERCATOR);
     const size = { columns: 4, rows: 4 };
     const all = metatilesOf(subset, size, tileRangeOf(subset, 0, 30, null));
@@ -243,7 +243,7 @@ describe('the image of a metatile', () => {
     expect(image.bounds).toEqual(boundsOfRect(MERCATOR, 2, metatile.rect));
   });
 
-  it('grows by its gutter without a change of resolution', () => {
+  it('the image of a metatile grows by its gutter without a change of resolution', () => {
     const oblong: GridSet = createGridSet({
       name: 'oblong',
       srs: 1,

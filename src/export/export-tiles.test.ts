@@ -92,7 +92,7 @@ async function entryOf({ source, cache }: PMTiles, id: number) {
 }
 
 describe('an export', () => {
-  it('to MBTiles has every tile at its place, and equal tiles once', async () => {
+  it('an export to MBTiles has every tile at its place, and equal tiles once', async () => {
     const { target, tiles } = await exportTo('a.mbtiles');
     expect(tiles).toBe(SIDE * SIDE);
     const db = new Database(target, { readonly: true });
@@ -114,7 +114,7 @@ describe('an export', () => {
     db.close();
   });
 
-  it('to PMTiles is read by its own reader, with leaf directories', async () => {
+  it('an export to PMTiles is read by its own reader, with leaf directories', async () => {
     const deep = ZOOM + 1;
     await fill(deep);
     const { target } = await exportTo('a.pmtiles');
@@ -141,12 +141,12 @@ describe('an export', () => {
     expect(existsSync(`${target}.partial`)).toBe(false);
   });
 
-  it('to PMTiles has its tiles in the order of the Hilbert curve, equal ones at the first place', async () => {
+  it('an export to PMTiles has its tiles in the order of the Hilbert curve, equal ones at the first place', async () => {
     const { target } = await exportTo('a.pmtiles');
     expect(await isClustered(target)).toBe(true);
   });
 
-  it('to PMTiles stays in order when tiles were added between an interruption and the next attempt', async () => {
+  it('an export to PMTiles stays in order when tiles were added before it is resumed', async () => {
     const late = { z: ZOOM, x: 5, y: 9 };
     const { set } = exportedPart(layer, { layer: 'world' });
     await store.deleteRange(set, ZOOM, rectOfTile(late));
@@ -172,7 +172,7 @@ describe('an export', () => {
     }
   });
 
-  it('to a GeoPackage counts rows from the top', async () => {
+  it('an export to a GeoPackage counts rows from the top', async () => {
     const { target } = await exportTo('a.gpkg');
     const db = new Database(target, { readonly: true });
     const row = db
@@ -185,18 +185,18 @@ describe('an export', () => {
     db.close();
   });
 
-  it('has only what was asked for', async () => {
+  it('an export has only the selected tiles', async () => {
     const { tiles } = await exportTo('a.mbtiles', { bounds: [0, 0, 20037508, 20037508] });
     expect(tiles).toBe((SIDE * SIDE) / 4);
   });
 
-  it('knows beforehand how many tiles it will have, also where the area cuts pages', async () => {
+  it('an export counts its tiles beforehand, also where the area cuts pages', async () => {
     const { tiles } = await exportTo('a.mbtiles', { bounds: [-1e6, 0, 5e6, 7e6] });
     expect(expected).toBe(tiles);
     expect(tiles).toBeLessThan((SIDE * SIDE) / 10);
   });
 
-  it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])('to %s goes on where it was interrupted', async (name) => {
+  it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])('a resumed export to %s is complete', async (name) => {
     const interruption = new AbortController();
     const target = join(folder, name);
     const part = exportedPart(layer, { layer: 'world', zoomStart: 2 });
@@ -250,7 +250,7 @@ describe('an export', () => {
     db.close();
   });
 
-  it('refuses to replace a file, or to go on with something else', async () => {
+  it('an export refuses to replace a file, or to go on with a different one', async () => {
     await exportTo('a.mbtiles');
     await expect(exportTo('a.mbtiles')).rejects.toThrow(/already exists/);
     await expect(exportTo('a.tif')).rejects.toThrow(/must end in \.mbtiles, \.pmtiles, \.gpkg/);

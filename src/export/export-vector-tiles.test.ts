@@ -56,7 +56,7 @@ const LAYERS = [
 ];
 
 describe('an export of vector tiles', () => {
-  it('to PMTiles can be read by its own reader, whether the server packed them or not', async () => {
+  it('an export of vector tiles to PMTiles is read by its own reader, compressed by the server or not', async () => {
     const archive = new PMTiles(fileSource(await exportTo('a.pmtiles')));
     const [unpacked, packed] = [await archive.getZxy(1, 0, 0), await archive.getZxy(2, 3, 3)];
     expect(Buffer.from(unpacked?.data ?? new ArrayBuffer(0))).toEqual(ROADS);
@@ -65,7 +65,7 @@ describe('an export of vector tiles', () => {
     expect(await archive.getMetadata()).toMatchObject({ vector_layers: LAYERS });
   });
 
-  it('to MBTiles has gzip tiles and names their layers and attributes', async () => {
+  it('an export of vector tiles to MBTiles has gzip tiles and names their layers and attributes', async () => {
     const target = await exportTo('a.mbtiles');
     expect(JSON.parse(metadataOf(target).json ?? '')).toEqual({ vector_layers: LAYERS });
     const db = new Database(target, { readonly: true });
@@ -74,15 +74,19 @@ describe('an export of vector tiles', () => {
     expect(tiles.map((tile) => gunzipSync(tile).length)).toContain(ROADS.length);
   });
 
-  it('to MBTiles is read by GDAL with its layers, attributes and features', needs('gdal'), async () => {
-    const target = await exportTo('a.mbtiles');
-    const said = execFileSync('ogrinfo', ['-ro', '-al', target], { encoding: 'utf8' });
-    expect(said).toMatch(/Layer name: roads/);
-    expect(said).toMatch(/Layer name: lakes/);
-    expect(said).toMatch(/name \(String\) = Como/);
-  });
+  it(
+    'an export of vector tiles to MBTiles is read by GDAL with its layers, attributes and features',
+    needs('gdal'),
+    async () => {
+      const target = await exportTo('a.mbtiles');
+      const said = execFileSync('ogrinfo', ['-ro', '-al', target], { encoding: 'utf8' });
+      expect(said).toMatch(/Layer name: roads/);
+      expect(said).toMatch(/Layer name: lakes/);
+      expect(said).toMatch(/name \(String\) = Como/);
+    },
+  );
 
-  it('takes the layers that its source describes', async () => {
+  it('an export of vector tiles takes the layers that its source describes', async () => {
     const described = [{ id: 'roads', description: 'All roads', fields: { name: 'Its name' } }, 'nonsense'];
     const target = await exportTo('a.mbtiles', described);
     expect(JSON.parse(metadataOf(target).json ?? '').vector_layers).toEqual([described[0]]);
@@ -90,7 +94,7 @@ describe('an export of vector tiles', () => {
 });
 
 describe('an export of vector tiles that was interrupted', () => {
-  it.each(['a.mbtiles', 'a.pmtiles'])('names the layers that %s had before', async (name) => {
+  it.each(['a.mbtiles', 'a.pmtiles'])('a resumed vector tile export has the layers of %s', async (name) => {
     const interrupted = exportTo(name, [], () => {
       throw new Error('interrupted');
     });
@@ -104,7 +108,7 @@ describe('an export of vector tiles that was interrupted', () => {
 });
 
 describe('an export of pictures', () => {
-  it('names no vector layers', async () => {
+  it('an export of pictures names no vector layers', async () => {
     const pictures = layerNamed('world');
     const store = createMemoryStore({ type: 'memory' });
     const { set, content } = exportedPart(pictures, { layer: 'world' });

@@ -69,7 +69,7 @@ function rewritten(text: string, from: DocumentFormat, to: DocumentFormat): stri
 }
 
 describe("GeoWebCache's document of a layer", () => {
-  it('comes to a declaration with all that administrators use', () => {
+  it("GeoWebCache's document of a layer becomes a declaration with all that administrators use", () => {
     expect(read(LAYER).document).toEqual({
       name: 'topp:roads and rails',
       enabled: false,
@@ -161,7 +161,7 @@ describe("GeoWebCache's document of a layer", () => {
   it.each([
     ['xml', 'xml'],
     ['xml', 'json'],
-  ] as const)('as %s is given back whole as %s, and reads the same again', (from, to) => {
+  ] as const)("GeoWebCache's layer document as %s reads the same when returned as %s", (from, to) => {
     const text = rewritten(LAYER, from, to);
     const again = read(text, to);
     expect(again.document).toEqual(read(LAYER).document);
@@ -169,7 +169,7 @@ describe("GeoWebCache's document of a layer", () => {
     expect(rewritten(text, to, 'xml')).toBe(rewritten(LAYER, from, 'xml'));
   });
 
-  it('puts what it kept back where it was', () => {
+  it("GeoWebCache's document of a layer gets unknown elements back in their places", () => {
     const text = rewritten(LAYER, 'xml', 'xml');
     expect(text).toContain('<unheardOf kind="x"><inner>1</inner></unheardOf>');
     expect(text).toContain('<string>image/jpeg</string><string>image/tiff</string></mimeFormats>');
@@ -181,7 +181,7 @@ describe("GeoWebCache's document of a layer", () => {
     expect(json.metaWidthHeight).toEqual([5, 2]);
   });
 
-  it('has the defaults of GeoWebCache where it says nothing', () => {
+  it("GeoWebCache's document of a layer has the defaults of GeoWebCache", () => {
     const { document, kept, warnings } = read(
       '{"wmsLayer":{"name":"a","wmsUrl":["http://example.org/wms"]}}',
       'json',
@@ -197,7 +197,7 @@ describe("GeoWebCache's document of a layer", () => {
     expect([...kept, ...warnings]).toEqual([]);
   });
 
-  it('may be JSON with or without the names of list entries', () => {
+  it("GeoWebCache's document of a layer may be JSON with or without the names of list entries", () => {
     const named = `{"wmsLayer":{"name":"a","wmsUrl":{"string":"http://h/wms"},"mimeFormats":{"string":["image/gif"]},
       "gridSubsets":{"gridSubset":[{"gridSetName":"EPSG:4326","extent":{"coords":{"double":[1,2,3,4]}}}]},
       "expireCacheList":{"expirationRule":{"@minZoom":0,"@expiration":60}}}}`;
@@ -229,11 +229,11 @@ describe("GeoWebCache's document of a layer", () => {
       '<wmsLayer><name>a</name><wmsUrl><string>http://h</string></wmsUrl><gridSubsets><gridSubset/></gridSubsets></wmsLayer>',
       /A gridSubset must have a gridSetName/,
     ],
-  ])('%s is refused', (text, message) => {
+  ])('the document %s of a layer is refused', (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 
-  it('hides keys in what it keeps', () => {
+  it("GeoWebCache's document of a layer is kept without its secrets", () => {
     const { kept } = read(
       '<wmsLayer><name>a</name><wmsUrl><string>http://h</string></wmsUrl><proxyUrl>http://u:pw@h/?key=1</proxyUrl></wmsLayer>',
     );
@@ -249,7 +249,7 @@ describe("GeoWebCache's document of a grid set", () => {
     <scaleNames><string>far</string><string>near</string></scaleNames>
     <tileHeight>200</tileHeight><tileWidth>100</tileWidth><owner>us</owner></gridSet>`;
 
-  it('comes to a declaration', () => {
+  it("GeoWebCache's document of a grid set becomes a declaration", () => {
     const { document, kept } = readGwcGridSet(readDocument(Buffer.from(TEXT), 'xml'));
     expect(document).toEqual({
       name: 'EPSG:2163',
@@ -265,7 +265,7 @@ describe("GeoWebCache's document of a grid set", () => {
     expect(kept).toHaveLength(1);
   });
 
-  it('is written as Java prints its numbers, and as plain ones in JSON', () => {
+  it("GeoWebCache's document of a grid set has numbers as Java prints them, and plain ones in JSON", () => {
     const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:4326');
     if (!gridSet) throw new Error('no grid set');
     const node = writeGwcGridSet(gridSet, null);
@@ -289,4 +289,4 @@ it.each([
   [9_999_999, '9999999.0'],
   [10_000_000, '1.0E7'],
   [0.001, '0.001'],
-])('prints %d as Java does', (value, text) => expect(javaDouble(value)).toBe(text));
+])('the double %d is printed as Java does', (value, text) => expect(javaDouble(value)).toBe(text));

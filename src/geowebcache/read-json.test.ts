@@ -26,7 +26,7 @@ function shapesOfItem(name: string, item: unknown): unknown[] {
 }
 
 describe('reading JSON', () => {
-  it('reads whatever JSON.parse reads, as JSON.parse does', () => {
+  it('reading JSON accepts all that JSON.parse does, with the same result', () => {
     const documents = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), {
       maxKeys: 5,
     });
@@ -96,7 +96,7 @@ describe('reading JSON', () => {
         ['nullable', 'nulls'],
       ],
     ],
-  ])('reads %s', (text, fields) => {
+  ])('reading JSON accepts %s', (text, fields) => {
     expect(shapeOf(readJson(text))).toEqual(['', fields]);
   });
 
@@ -117,17 +117,17 @@ describe('reading JSON', () => {
     ['{"a" 1}', 1, 6],
     ['{,}', 1, 2],
     ['{"a":1,,}', 1, 8],
-  ])('refuses %j and says where', (text, line, column) => {
+  ])('reading JSON refuses %j and says where', (text, line, column) => {
     expect(() => readJson(text)).toThrow(`(line ${line}, column ${column})`);
   });
 
-  it('refuses what is deeper or larger than allowed', () => {
+  it('reading JSON refuses a body that is deeper or larger than allowed', () => {
     expect(() => readJson(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`)).toThrow('20 levels deep');
     expect(() => readJson(`{"a":${'['.repeat(60_000)}`)).toThrow('20 levels deep');
     expect(() => readJson(`{"a":[${'1,'.repeat(1001)}]}`)).toThrow('more than 1000 values');
   });
 
-  it('never fails but with a place, and never hangs', () => {
+  it('reading JSON never fails without a place, and never hangs', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',

@@ -47,7 +47,7 @@ const WMS_1_3_0 = `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.n
   </Layer></Capability></WMS_Capabilities>`;
 
 describe('the capabilities of a WMS', () => {
-  it('of version 1.1.1 come to layers, its document type passed over', async () => {
+  it('WMS capabilities of version 1.1.1 become layers, their document type ignored', async () => {
     const { layers, told } = await read(WMS_1_1_1);
     expect(layers).toEqual([
       {
@@ -72,7 +72,7 @@ describe('the capabilities of a WMS', () => {
     expect(told).toContain('left out: queryable of layer roads');
   });
 
-  it('of version 1.3.0 come with styles, dimensions, legends and scales', async () => {
+  it('WMS capabilities of version 1.3.0 become layers with styles, dimensions, legends and scales', async () => {
     const { layers, told } = await read(WMS_1_3_0, ['topp:states']);
     expect(layers).toEqual([
       {
@@ -112,12 +112,12 @@ describe('the capabilities of a WMS', () => {
     expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
   });
 
-  it('give all layers that have a name, also inside groups', async () => {
+  it('WMS capabilities contain all layers that have a name, also inside groups', async () => {
     const { layers } = await read(WMS_1_3_0);
     expect(layers.map(({ name }) => name)).toEqual(['topp:states', 'inner']);
   });
 
-  it('of a server that lists thousands of CRS come in the usual grid sets only', async () => {
+  it('WMS capabilities with thousands of CRS become layers in the usual grid sets only', async () => {
     const crs = [...Array.from({ length: 60 }, (_, i) => 32601 + i), 4326, 3857].map(
       (code) => `<CRS>EPSG:${code}</CRS>`,
     );
@@ -135,7 +135,7 @@ describe('the capabilities of a WMS', () => {
     );
   });
 
-  it('say which layers there are when another one is wanted', async () => {
+  it('an import of an unknown WMS layer lists the existing ones', async () => {
     await expect(read(WMS_1_3_0, ['top:states'])).rejects.toThrow('did you mean topp:states?');
   });
 });
@@ -168,7 +168,7 @@ const WMTS = `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="h
 </Contents></Capabilities>`;
 
 describe('the capabilities of a WMTS', () => {
-  it('use the grid sets that fit, and declare others', async () => {
+  it('WMTS capabilities use the grid sets that fit, and declare others', async () => {
     const {
       layers,
       gridSets: declared,
@@ -202,7 +202,7 @@ describe('what is no capabilities document', () => {
     ['<WMS_Capabilities/>', 'the capabilities have no GetMap'],
     ['not xml', 'The answer is not XML'],
     ['<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'The answer is not XML'],
-  ])('is refused: %s', async (text, message) => {
+  ])('a document other than capabilities is refused: %s', async (text, message) => {
     await expect(read(text)).rejects.toMatchObject({
       code: 'request-invalid',
       message: expect.stringContaining(message),
@@ -220,6 +220,6 @@ it.each([
     'http://a/wms?request=GetCapabilities&version=1.1.1',
     'http://a/wms?request=GetCapabilities&version=1.1.1',
   ],
-])('%s is read at %s', (given, address) => {
+])('the capabilities of %s are read at %s', (given, address) => {
   expect(capabilitiesAddress(given).href).toBe(address);
 });

@@ -29,7 +29,7 @@ const gridSet = (
   <extent><coords>${numbers([-180, -90, 180, 90])}</coords></extent><resolutions>${numbers(resolutions)}</resolutions></gridSet>`;
 
 describe('geowebcache.xml', () => {
-  it('comes to layers, with what the document says for all of them', () => {
+  it('geowebcache.xml becomes layers, with its settings for all of them', () => {
     const { layers } = read(
       `<backendTimeout>30</backendTimeout><cacheBypassAllowed>true</cacheBypassAllowed><fullWMS>true</fullWMS>
        <layers>${layer('a')}${layer('b', '<backendTimeout>5</backendTimeout>')}</layers>`,
@@ -41,7 +41,7 @@ describe('geowebcache.xml', () => {
     expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
   });
 
-  it('has the feeds of updateSources, in our names of their grid sets', () => {
+  it('geowebcache.xml has the feeds of updateSources, in our names of their grid sets', () => {
     const feed = (inner: string) =>
       `<updateSources><geoRssFeed><feedUrl>http://maps.example.org/rss</feedUrl>${inner}</geoRssFeed></updateSources>`;
     const { layers, entries } = read(
@@ -61,7 +61,7 @@ describe('geowebcache.xml', () => {
     ]);
   });
 
-  it('adopts the tiles of layers that have some, in the folder of their blob store', () => {
+  it('geowebcache.xml has the tiles of its layers adopted, in the folder of their blob store', () => {
     const stores = `<blobStores><FileBlobStore default="false"><id>fast</id><enabled>true</enabled>
       <baseDirectory>/ssd</baseDirectory><pathGeneratorType>SLIPPY</pathGeneratorType></FileBlobStore>
       <S3BlobStore><id>cloud</id></S3BlobStore></blobStores>`;
@@ -83,7 +83,7 @@ describe('geowebcache.xml', () => {
     expect(told).toContain('changed: cache of layer a');
   });
 
-  it('keeps its own grid sets apart from those of the program', () => {
+  it('geowebcache.xml has grid sets of its own beside the built-in ones', () => {
     const own = [
       gridSet('EPSG:4326', [0.703125, 0.3515625]),
       gridSet('GlobalCRS84Scale', [1, 0.5]),
@@ -106,7 +106,7 @@ describe('geowebcache.xml', () => {
     expect(checkImported({ layers, gridSets: declared }).refused).toEqual([]);
   });
 
-  it('leaves out what it cannot read, and says so element by element', () => {
+  it('geowebcache.xml has unreadable elements left out, and the report names each', () => {
     const { layers, told } = read(
       `<serviceInformation/><strange/><layers>${layer('a', '<useETags>true</useETags><gutter>x</gutter>')}
        ${layer('b', '<wmsVersion>1.1.0</wmsVersion><palette>p</palette>')}${layer('b')}<arcgisLayer><name>c</name></arcgisLayer></layers>`,
@@ -126,7 +126,7 @@ describe('geowebcache.xml', () => {
     );
   });
 
-  it('is not another document', () => {
+  it('geowebcache.xml is not another document', () => {
     expect(() =>
       importGeoWebCache(readXml('<layers/>'), { folder: '/', gridSets, hasTiles: () => false }),
     ).toThrow('The root must be gwcConfiguration, not layers.');
@@ -142,13 +142,13 @@ describe('a grid set of geowebcache.xml that is called like one of ours', () => 
     `<gridSets><gridSet><name>EPSG:4326</name><srs><number>${srs}</number></srs><extent><coords>${numbers([-180, -90, 180, 90])}</coords></extent>
      <resolutions>${numbers(resolutions)}</resolutions>${more}</gridSet></gridSets><layers>${layer('a', subsets('EPSG:4326'))}</layers>`;
 
-  it('is ours when it has the same tiles', () => {
+  it('a grid set of geowebcache.xml with a built-in name is the built-in one when it has the same tiles', () => {
     const { gridSets: own, layers } = read(declared('<alignTopLeft>true</alignTopLeft>'));
     expect(own).toEqual([]);
     expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:4326' }] }]);
   });
 
-  it('is ours up to its last level when it has fewer', () => {
+  it('a grid set of geowebcache.xml is the built-in one up to its last level when it has fewer', () => {
     const { gridSets: own, layers } = read(declared('', halved(3)));
     expect(own).toEqual([]);
     expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:4326', zoomStop: 2 }] }]);
@@ -162,7 +162,7 @@ describe('a grid set of geowebcache.xml that is called like one of ours', () => 
       'other rows, because its tiles begin at the top',
       declared('<alignTopLeft>true</alignTopLeft>', [0.5, 0.25]),
     ],
-  ])('is one of its own when it has %s', (_, inner) => {
+  ])('a grid set of geowebcache.xml is a new one when it has %s', (_, inner) => {
     const { gridSets: own, layers } = read(inner, () => true);
     expect(own.map(({ name }) => name)).toEqual(['EPSG:4326 imported']);
     expect(layers).toMatchObject([
@@ -179,13 +179,13 @@ describe('a layer of geowebcache.xml', () => {
     ['EPSG:3857', 'EPSG:900913'],
     ['GoogleMapsCompatible', 'EPSG:900913'],
     ['GlobalCRS84Geometric', 'EPSG:4326'],
-  ])('in the grid set %s finds its tiles in folders of that name', (there, here) => {
+  ])('a layer of geowebcache.xml in the grid set %s finds its tiles in folders of it', (there, here) => {
     const { layers } = read(`<layers>${layer('a', subsets(there))}</layers>`, () => true);
     expect(layers).toMatchObject([{ gridSets: [{ name: here }], adopt: { gridSets: { [here]: there } } }]);
     expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
   });
 
-  it('keeps the grid sets that are known, and the report names the others', () => {
+  it('a layer of geowebcache.xml keeps its known grid sets, and the report names the others', () => {
     const { layers, entries } = read(`<layers>${layer('a', subsets('EPSG:900913', 'EPSG:4711'))}</layers>`);
     expect(layers).toMatchObject([{ gridSets: [{ name: 'EPSG:900913' }] }]);
     expect(entries).toContainEqual(
@@ -198,7 +198,7 @@ describe('a layer of geowebcache.xml', () => {
     expect(read(`<layers>${layer('a', subsets('EPSG:4711'))}</layers>`).layers).toEqual([]);
   });
 
-  it('takes values of the environment as such', () => {
+  it('a layer of geowebcache.xml keeps references to the environment', () => {
     const variable = (name: string) => ['$', '{', name, '}'].join('');
     const login = `<httpUsername>${variable('MAPS_USER')}</httpUsername><httpPassword>${variable('MAPS_PASSWORD')}</httpPassword>`;
     const { layers } = read(`<layers>${layer('a', login)}</layers>`);
@@ -218,7 +218,7 @@ describe('a layer of geowebcache.xml', () => {
     );
   });
 
-  it('has the login that the document says for all layers, unless it has its own', () => {
+  it('a layer of geowebcache.xml has the login of the document, unless it has its own', () => {
     const { layers, told } = read(
       `<httpUsername>all</httpUsername><httpPassword>pw</httpPassword>
        <layers>${layer('a')}${layer('b', '<httpUsername>own</httpUsername><httpPassword>x</httpPassword>')}</layers>`,
@@ -230,7 +230,7 @@ describe('a layer of geowebcache.xml', () => {
     expect(told).toContain('taken: httpUsername of gwcConfiguration');
   });
 
-  it('offers its fixed style by name when a legend explains it', () => {
+  it('a layer of geowebcache.xml offers its fixed style by name when a legend explains it', () => {
     const legends = '<legends><legend style="polygon"><width>20</width></legend></legends>';
     const { layers } = read(`<layers>${layer('a', `<wmsStyles>polygon</wmsStyles>${legends}`)}</layers>`);
     expect(layers).toMatchObject([
@@ -241,7 +241,7 @@ describe('a layer of geowebcache.xml', () => {
     ]);
   });
 
-  it('is asked for the format that its formatModifiers say', () => {
+  it('a layer of geowebcache.xml is requested in the format of its formatModifiers', () => {
     const modifiers = (request: string, more = '') =>
       `<mimeFormats><string>image/jpeg</string><string>image/png</string></mimeFormats><formatModifiers><formatModifier>
        <responseFormat>image/jpeg</responseFormat><requestFormat>${request}</requestFormat>${more}</formatModifier></formatModifiers>`;
@@ -258,7 +258,7 @@ describe('a layer of geowebcache.xml', () => {
     expect(JSON.stringify(modifier)).toContain('compressionQuality');
   });
 
-  it('adopts nothing from a blob store that is disabled', () => {
+  it('a layer of geowebcache.xml adopts nothing from a blob store that is disabled', () => {
     const store = `<blobStores><FileBlobStore default="false"><id>off</id><enabled>false</enabled><baseDirectory>/off</baseDirectory></FileBlobStore></blobStores>`;
     const { layers, told } = read(
       `${store}<layers>${layer('a', '<blobStoreId>off</blobStoreId>')}</layers>`,
@@ -270,7 +270,7 @@ describe('a layer of geowebcache.xml', () => {
 });
 
 describe('the report about geowebcache.xml', () => {
-  it('names every element, taken, changed or left out, at any depth', () => {
+  it('the report about geowebcache.xml names every element, taken, changed or left out, at any depth', () => {
     const { told } = read(
       `<layers>${layer(
         'a',
@@ -290,7 +290,7 @@ describe('the report about geowebcache.xml', () => {
 });
 
 describe('what lies beside it', () => {
-  it('gives the disk quota as a body of the interface', () => {
+  it('the disk quota of GeoWebCache becomes a body of the API', () => {
     const report = new ImportReport();
     const xml = `<gwcQuotaConfiguration><enabled>true</enabled><cacheCleanUpFrequency>10</cacheCleanUpFrequency>
       <cacheCleanUpUnits>SECONDS</cacheCleanUpUnits><maxConcurrentCleanUps>2</maxConcurrentCleanUps>
@@ -310,7 +310,7 @@ describe('what lies beside it', () => {
     expect(left).toEqual(['quotaStore', 'x_quota']);
   });
 
-  it('gives users by the names that Java reads', () => {
+  it('users of GeoWebCache have the names that Java reads', () => {
     const text = String.raw`jos\u00e9=x,ROLE_USER
 a\ b\:c : y , ROLE_ADMINISTRATOR
 long=\
@@ -323,7 +323,7 @@ long=\
     ]);
   });
 
-  it('gives users without their passwords', () => {
+  it('users of GeoWebCache are imported without their passwords', () => {
     const report = new ImportReport();
     const text =
       '# users\ngeowebcache=secured,ROLE_ADMINISTRATOR\nanna = pw , ROLE_USER,enabled\nold=x,ROLE_USER,disabled\n';

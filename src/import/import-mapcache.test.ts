@@ -40,7 +40,7 @@ const grid = (name: string, more: string, resolutions = '1000 500') =>
    <resolutions>${resolutions}</resolutions><size>256 256</size>${more}</grid>`;
 
 describe('the caches of mapcache.xml', () => {
-  it('are adopted with the origin of their grid', () => {
+  it('MapCache caches are adopted with the origin of their grid', () => {
     const { layer, gridSets } = read({
       grids: grid('top', '<origin>top-left</origin>'),
       tileset: '<grid>top</grid><format>PNG</format>',
@@ -49,7 +49,7 @@ describe('the caches of mapcache.xml', () => {
     expect(layer?.adopt).toEqual([{ layout: 'mapcache', folder: '/old', gridSet: 'top', origin: 'nw' }]);
   });
 
-  it('with grids of both origins are adopted grid by grid', () => {
+  it('MapCache caches with grids of both origins are adopted grid by grid', () => {
     const { layer } = read({
       grids: `${grid('top', '<origin>top-left</origin>')}${grid('bottom', '<origin>bottom-left</origin>')}`,
       tileset: '<grid>g</grid><grid>top</grid><grid>bottom</grid><format>PNG</format>',
@@ -67,7 +67,7 @@ describe('the caches of mapcache.xml', () => {
     ]);
   });
 
-  it('of type mbtiles are adopted when they have one grid, others not', () => {
+  it('MapCache caches of type mbtiles are adopted when they have one grid, others not', () => {
     const cache = '<cache name="c" type="mbtiles"><dbfile>/old/a.mbtiles</dbfile></cache>';
     expect(read({ cache }).layer?.adopt).toEqual([
       { layout: 'mbtiles', file: '/old/a.mbtiles', gridSet: 'EPSG:900913', origin: 'sw' },
@@ -81,7 +81,7 @@ describe('the caches of mapcache.xml', () => {
 });
 
 describe('the grids of mapcache.xml', () => {
-  it('that are named like one of MapCache and have other tiles are grid sets of their own', () => {
+  it('MapCache grids that are named like a built-in one and have other tiles become new grid sets', () => {
     const { layer, gridSets } = read({
       grids: grid('g', '') + grid('WGS84', ''),
       tileset: '<grid>g</grid><grid>WGS84</grid><format>PNG</format>',
@@ -90,7 +90,7 @@ describe('the grids of mapcache.xml', () => {
     expect(layer?.gridSets).toEqual([{ name: 'g' }, { name: 'WGS84' }]);
   });
 
-  it('with an origin on the right are left out', () => {
+  it('MapCache grids with an origin on the right are left out', () => {
     const { layer, told } = read({
       grids: grid('right', '<origin>top-right</origin>'),
       tileset: '<grid>g</grid><grid>right</grid><format>PNG</format>',
@@ -102,7 +102,7 @@ describe('the grids of mapcache.xml', () => {
 });
 
 describe('the sources of mapcache.xml', () => {
-  it('keep their headers, credentials and timeout', () => {
+  it('MapCache sources keep their headers, credentials and timeout', () => {
     const { layer, told } = read({
       source: `<getmap>${PARAMETERS}</getmap><getfeatureinfo><info_formats>text/plain</info_formats></getfeatureinfo>
         <http><url>http://anna:pw@maps.example.org/wms?</url><connection_timeout>3</connection_timeout><timeout>40</timeout>
@@ -139,12 +139,12 @@ describe('the formats of mapcache.xml', () => {
     ['RAW', '<extension>tif</extension><mime_type>image/tiff</mime_type>', null],
     ['PNG', '<colors>64</colors>', 'image/png8'],
     ['JPEG', '<quality>75</quality>', 'image/jpeg'],
-  ])('of type %s with %s are %s', (type, inner, expected) => {
+  ])('MapCache formats of type %s with %s are %s', (type, inner, expected) => {
     const { layer } = read({ more: format(type, inner), tileset: '<grid>g</grid><format>f</format>' });
     expect(layer?.formats).toEqual(expected === null ? undefined : [expected]);
   });
 
-  it('are mixed where a tileset says so, and the default where it says nothing', () => {
+  it('MapCache formats are mixed if a tileset is, and the default if it has none', () => {
     expect(read({ tileset: '<grid>g</grid><format>mixed</format>' }).layer?.formats).toEqual([
       'image/vnd.jpeg-png',
     ]);
@@ -155,7 +155,7 @@ describe('the formats of mapcache.xml', () => {
 });
 
 describe('the report about mapcache.xml', () => {
-  it('names every element and attribute, taken, changed or left out', () => {
+  it('the report about mapcache.xml names every element and attribute, taken, changed or left out', () => {
     const { told } = read({
       cache: '<cache name="c" type="disk" x_attribute="1"><base>/old</base><symlink_blank/></cache>',
       grids: grid('mine', '<units>m</units><x_grid/>'),

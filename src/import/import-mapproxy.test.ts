@@ -52,7 +52,7 @@ grids:
 `;
 
 describe('the grids of mapproxy.yaml', () => {
-  it('are GLOBAL_MERCATOR for caches and tile sources that name none, with rows from the bottom', () => {
+  it('MapProxy caches and sources without a grid have GLOBAL_MERCATOR, with rows from the bottom', () => {
     const { layer } = read({ source: TILES });
     expect(layer?.source).toMatchObject({ type: 'xyz', url: 'http://tiles.example.org/{z}/{x}/{-y}.png' });
     expect(layer?.adopt).toEqual([
@@ -66,7 +66,7 @@ describe('the grids of mapproxy.yaml', () => {
     ]);
   });
 
-  it('of a tile source say how its rows count, whatever those of its cache do', () => {
+  it('the grid of a MapProxy tile source decides how its rows count, whatever those of its cache do', () => {
     const top = read({ source: `${TILES}, grid: GLOBAL_WEBMERCATOR`, cache: 'grids: [GLOBAL_MERCATOR]' });
     expect(top.layer?.source).toMatchObject({ url: 'http://tiles.example.org/{z}/{x}/{y}.png' });
     expect(top.layer?.adopt).toMatchObject([{ origin: 'sw' }]);
@@ -75,7 +75,7 @@ describe('the grids of mapproxy.yaml', () => {
     expect(bottom.layer?.adopt).toMatchObject([{ origin: 'nw' }]);
   });
 
-  it('of a cache that are not those of its tile source are left out', () => {
+  it('grids of a MapProxy cache that are not those of its tile source are left out', () => {
     const source = `${TILES}, grid: square_sw`;
     const grids = 'grids: [GLOBAL_MERCATOR, square_nw, square_512, square_3857, utm_nw]';
     const { layer, told } = read({ source, cache: grids, more: UTM });
@@ -92,12 +92,12 @@ describe('the grids of mapproxy.yaml', () => {
     expect(none.layers).toEqual([]);
   });
 
-  it('of a cache end where those of its tile source do', () => {
+  it('grids of a MapProxy cache end where those of its tile source do', () => {
     const deep = read({ source: `${TILES}, grid: square_nw`, cache: 'grids: [square_deep]', more: UTM });
     expect(deep.layer?.gridSets).toEqual([{ name: 'square_deep', zoomStop: 1 }]);
   });
 
-  it('take tiles of the size that globals say, and resolutions with names', () => {
+  it('MapProxy grids have the tile size of globals, and resolutions with names', () => {
     const more = `
 globals: { grid: { tile_size: [512, 512] } }
 grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: [[fine, 500], [coarse, 1000]] } }`;
@@ -108,7 +108,7 @@ grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: 
     ]);
   });
 
-  it('with resolutions of another grid are left out, and so are those with a bbox in another SRS', () => {
+  it('MapProxy grids with resolutions of another grid, or a bbox in another SRS, are left out', () => {
     const more = `grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC }, h: { srs: 'EPSG:25832', bbox: [5, 50, 10, 55], bbox_srs: 'EPSG:4326' } }`;
     const { told, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g, h]', more });
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
@@ -120,7 +120,7 @@ grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: 
     );
   });
 
-  it('that are named like one of ours and have other tiles get another name', () => {
+  it('MapProxy grids that are named like a built-in one and have other tiles get another name', () => {
     const more = `grids: { 'EPSG:4326': { srs: 'EPSG:4326', bbox: [-180, -90, 180, 90], res: [1, 0.5], origin: nw } }`;
     const { layer, gridSets } = read({ cache: "grids: ['EPSG:4326']", more });
     expect(gridSets).toMatchObject([{ name: 'EPSG:4326 imported' }]);
@@ -132,7 +132,7 @@ describe('the caches of mapproxy.yaml', () => {
   it.each([
     ['GLOBAL_WEBMERCATOR', 'nw'],
     ['GLOBAL_MERCATOR', 'sw'],
-  ])('of type mbtiles in %s are adopted with the origin %s', (grid, origin) => {
+  ])('MapProxy caches of type mbtiles in %s are adopted with the origin %s', (grid, origin) => {
     const { layer } = read({ cache: `grids: [${grid}], cache: { type: mbtiles, filename: x.mbtiles }` });
     expect(layer?.adopt).toEqual([
       { layout: 'mbtiles', file: '/mp/cache_data/x.mbtiles', gridSet: 'EPSG:900913', origin },
@@ -145,12 +145,12 @@ describe('the caches of mapproxy.yaml', () => {
     ['cache: { directory: here }', 'folder', '/mp/here'],
     ['cache: { type: mbtiles, filename: ./x.mbtiles }', 'file', '/mp/x.mbtiles'],
     ['cache_dir: here, cache: { type: mbtiles, filename: x.mbtiles }', 'file', '/mp/here/x.mbtiles'],
-  ])('with %s are found', (cache, key, place) => {
+  ])('MapProxy caches with %s are found', (cache, key, place) => {
     const { layer } = read({ cache: `grids: [GLOBAL_WEBMERCATOR], ${cache}` });
     expect(layer?.adopt).toMatchObject([{ [key]: place }]);
   });
 
-  it('with several grids in one MBTiles file are not adopted', () => {
+  it('MapProxy caches with several grids in one MBTiles file are not adopted', () => {
     const { layer, told } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',
     });
@@ -158,7 +158,7 @@ describe('the caches of mapproxy.yaml', () => {
     expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: .*one file/));
   });
 
-  it('with a grid that is not imported in the same MBTiles file or folder are not adopted', () => {
+  it('MapProxy caches that share a file or folder with a grid that is not imported are not adopted', () => {
     const source = `${TILES}, grid: square_sw`;
     const file = read({ source, cache: 'grids: [square_sw, utm_sw], cache: { type: mbtiles }', more: UTM });
     const folder = read({ source, cache: 'grids: [square_sw, utm_sw]', more: UTM });
@@ -172,7 +172,7 @@ describe('the caches of mapproxy.yaml', () => {
     expect(folder.told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
   });
 
-  it('say how long tiles are kept, and in what they are stored and requested', () => {
+  it('MapProxy caches decide how long tiles are kept, and their formats in the store and upstream', () => {
     const { layer } = read({
       cache:
         'format: mixed, request_format: image/png, refresh_before: { days: 1, hours: 2 }, meta_size: [2, 3]',
@@ -190,7 +190,7 @@ describe('the caches of mapproxy.yaml', () => {
 });
 
 describe('the sources of mapproxy.yaml', () => {
-  it('keep what says how a map server is asked', () => {
+  it('MapProxy sources keep the settings of their requests', () => {
     const { layer, told } = read({
       source: `${WMS}, concurrent_requests: 3, wms_opts: { version: 1.3.0, featureinfo: true, legendgraphic: true },
         http: { client_timeout: 90, method: POST, headers: { Authorization: Bearer x, User-Agent: me }, ssl_no_cert_checks: true }`,
@@ -215,7 +215,7 @@ describe('the sources of mapproxy.yaml', () => {
     );
   });
 
-  it('have the timeout and the headers that globals say for all of them', () => {
+  it('MapProxy sources have the timeout and the headers of globals', () => {
     const more = 'globals: { http: { client_timeout: 5, headers: { X-Key: k } } }';
     expect(read({ source: TILES, more }).layer?.source).toMatchObject({
       timeoutSeconds: 5,
@@ -235,7 +235,7 @@ describe('the sources of mapproxy.yaml', () => {
       "union: [{ bbox: [0, 0, 5, 5], srs: 'EPSG:3857' }, { bbox: [3, 3, 9, 9], srs: 'EPSG:3857' }]",
       [0, 0, 9, 9],
     ],
-  ])('with the coverage %s have it as extent', (coverage, extent) => {
+  ])('MapProxy sources with the coverage %s have it as extent', (coverage, extent) => {
     const files = {
       '/mp/a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
       '/mp/a.geojson':
@@ -251,7 +251,7 @@ describe('the sources of mapproxy.yaml', () => {
     expect(told).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
   });
 
-  it('with a coverage that cannot be read are kept, and the report says so', () => {
+  it('MapProxy sources with an unreadable coverage are kept, and the report names them', () => {
     const { layer, told } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR]',
       source: `${WMS}, coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }`,
@@ -262,7 +262,7 @@ describe('the sources of mapproxy.yaml', () => {
 });
 
 describe('the report about mapproxy.yaml', () => {
-  it('names every field of every table, taken, changed or left out', () => {
+  it('the report about mapproxy.yaml names every field of every table, taken, changed or left out', () => {
     const fields = [
       'cache.x_cache, cache.cache.x_inner, source.x_source, source.http.x_http, source.wms_opts.x_opts, x_layer, md.x_md',
       'globals.x_globals, globals.cache.x_global_cache, globals.http.x_global_http, globals.image.paletted',
@@ -289,7 +289,7 @@ base: other.yaml
     expect(told).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not read/));
   });
 
-  it('names caches and sources that no layer uses', () => {
+  it('the report about mapproxy.yaml names caches and sources that no layer uses', () => {
     const { told } = read({
       more: '',
       layer: '',

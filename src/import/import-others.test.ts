@@ -45,7 +45,7 @@ grids:
   utm: { srs: 'EPSG:25832', bbox: [243900, 4427757, 756099, 6655205], origin: nw, res: [100, 1000, 500] }
 `;
 
-  it('comes to layers with their grids and sources', () => {
+  it('mapproxy.yaml becomes layers with their grids and sources', () => {
     const imported = read(WHOLE);
     const { layers, gridSets } = imported;
     expect(layers).toEqual([
@@ -94,7 +94,7 @@ grids:
     );
   });
 
-  it('adopts the folders of its caches, each with the origin of its grid', () => {
+  it('mapproxy.yaml has the folders of its caches adopted, each with the origin of its grid', () => {
     const [osm, topo] = read(WHOLE, () => true).layers;
     expect(osm?.adopt).toEqual([
       {
@@ -117,7 +117,7 @@ grids:
     ]);
   });
 
-  it('is not another document', () => {
+  it('mapproxy.yaml is not another document', () => {
     expect(() => read('a: 1')).toThrow('not a MapProxy configuration');
   });
 });
@@ -139,7 +139,7 @@ describe('mapcache.xml', () => {
       <metadata><title>Base</title></metadata><dimensions/></tileset>
     <tileset name="raster"><source>gdal</source><cache>disk</cache><grid>g</grid></tileset>`;
 
-  it('comes to layers, and adopts the disk cache', () => {
+  it('mapcache.xml becomes layers, and its disk cache is adopted', () => {
     const imported = read(WHOLE, (path) => path === '/var/mapcache/base');
     const { layers, gridSets } = imported;
     expect(layers).toEqual([

@@ -20,7 +20,7 @@ describe('the breaker', () => {
     return (breaker.closedFor(priority)?.until ?? now) - now;
   }
 
-  it('stays closed through failures with good answers between them', () => {
+  it('the breaker stays closed through failures with good answers between them', () => {
     for (let i = 0; i < 20; i++) {
       fail(4);
       breaker.succeeded(breaker.begin());
@@ -29,7 +29,7 @@ describe('the breaker', () => {
     expect(breaker.closedFor('task')).toBeNull();
   });
 
-  it('opens at the fifth failure in a row', () => {
+  it('the breaker opens at the fifth failure in a row', () => {
     fail(4);
     expect(breaker.state).toBe('closed');
     fail(1);
@@ -37,14 +37,14 @@ describe('the breaker', () => {
     expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'failing', failure: 'connection' });
   });
 
-  it('opens at the third failure in a row when each takes long', () => {
+  it('the breaker opens at the third failure in a row when each takes long', () => {
     fail(2, SLOW);
     expect(breaker.state).toBe('closed');
     fail(1, SLOW);
     expect(breaker.state).toBe('open');
   });
 
-  it('lets one probe through after its pause, and everybody when that succeeds', () => {
+  it('the breaker lets one probe through after its pause, and all requests when that succeeds', () => {
     fail(5);
     now += 501;
     expect(breaker.state).toBe('half-open');
@@ -57,7 +57,7 @@ describe('the breaker', () => {
     expect(breaker.closedFor('task')).toBeNull();
   });
 
-  it('doubles the pause of tasks with each probe that fails, up to a quarter of one', () => {
+  it('the breaker doubles the pause of tasks with each failed probe, up to a quarter of a minute', () => {
     fail(5);
     const pauses: number[] = [];
     for (let i = 0; i < 10; i++) {
@@ -68,16 +68,19 @@ describe('the breaker', () => {
     expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 15_000, 15_000]);
   });
 
-  it.each([FAST, SLOW])('keeps people from a host that fails for half a second at most', (failure) => {
-    fail(5, failure);
-    for (let i = 0; i < 10; i++) {
-      expect(waitOf('interactive')).toBeLessThanOrEqual(600);
-      now += waitOf('interactive') + 1;
-      fail(1, failure);
-    }
-  });
+  it.each([FAST, SLOW])(
+    'the breaker keeps people from a failing host for half a second at most',
+    (failure) => {
+      fail(5, failure);
+      for (let i = 0; i < 10; i++) {
+        expect(waitOf('interactive')).toBeLessThanOrEqual(600);
+        now += waitOf('interactive') + 1;
+        fail(1, failure);
+      }
+    },
+  );
 
-  it('spreads the pauses', () => {
+  it('the breaker spreads the pauses', () => {
     const waits = [0, 0.5, 0.999].map((random) => {
       breaker = new Breaker({ monotonic: () => now }, () => random);
       fail(5);
@@ -86,7 +89,7 @@ describe('the breaker', () => {
     expect(waits).toEqual([400, 500, 600]);
   });
 
-  it('waits as long as the host asked for, people and tasks alike, but no longer than a quarter of an hour', () => {
+  it('the breaker waits as the host requests, people and tasks alike, for a quarter of an hour at most', () => {
     fail(1, { ...FAST, retryAfterMs: 30_000 });
     expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'retry-after' });
     expect(waitOf('interactive')).toBe(30_000);
@@ -97,7 +100,7 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('half-open');
   });
 
-  it('lets another request probe when the one that did has been given up', () => {
+  it('the breaker lets another request probe when the first probe has been given up', () => {
     fail(5);
     now += 601;
     breaker.abandoned(breaker.begin());
@@ -105,7 +108,7 @@ describe('the breaker', () => {
     expect(breaker.begin()).toBe(true);
   });
 
-  it('learns nothing from requests that were under way when it opened', () => {
+  it('the breaker ignores the results of requests that were under way when it opened', () => {
     const late = Array.from({ length: 20 }, () => breaker.begin());
     fail(5);
     const before = waitOf('task');

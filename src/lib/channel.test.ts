@@ -7,7 +7,7 @@ const DOUBLE = messageKind<number, number>('double');
 const NOTE = messageKind<string>('note');
 
 describe('a channel between two processes', () => {
-  it('answers the questions of either side', async () => {
+  it('a channel answers the requests of either side', async () => {
     const { server, child } = createChannelPair();
     server.handle(DOUBLE, (number) => number * 2);
     child.handle(DOUBLE, async (number) => number * 3);
@@ -24,7 +24,7 @@ describe('a channel between two processes', () => {
     expect(await server.ask(DOUBLE, 0)).toBe(3);
   });
 
-  it('carries a failure with its code and when to come back', async () => {
+  it('a channel carries a failure with its code and retry time', async () => {
     const { server, child } = createChannelPair();
     server.handle(DOUBLE, () => {
       throw new TilewardenError('source-busy', 'Come back later.', { retryAfterSeconds: 7 });
@@ -36,7 +36,7 @@ describe('a channel between two processes', () => {
     });
   });
 
-  it('notifies the other side when the caller stops waiting', async () => {
+  it('a channel notifies the other side when the caller stops waiting', async () => {
     const { server, child } = createChannelPair();
     const left = new Promise<void>((resolve) => {
       server.handle(DOUBLE, (_number, signal) => {
@@ -51,7 +51,7 @@ describe('a channel between two processes', () => {
     await left;
   });
 
-  it('fails what waits when the other process dies, and what is asked afterwards', async () => {
+  it('a channel fails waiting and later requests when the other process dies', async () => {
     const { server, child, cut } = createChannelPair();
     child.handle(DOUBLE, () => new Promise(() => {}));
     const asked = server.ask(DOUBLE, 1);
@@ -61,7 +61,7 @@ describe('a channel between two processes', () => {
     expect(server.closed.aborted).toBe(true);
   });
 
-  it('keeps messages that arrive before their handler', async () => {
+  it('a channel keeps messages that arrive before their handler', async () => {
     const { server, child } = createChannelPair();
     const heard: string[] = [];
     server.tell(NOTE, 'early');

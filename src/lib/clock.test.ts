@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
 import { ifLate } from './clock.ts';
 import { createDeferred } from './deferred.ts';
 
-it('tells once when work is late, and never when it has ended in time', async () => {
+it('late work is reported once, and work that has ended in time never', async () => {
   const clock = createVirtualClock();
   const [slow, quick] = [createDeferred<string>(), createDeferred<string>()];
   const late: string[] = [];

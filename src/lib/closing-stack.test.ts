@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ClosingStack } from './closing-stack.ts';
 
 describe('a closing stack', () => {
-  it('closes in reverse order, each thing once', async () => {
+  it('a closing stack closes in reverse order, each thing once', async () => {
     const closed: string[] = [];
     const stack = new ClosingStack();
     stack.use({ close: () => closed.push('first') });
@@ -12,7 +12,7 @@ describe('a closing stack', () => {
     expect(closed).toEqual(['second', 'first']);
   });
 
-  it('closes the rest when one fails, and then tells', async () => {
+  it('a closing stack closes the rest when one fails, and then throws', async () => {
     const closed: string[] = [];
     const stack = new ClosingStack();
     stack.use({ close: () => closed.push('first') });

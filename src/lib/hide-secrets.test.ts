@@ -13,7 +13,7 @@ it.each([
     '<ServiceException>The key is wrong.</ServiceException>',
     '<ServiceException>The key is wrong.</ServiceException>',
   ],
-])('hides what is secret in %s', (text, shown) => {
+])('the secret in %s is hidden', (text, shown) => {
   expect(hideSecrets(text)).toBe(shown);
 });
 
@@ -24,7 +24,7 @@ it.each([
   ],
   ['GET wms?ticket=k1 and image/png', 'GET wms?ticket=*** and image/png'],
   ['see http://t.test/wms?gkt=k1, or Basic dTpwdw==', 'see http://t.test/wms?gkt=*** or Basic ***'],
-])('hides the credentials of an address in what a server answered: %s', (text, shown) => {
+])("the credentials of an address in a server's answer are hidden: %s", (text, shown) => {
   expect(hideCredentials(text)).toBe(shown);
 });
 
@@ -36,7 +36,7 @@ it.each([
     'http://t.test/v4/***/{z}/{x}/{y}.png?s={s}',
   ],
   ['http://t.test/geoserver/gwc/service/wmts', 'http://t.test/geoserver/gwc/service/wmts'],
-])('keeps of the address %s what no credential can be', (address, shown) => {
+])('the address %s keeps its parts that cannot be credentials', (address, shown) => {
   expect(hideKeys({ source: { url: [address], vendorParameters: { gkt: 'k', map: 'm' } } })).toEqual({
     source: { url: [shown], vendorParameters: { gkt: '***', map: 'm' } },
   });

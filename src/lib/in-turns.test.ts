@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { nextTurn } from '../../test/fixtures/virtual-clock.ts';
 import { createPace, inLanes, inTurns } from './in-turns.ts';
 
-it('what is made one by one comes in its order, and others have their turns meanwhile', async () => {
+it('results made one by one come in their order, and other work has its turns in the meantime', async () => {
   let made = 0;
   const seen: number[] = [];
   const look = () => {

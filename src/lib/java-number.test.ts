@@ -15,4 +15,4 @@ it.each([
   [0.0005, '5.0E-4'],
   [1e-7, '1.0E-7'],
   [3.4028235e38, '3.4028235E38'],
-])('prints the float %d as Java does', (value, text) => expect(javaFloat(value)).toBe(text));
+])('the float %d is printed as Java does', (value, text) => expect(javaFloat(value)).toBe(text));

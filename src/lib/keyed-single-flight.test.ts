@@ -14,7 +14,7 @@ async function takeOff(): Promise<void> {
 }
 
 describe('a keyed single flight', () => {
-  it('starts once for all who ask for one key and gives each the same result', async () => {
+  it('a keyed single flight starts once for all callers of one key and gives each the same result', async () => {
     const flights = createKeyedSingleFlight<object>();
     let starts = 0;
     const start = async () => {
@@ -26,7 +26,7 @@ describe('a keyed single flight', () => {
     expect(new Set(results).size).toBe(1);
   });
 
-  it('keeps keys apart and starts another flight after one has landed', async () => {
+  it('a keyed single flight keeps keys separate and starts again after the last one has ended', async () => {
     const flights = createKeyedSingleFlight<number>();
     let starts = 0;
     const start = async () => ++starts;
@@ -34,7 +34,7 @@ describe('a keyed single flight', () => {
     expect(await flights.run('a', start)).toBe(3);
   });
 
-  it('shares a failure and forgets it', async () => {
+  it('a keyed single flight shares a failure and forgets it', async () => {
     const flights = createKeyedSingleFlight<number>();
     let starts = 0;
     const fail = () => {
@@ -47,7 +47,7 @@ describe('a keyed single flight', () => {
     expect(await flights.run('a', async () => 7)).toBe(7);
   });
 
-  it('goes on when one of its callers leaves', async () => {
+  it('a keyed single flight goes on when one of its callers leaves', async () => {
     const flights = createKeyedSingleFlight<string>();
     const impatient = new AbortController();
     const { promise, resolve } = withResolvers<string>();
@@ -82,7 +82,7 @@ describe('a keyed single flight', () => {
     ]);
   });
 
-  it('turns away a caller that has left before asking', async () => {
+  it('a keyed single flight refuses a caller that has left before its request', async () => {
     const flights = createKeyedSingleFlight<string>();
     let started = false;
     const start = async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RecentMap } from './recent-map.ts';
 
 describe('a map of recent things', () => {
-  it('forgets what was used longest ago when it weighs too much', () => {
+  it('a recent map forgets what was used longest ago when it weighs too much', () => {
     const map = new RecentMap<string, number>(10);
     map.set('a', 1, 4);
     map.set('b', 2, 4);
@@ -12,7 +12,7 @@ describe('a map of recent things', () => {
     expect(map.weight).toBe(8);
   });
 
-  it('replaces what has the same key', () => {
+  it('a recent map replaces the value of the same key', () => {
     const map = new RecentMap<string, number>(10);
     map.set('a', 1, 9);
     map.set('a', 2, 3);
@@ -20,7 +20,7 @@ describe('a map of recent things', () => {
     expect(map.weight).toBe(3);
   });
 
-  it('a map of recent things does not keep what is heavier than all may be', () => {
+  it('a recent map does not keep a value that is heavier than its maximum', () => {
     const map = new RecentMap<string, number>(10);
     map.set('a', 1, 5);
     map.set('b', 2, 11);

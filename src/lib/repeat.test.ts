@@ -5,7 +5,7 @@ import { openRepeater, repeat } from './repeat.ts';
 
 const seldom = { clock: systemClock, log: silentLogger, pause: 1_000_000, failure: 'it failed' };
 
-it('works immediately, and again when it is woken, which a running turn can see', async () => {
+it('a repeater works immediately, and again when it is woken, which a running turn can see', async () => {
   const turns: AbortSignal[] = [];
   const repeater = openRepeater((_, woken) => turns.push(woken), seldom);
   expect(turns.map(({ aborted }) => aborted)).toEqual([false]);
@@ -15,7 +15,7 @@ it('works immediately, and again when it is woken, which a running turn can see'
   expect(turns).toHaveLength(2);
 });
 
-it('does not miss a call that comes while it works', async () => {
+it('a repeater does not miss a call that comes while it works', async () => {
   let turns = 0;
   const repeater = openRepeater(
     async () => {
@@ -29,7 +29,7 @@ it('does not miss a call that comes while it works', async () => {
   await repeater.close();
 });
 
-it('goes on after a turn that failed, and is silent about one that its end has broken off', async () => {
+it('a repeater goes on after a failed turn, and does not report one that its end has aborted', async () => {
   const told: unknown[] = [];
   const ending = new AbortController();
   let turns = 0;
@@ -46,7 +46,7 @@ it('goes on after a turn that failed, and is silent about one that its end has b
   ]);
 });
 
-it('does nothing when it is closed before the first pause is over', async () => {
+it('a repeater does nothing when it is closed before the first pause is over', async () => {
   let turns = 0;
   const repeater = openRepeater(() => turns++, { ...seldom, pauseFirst: true });
   await repeater.close();

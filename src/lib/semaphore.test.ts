@@ -14,7 +14,7 @@ async function arrivals(semaphore: Semaphore, asked: readonly [string, number][]
 }
 
 describe('a semaphore', () => {
-  it('never lets in more than its limit', async () => {
+  it('a semaphore never admits more than its limit', async () => {
     const semaphore = new Semaphore(3);
     let inside = 0;
     let most = 0;
@@ -31,7 +31,7 @@ describe('a semaphore', () => {
     expect(semaphore.waiting).toBe(0);
   });
 
-  it('admits the highest priority first and keeps the order of arrival inside one', async () => {
+  it('a semaphore admits the highest priority first and keeps the order of arrival inside one', async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
     const order = arrivals(semaphore, [
@@ -45,7 +45,7 @@ describe('a semaphore', () => {
     expect(await order).toEqual(['person 1', 'person 2', 'task 1', 'task 2', 'background']);
   });
 
-  it('lets a waiter leave with the reason of its signal', async () => {
+  it('a semaphore lets a waiter leave with the reason of its signal', async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
     const controller = new AbortController();
@@ -60,13 +60,13 @@ describe('a semaphore', () => {
     expect(semaphore.inUse).toBe(0);
   });
 
-  it('refuses a signal that has aborted already without taking a place', async () => {
+  it('a semaphore refuses an aborted signal without taking a place', async () => {
     const semaphore = new Semaphore(1);
     await expect(semaphore.acquire(AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
     expect(semaphore.inUse).toBe(0);
   });
 
-  it('keeps a place that was given even when the signal aborts later', async () => {
+  it('a semaphore keeps a place that was given even when the signal aborts later', async () => {
     const semaphore = new Semaphore(1);
     const controller = new AbortController();
     const first = await semaphore.acquire();
@@ -79,7 +79,7 @@ describe('a semaphore', () => {
     expect(semaphore.inUse).toBe(0);
   });
 
-  it('takes a place back once however often it is released', async () => {
+  it('a semaphore takes a place back once however often it is released', async () => {
     const semaphore = new Semaphore(2);
     const release = await semaphore.acquire();
     await semaphore.acquire();
@@ -88,7 +88,7 @@ describe('a semaphore', () => {
     expect(semaphore.inUse).toBe(1);
   });
 
-  it('holds a place as long as the work takes, also when it fails', async () => {
+  it('a semaphore holds a place as long as the work takes, also when it fails', async () => {
     const semaphore = new Semaphore(1);
     const failing = semaphore.during(async () => {
       expect(semaphore.inUse).toBe(1);
@@ -100,7 +100,7 @@ describe('a semaphore', () => {
     expect(semaphore.inUse).toBe(0);
   });
 
-  it('tells when no more should wait', async () => {
+  it('a semaphore reports that it is full when no more may wait', async () => {
     const semaphore = new Semaphore(1, { maxWaiting: 1 });
     expect(semaphore.full).toBe(false);
     const release = await semaphore.acquire();
@@ -112,7 +112,7 @@ describe('a semaphore', () => {
     expect(semaphore.full).toBe(false);
   });
 
-  it('refuses a limit that would admit no holder', () => {
+  it('a semaphore refuses a limit that would admit no holder', () => {
     expect(() => new Semaphore(0)).toThrow('whole number');
     expect(() => new Semaphore(Number.NaN)).toThrow('whole number');
   });

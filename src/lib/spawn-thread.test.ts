@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FROM_SOURCES } from '../../test/fixtures/from-sources.ts';
 import { spawnThread, threadUrl } from './spawn-thread.ts';
 
-it('names the thread beside its caller, with the extension the caller has', () => {
+it("the URL of a thread is beside its caller, with the caller's extension", () => {
   expect(threadUrl('file:///srv/dist/storage/store.js', 'writer').href).toBe(
     'file:///srv/dist/storage/writer.js',
   );
@@ -12,7 +12,7 @@ it('names the thread beside its caller, with the extension the caller has', () =
   );
 });
 
-it('runs a thread from its source, with what it imports', async () => {
+it('a thread runs from its source, with its imports', async () => {
   const thread = spawnThread(
     new URL('../../test/fixtures/spawner.ts', import.meta.url).href,
     'answering-thread',

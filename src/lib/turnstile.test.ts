@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Turnstile } from './turnstile.ts';
 
-it('lets one pass in each turn of the event loop, in order', async () => {
+it('a turnstile lets one caller pass in each turn of the event loop, in order', async () => {
   const turnstile = new Turnstile();
   const passed: number[] = [];
   for (let i = 0; i < 3000; i++) void turnstile.pass().then(() => passed.push(i));
@@ -17,7 +17,7 @@ it('lets one pass in each turn of the event loop, in order', async () => {
   expect(turnstile.waiting).toBe(0);
 });
 
-it('turns again after a while without arrivals', async () => {
+it('a turnstile turns again after a while without arrivals', async () => {
   const turnstile = new Turnstile();
   await turnstile.pass();
   await nextTurn();

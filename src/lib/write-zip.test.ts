@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { writeZip } from './write-zip.ts';
 
-it('writes one entry that its directory leads to', () => {
+it('a ZIP file has one entry that its directory leads to', () => {
   const content = Buffer.from('<kml/>'.repeat(100));
   const zip = writeZip('döc.kml', content);
   const end = zip.subarray(-22);

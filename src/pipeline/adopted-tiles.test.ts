@@ -46,7 +46,7 @@ async function stored(road: TileRoad, z: number, x: number, y: number): Promise<
 }
 
 describe('a tile that only the adopted cache has', () => {
-  it('is a hit, is copied into the store and not looked up again, and the source is left alone', async () => {
+  it('an adopted tile is a hit, is copied into the store and not looked up again, without a request', async () => {
     const cache = oldCache(['3/5/2', PNG]);
     const road = open({ oldCache: cache });
     const answer = await road.read(3, 5, 2);
@@ -61,7 +61,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(road.counts.get('tiles_adopted_total')).toBe(1);
   });
 
-  it('is copied when the pipeline closes', async () => {
+  it('an adopted tile is copied when the pipeline closes', async () => {
     const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
     await road.read(3, 5, 2);
     await road.close();
@@ -72,7 +72,7 @@ describe('a tile that only the adopted cache has', () => {
     ['cut off', PNG.subarray(0, -20)],
     ['of another kind', JPEG],
     ['a page with an error', Buffer.from('<html>not found</html>')],
-  ])('is fetched from the source when its file is %s', async (_, bytes) => {
+  ])('an adopted tile is fetched from the source when its file is %s', async (_, bytes) => {
     const road = open({ oldCache: oldCache(['3/5/2', bytes]) });
     const answer = await road.read(3, 5, 2);
     expect([answer.outcome, await road.shows(answer.bytes, { z: 3, x: 5, y: 2 })]).toEqual(['MISS', true]);
@@ -85,7 +85,7 @@ describe('a tile that only the adopted cache has', () => {
     ['image/gif', damaged],
     // Nothing in a WebP shows that a byte is another one.
     ['image/webp', (whole: Buffer) => whole.subarray(0, -60)],
-  ])('is neither served nor copied when its %s is damaged', async (mediaType, damage) => {
+  ])('an adopted tile is neither served nor copied when its %s is damaged', async (mediaType, damage) => {
     const format = formatOf(mediaType);
     if (!format) throw new Error(`no ${mediaType}`);
     const whole = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType });
@@ -96,7 +96,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(road.counts.get('tiles_adopted_total')).toBe(1);
   });
 
-  it('is fetched when the checksum of a chunk of its PNG is wrong and its pixels can be read', async () => {
+  it('an adopted tile is fetched when a chunk of its PNG has a wrong checksum but readable pixels', async () => {
     const spoilt = Buffer.from(PNG);
     const checksumAt = spoilt.length - 12 - 1;
     spoilt.writeUInt8(spoilt.readUInt8(checksumAt) ^ 0xff, checksumAt);
@@ -104,13 +104,13 @@ describe('a tile that only the adopted cache has', () => {
     expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
-  it('is fetched when its image has far more pixels than a tile', async () => {
+  it('an adopted tile is fetched when its image has far more pixels than a tile', async () => {
     const huge = await encodeImage(photoLike(4 * TILE_SIZE, 4 * TILE_SIZE), { mediaType: 'image/png' });
     const road = open({ oldCache: oldCache(['3/5/2', huge]) });
     expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
-  it('is fetched when its JPEG ends too early', async () => {
+  it('an adopted tile is fetched when its JPEG ends too early', async () => {
     const jpeg = formatOf('image/jpeg');
     if (!jpeg) throw new Error('no JPEG');
     const whole = open({ oldCache: oldCache(['3/5/2', JPEG]), layer: { formats: [jpeg] } });
@@ -119,14 +119,14 @@ describe('a tile that only the adopted cache has', () => {
     expect((await torn.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
-  it('may be JPEG or PNG where the layer has a mixture of both', async () => {
+  it('an adopted tile may be JPEG or PNG if the layer has a mixture of both', async () => {
     const mixture = formatOf('image/vnd.jpeg-png');
     if (!mixture) throw new Error('no mixture');
     const road = open({ oldCache: oldCache(['3/5/2', JPEG], ['3/5/3', PNG]), layer: { formats: [mixture] } });
     expect([(await road.read(3, 5, 2)).bytes, (await road.read(3, 5, 3)).bytes]).toEqual([JPEG, PNG]);
   });
 
-  it('is hidden for good by a truncation of its place, and only of its place', async () => {
+  it('an adopted tile is hidden for good by a truncation of its place, and only of its place', async () => {
     const cache = oldCache(['3/5/2', PNG], ['3/1/1', PNG]);
     const road = open({ oldCache: cache });
     const place = { gridSet: road.tiles.set.gridSet, z: 3, rect: { minX: 4, minY: 0, maxX: 7, maxY: 7 } };
@@ -138,7 +138,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(renewed.upstreamRequests).toBe(1);
   });
 
-  it('is not stored by a copy that a truncation has overtaken', async () => {
+  it('an adopted tile is not stored by a copy that a truncation has overtaken', async () => {
     const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
     await road.read(3, 5, 2);
     await road.store.raiseGeneration('roads');
@@ -147,7 +147,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(road.warnings).toEqual([]);
   });
 
-  it('counts as old as its file is', async () => {
+  it('an adopted tile is as old as its file', async () => {
     const road = open({ oldCache: oldCache(['3/5/2', PNG]), layer: { expireCacheSeconds: 3600 } });
     expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
     const away = open({
@@ -162,7 +162,7 @@ describe('a tile that only the adopted cache has', () => {
     expect(await stored(away, 3, 5, 2)).toBe(false);
   });
 
-  it('is fetched, with a warning, when the adopted cache cannot be read', async () => {
+  it('an adopted tile is fetched, with a warning, when the adopted cache cannot be read', async () => {
     const cache = oldCache(['3/5/2', PNG]);
     cache.failing = true;
     const road = open({ oldCache: cache });
@@ -176,7 +176,7 @@ describe('a tile that only the adopted cache has', () => {
 describe('a seed', () => {
   const block = [4, 5, 6, 7].flatMap((x) => [0, 1, 2, 3].map((y) => [`3/${x}/${y}`, PNG] as const));
 
-  it('copies what the adopted cache has without asking the source', async () => {
+  it('a seed copies adopted tiles without a request to the source', async () => {
     const road = open({ oldCache: oldCache(...block) });
     const result = await road.renew('missing', 3, 5, 2);
     expect(result).toEqual({ made: 0, present: 16, blank: 0, bytes: 16 * PNG.length, upstreamRequests: 0 });
@@ -191,12 +191,12 @@ describe('a seed', () => {
     );
   });
 
-  it('fetches the metatile when one of its tiles is missing there', async () => {
+  it('a seed fetches the metatile when one of its tiles is missing in the adopted cache', async () => {
     const road = open({ oldCache: oldCache(...block.slice(1)) });
     expect(await road.renew('missing', 3, 5, 2)).toMatchObject({ made: 1, present: 15, upstreamRequests: 1 });
   });
 
-  it('that renews everything does not look there', async () => {
+  it('a reseed does not read the adopted cache', async () => {
     const cache = oldCache(...block);
     const road = open({ oldCache: cache });
     expect(await road.renew('all', 3, 5, 2)).toMatchObject({ made: 16, upstreamRequests: 1 });

@@ -95,7 +95,7 @@ async function isKept(road: TileRoad): Promise<boolean> {
 
 describe.each(MODES)('in %s mode', (mode) => {
   describe.each(FORMATS)('%s', (mediaType) => {
-    it.each(BAD_ANSWERS)('nothing of $kind is cached or served, and it is counted', async (bad) => {
+    it.each(BAD_ANSWERS)(`no ${mode} answer of $kind is cached as ${mediaType}, but counted`, async (bad) => {
       const format = formatOf(mediaType) as Format;
       const upstream = openTestUpstream({ maxBytes: 2 * 1024 * 1024 });
       const source = openSource(mode, format, upstream);
@@ -126,7 +126,7 @@ describe.each(MODES)('in %s mode', (mode) => {
   });
 });
 
-it('they are 96', () => {
+it('the bad answers are 96', () => {
   expect(tally).toEqual({ asked: BAD_ANSWERS.length * MODES.length * FORMATS.length, cached: 0 });
   expect(tally.asked).toBe(96);
 });

@@ -50,7 +50,7 @@ async function freshUntil(road: TileRoad, x: number, y: number): Promise<number 
   return (await road.store.get(road.tiles.set, { z: 5, x, y }))?.freshUntil;
 }
 
-it('forgets the oldest pictures when those it remembers take too much memory', async () => {
+it('the oldest pictures are forgotten when those in memory take too much', async () => {
   const road = open();
   const suspects = { note: () => {}, forget: () => {} };
   const watch = new BlankWatch({ clock: road.clock, areasOf: async () => [], suspects, maxBytes: 5000 });
@@ -69,14 +69,14 @@ it('forgets the oldest pictures when those it remembers take too much memory', a
 });
 
 describe('a picture of one colour', () => {
-  it('a picture of one colour is fine where its neighbours go on in that colour: the sea beside a coast', async () => {
+  it('a picture of one colour is accepted beside neighbours of that colour: the sea beside a coast', async () => {
     const road = painted((column) => (column === 3 ? coast : plain(SEA)));
     for (let x = 3; x < 8; x++) await road.read(5, x, 4);
     expect(await freshUntil(road, 4, 4)).toBeNull();
     expect(suspects(road)).toBe(0);
   });
 
-  it('a picture of one colour is fine where nothing is known of its neighbours', async () => {
+  it('a picture of one colour is accepted if its neighbours are unknown', async () => {
     const road = painted(() => plain(WHITE));
     await road.read(5, 3, 4);
     expect(await freshUntil(road, 3, 4)).toBeNull();
@@ -107,7 +107,7 @@ describe('a picture of one colour', () => {
     expect(road.suspects.of('roads')).toEqual([]);
   });
 
-  it('a picture of one colour is kept like any other where the administrator says that it is right', async () => {
+  it('a picture of one colour is kept like any other if the administrator confirms it', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town), { blankIsRight: true });
     await road.read(5, 3, 4);
     await road.read(5, 4, 4);
@@ -115,7 +115,7 @@ describe('a picture of one colour', () => {
     expect(suspects(road)).toBe(0);
   });
 
-  it('a picture of one colour is kept like any other in an area where blank is said to be right, at its zooms only', async () => {
+  it('a picture of one colour is kept like any other in a confirmed blank area, at its zooms only', async () => {
     const said = (zoomStop: number): BlankArea => ({ gridSet: null, zoomStart: 0, zoomStop, area: null });
     for (const [zoomStop, right] of [
       [5, true],
@@ -130,7 +130,7 @@ describe('a picture of one colour', () => {
     }
   });
 
-  it('a picture of one colour is kept like any other where the declaration of its layer says so', async () => {
+  it('a picture of one colour is kept like any other if the declaration of its layer says so', async () => {
     const { gridSet } = open().tiles.subset;
     const area = {
       polygons: [polygonOfBounds(boundsOfTile(gridSet, 5, 4, 4))],
@@ -144,7 +144,7 @@ describe('a picture of one colour', () => {
     expect(road.suspects.of('roads')).toMatchObject([{ z: 5, rect: { minX: 4, minY: 5 }, times: 1 }]);
   });
 
-  it('a picture of one colour is fine beside a picture that was seen too long ago', async () => {
+  it('a picture of one colour is accepted beside a picture that was seen too long ago', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town));
     await road.read(5, 3, 4);
     await landed(road);

@@ -35,7 +35,7 @@ function ask(answer: Partial<InfoAnswer> & { text?: string }, changes: Partial<F
 }
 
 describe('asking what lies there', () => {
-  it('hands on the question, with the layer’s own parameters, and the answer', async () => {
+  it('feature info passes on the request, with the layer’s own parameters, and the answer', async () => {
     const { requests, info } = ask({});
     expect(await info).toEqual({ bytes: Buffer.from('a hill'), mediaType: 'text/plain' });
     expect(requests[0]).toMatchObject({ i: 3, j: 4, featureCount: 5, width: 256, infoFormat: 'text/plain' });
@@ -47,7 +47,7 @@ describe('asking what lies there', () => {
     ['a type of which one was asked for', { mediaType: 'application/xml' }, { infoFormat: 'text/xml' }],
     ['no type at all', { mediaType: null }, {}],
     ['JSON by another name', { mediaType: 'application/geo+json' }, { infoFormat: 'application/json' }],
-  ])('takes %s', async (_, answer, changes) => {
+  ])('feature info accepts %s', async (_, answer, changes) => {
     await expect(ask(answer, changes).info).resolves.toBeDefined();
   });
 
@@ -66,14 +66,14 @@ describe('asking what lies there', () => {
       'service-exception',
     ],
     ['more than anybody reads', { bytes: Buffer.alloc(5 * 1024 * 1024) }, {}, 'too-long'],
-  ])('refuses %s', async (_, answer, changes, reason) => {
+  ])('feature info refuses %s', async (_, answer, changes, reason) => {
     await expect(ask(answer, changes).info).rejects.toMatchObject({ code: 'source-bad-answer', reason });
   });
 
   it.each([
     ['a format that the layer does not have', { infoFormat: 'text/html' }],
     ['a map that is too large', { width: 100_000 }],
-  ])('does not pass on %s', async (_, changes) => {
+  ])('feature info does not pass on %s', async (_, changes) => {
     const { requests, info } = ask({}, changes);
     await expect(info).rejects.toMatchObject({ code: 'request-invalid' });
     expect(requests).toEqual([]);

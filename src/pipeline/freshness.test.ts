@@ -73,7 +73,7 @@ describe('a tile that is no longer fresh', () => {
 });
 
 describe('a tile that was marked stale', () => {
-  it('a tile that was marked stale is renewed when it is asked for, and by a seed', async () => {
+  it('a tile that was marked stale is renewed by a request, and by a seed', async () => {
     const road = open();
     await road.read(3, 1, 1);
     await road.read(3, 5, 5);
@@ -88,7 +88,7 @@ describe('a tile that was marked stale', () => {
 });
 
 describe('what a server says of its answers', () => {
-  it('decides how long they are fresh, where the layer follows it', async () => {
+  it('cache headers of a server decide how long tiles are fresh, if the layer follows them', async () => {
     const road = open({ layer: { followSource: true } });
     asSent(road, { freshSeconds: 30 });
     await road.read(3, 1, 1);
@@ -106,7 +106,7 @@ describe('what a server says of its answers', () => {
     expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
   });
 
-  it('renews a tile without a byte when it is still the same', async () => {
+  it('a tile that is still the same at the server is renewed without a byte', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     asSent(road, { validator: '"v1"' });
     const first = await road.read(3, 1, 1);
@@ -142,7 +142,7 @@ describe('what a server says of its answers', () => {
     expect(await road.store.get(road.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   });
 
-  it('counts for a reseed too', async () => {
+  it('a reseed counts a tile that is still the same at the server as present', async () => {
     const road = open();
     asSent(road, { validator: '"v1"' });
     await road.renew('all', 3, 1, 1);

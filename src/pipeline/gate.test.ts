@@ -97,8 +97,8 @@ async function tilesInStore(): Promise<number> {
   return count;
 }
 
-describe.each(MODES)('in $mode mode', ({ metatile }) => {
-  it.each(['hang', 'hang-body'] as const)('gives up a server that answers with %s', async (answer) => {
+describe.each(MODES)('in $mode mode', ({ mode, metatile }) => {
+  it.each(['hang', 'hang-body'] as const)(`a ${mode} request that gets %s is given up`, async (answer) => {
     road = openTileRoad({ source: openSource(impatient), layer: { metatile } });
     wms.answer = answer;
     await expect(road.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({ code: 'source-timeout' });
@@ -107,7 +107,7 @@ describe.each(MODES)('in $mode mode', ({ metatile }) => {
 
   describe.each(FORMATS)('%s', (mediaType) => {
     it.each(BAD_ANSWERS.map((answer) => [JSON.stringify(answer), answer] as const))(
-      'never caches or serves the bad answer %s, and recovers from it',
+      `the bad ${mode} answer %s is never cached or served as ${mediaType}, and the next good one is`,
       async (_, answer) => {
         road = openTileRoad({ source, layer: { metatile, formats: [format(mediaType)] } });
         wms.answer = answer;
@@ -133,7 +133,7 @@ describe('200 readers of one missing tile of a real server', () => {
     ['healthy', 'good'],
     ['failing', { status: 503 }],
     ['hanging', 'hang'],
-  ])('cost one request when it is %s', async (_, answer) => {
+  ])('200 readers of one missing tile cost one request when the server is %s', async (_, answer) => {
     road = openTileRoad({ source: answer === 'hang' ? openSource(impatient) : source });
     wms.answer = answer;
     const before = wms.requests.length;
@@ -150,7 +150,7 @@ describe('opaque tiles', () => {
     return road.read(TILE.z, TILE.x, TILE.y);
   };
 
-  it('travel as they came, one at a time', async () => {
+  it('opaque tiles are passed on unchanged, one at a time', async () => {
     const bytes = Buffer.from([0x1a, 0x03, 0x0a, 0x01, 0x61]);
     expect((await opaque(bytes, 'application/x-protobuf')).bytes.equals(bytes)).toBe(true);
     expect(road.source.requests[0]).toMatchObject({ width: 64, height: 64, metatile: { column: 5, row: 6 } });

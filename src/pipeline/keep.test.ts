@@ -43,7 +43,7 @@ describe('a combination of parameters that may not be stored', () => {
     },
   };
 
-  it('is answered as BYPASS, and leaves nothing in the store', async () => {
+  it('a combination of parameters that may not be stored is a BYPASS, and leaves nothing in the store', async () => {
     const road = open({ parameterSets });
     const set = { ...road.tiles.set, parametersId: 'f'.repeat(40) };
     const tile = { z: 4, x: 5, y: 6 };
@@ -54,14 +54,14 @@ describe('a combination of parameters that may not be stored', () => {
     expect(await road.store.get(road.tiles.set, tile)).not.toBeNull();
   });
 
-  it('makes a step of a task fail with the reason', async () => {
+  it('a combination of parameters that may not be stored makes a step of a task fail with the reason', async () => {
     const road = open({ parameterSets });
     await expect(road.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'too-many-parameter-sets' });
   });
 });
 
 describe('freshness', () => {
-  it('renews a tile that has expired', async () => {
+  it('a tile that has expired is renewed', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     await road.read(4, 5, 6);
     await landed(road);
@@ -78,7 +78,7 @@ describe('freshness', () => {
     expect(await road.shows(again.bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
   });
 
-  it('serves an expired tile while the source fails, and asks again later', async () => {
+  it('an expired tile is served while the source fails, and requested again later', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     const first = await road.read(4, 5, 6);
     await landed(road);
@@ -106,7 +106,7 @@ describe('zooms that are not kept', () => {
     ['below the first cached level', { gridSubsets: [notKept(5, 8)] as const }],
     ['above the last cached level', { gridSubsets: [notKept(0, 3)] as const }],
     ['that never stay fresh', { expireCacheByZoom: [{ minZoom: 4, seconds: -1 }] }],
-  ])('%s are fetched each time, one tile at a time', async (_case, layer) => {
+  ])('zooms %s are fetched each time, one tile at a time', async (_case, layer) => {
     const road = open({ layer });
     for (const times of [1, 2]) {
       expect((await road.read(4, 5, 6)).outcome).toBe('BYPASS');
@@ -118,14 +118,14 @@ describe('zooms that are not kept', () => {
     expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
   });
 
-  it('leave the others as they are', async () => {
+  it('zooms that are kept are stored beside those that are not', async () => {
     const road = open({ layer: { gridSubsets: [notKept(3, 3)] } });
     await road.read(3, 1, 1);
     await landed(road);
     expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
   });
 
-  it('zooms that are not kept are passed by when a layer is seeded', async () => {
+  it('zooms that are not kept are left out when a layer is seeded', async () => {
     const road = open({ layer: { gridSubsets: [notKept(5, 8)] } });
     const metatile = { z: 4, column: 1, row: 1, rect: { minX: 4, minY: 4, maxX: 7, maxY: 7 } };
     const { signal } = new AbortController();
@@ -136,7 +136,7 @@ describe('zooms that are not kept', () => {
 });
 
 describe('a tile asked for past the cache', () => {
-  it('a tile asked for past the cache is fetched though it is there, and what is there stays', async () => {
+  it('a tile requested past the cache is fetched though it is cached, and the cached one stays', async () => {
     const road = open();
     const first = await road.read(4, 5, 6);
     await landed(road);
@@ -151,7 +151,7 @@ describe('a tile asked for past the cache', () => {
 });
 
 describe('a truncation', () => {
-  it('keeps what was fetched before it out of the store and of the memory tier', async () => {
+  it('a truncation keeps earlier fetches out of the store and of the memory tier', async () => {
     const road = open();
     const gate = holding(road);
     const before = road.read(4, 5, 6);
@@ -165,7 +165,7 @@ describe('a truncation', () => {
     expect(road.warnings).toEqual([]);
   });
 
-  it('a truncation is never answered with what was fetched before it, by whatever process it was made', async () => {
+  it('a request after a truncation never gets an earlier fetch, whatever process truncated', async () => {
     const road = open();
     const gate = holding(road);
     const before = road.read(4, 5, 6);
@@ -202,7 +202,7 @@ describe('a truncation', () => {
     expect(await road.shows(after.bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
   });
 
-  it('outruns tiles another process has replaced', async () => {
+  it('a fetch that began before another process replaced its tiles is not stored', async () => {
     const road = open();
     const gate = holding(road);
     const before = road.read(4, 5, 6);
@@ -232,7 +232,7 @@ describe('a truncation', () => {
 describe('a store that fails', () => {
   const broken = () => new TilewardenError('store-failed', 'The store is broken.');
 
-  it('a store that fails is passed by when it can be neither read nor written', async () => {
+  it('a failing store is left out when it can be neither read nor written', async () => {
     const road = open();
     for (const method of ['get', 'putMany', 'ticket'] as const) {
       road.store[method] = async () => {
@@ -247,7 +247,7 @@ describe('a store that fails', () => {
     ]);
   });
 
-  it('a store that fails does not keep an answer from going out when it is full, and warns once', async () => {
+  it('a full store does not keep an answer from going out, and warns once', async () => {
     const road = open();
     const { putMany } = road.store;
     road.store.putMany = async () => {

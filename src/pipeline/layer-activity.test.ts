@@ -17,7 +17,7 @@ function open() {
 
 const timeout = new TilewardenError('source-timeout', 'The map source did not answer in time.');
 
-it('knows when tiles of a layer were stored or removed, and not when they were served', () => {
+it('the activity of a layer shows when tiles were stored or removed, and not when they were served', () => {
   const { activity, events } = open();
   events.emit({ type: 'served', set, tile: { z: 1, x: 0, y: 0 }, at: NOON });
   expect(activity.of('roads').changedAt).toBeNull();
@@ -29,7 +29,7 @@ it('knows when tiles of a layer were stored or removed, and not when they were s
   expect(activity.of('rivers')).toMatchObject({ changedAt: null, failures: 0, lastFailure: null });
 });
 
-it('counts failures of the last day and keeps the last one, in words', () => {
+it('the activity of a layer counts failures of the last day and keeps the last one, in words', () => {
   const { activity, clock } = open();
   activity.failed('roads', timeout);
   clock.time += 12 * HOUR;
@@ -44,7 +44,7 @@ it('counts failures of the last day and keeps the last one, in words', () => {
   expect(activity.of('roads')).toMatchObject({ failures: 0, lastFailure: last });
 });
 
-it('says since when failures are counted: since the start, and for a day at most', () => {
+it('the failures of a layer count from the start, or for a day at most', () => {
   const { activity, clock } = open();
   clock.time += 2 * HOUR;
   activity.failed('roads', timeout);
@@ -54,7 +54,7 @@ it('says since when failures are counted: since the start, and for a day at most
   expect(activity.of('roads').failuresSince).toBe(NOON + 6 * HOUR);
 });
 
-it('takes nothing for a failure that is not one of the layer', () => {
+it('the activity of a layer counts no failures that are not its own', () => {
   const { activity } = open();
   activity.failed('roads', new DOMException('All callers have gone.', 'AbortError'));
   activity.failed('roads', new TilewardenError('generation-stale', 'Truncated.'));
@@ -67,7 +67,7 @@ it('takes nothing for a failure that is not one of the layer', () => {
   expect(JSON.stringify(activity.of('roads'))).not.toContain('srv');
 });
 
-it('adds up what another process has seen', () => {
+it('the activity of a layer adds up what another process has seen', () => {
   const { activity: here, clock } = open();
   const there = open();
   here.failed('roads', timeout);

@@ -42,7 +42,7 @@ const turns = async (count: number) => {
 };
 
 describe('composing maps', () => {
-  it('ends when the caller has gone, and reads no further tiles', async () => {
+  it('composing a map ends when the caller has gone, and reads no further tiles', async () => {
     const { read, waiting } = heldPipeline();
     const gone = new AbortController();
     const made = createMapComposer({ read }).compose(asked({ signal: gone.signal }));
@@ -56,7 +56,7 @@ describe('composing maps', () => {
     expect(waiting).toHaveLength(begun);
   });
 
-  it('makes one large map at a time, and small ones meanwhile', async () => {
+  it('composing maps makes one large map at a time, and small ones in the meantime', async () => {
     const { read, waiting } = heldPipeline();
     const composer = createMapComposer({ read });
     const gone = new AbortController();
@@ -79,7 +79,7 @@ describe('a map of many layers', () => {
   const jpeg = resolveTileSet(bound, { gridSet: 'EPSG:4326', format: 'image/jpeg', parameters: new Map() });
   const many = (layer: typeof tiles, count: number) => Array.from({ length: count }, () => layer);
 
-  it('is refused when its layers have too many pixels together, with how many layers it may have', async () => {
+  it('a map whose layers have too many pixels together is refused, with how many layers it may have', async () => {
     const { read, reads } = slopingTiles();
     const composing = createMapComposer({ read }).compose(
       asked({ layers: many(tiles, 20), width: 4096, height: 4096 }),
@@ -88,7 +88,7 @@ describe('a map of many layers', () => {
     expect(reads).toHaveLength(0);
   });
 
-  it('draws a layer without transparency once, however often it is named', async () => {
+  it('a map draws a layer without transparency once, however often it is named', async () => {
     const { read, reads } = slopingTiles();
     const composer = createMapComposer({ read });
     const one = await composer.compose(asked({ layers: [jpeg], format: format('image/jpeg') }));
@@ -98,7 +98,7 @@ describe('a map of many layers', () => {
     expect(reads).toHaveLength(2 * ofOne);
   });
 
-  it('draws a layer with transparency as often as it is named', async () => {
+  it('a map draws a layer with transparency as often as it is named', async () => {
     const { read, reads } = slopingTiles();
     const composer = createMapComposer({ read });
     await composer.compose(asked({ width: 64, height: 32 }));
@@ -107,7 +107,7 @@ describe('a map of many layers', () => {
     expect(reads).toHaveLength(4 * ofOne);
   });
 
-  it('is made of tiles that have at most 128 Mi pixels, all layers together', () => {
+  it('a map is made of tiles that have at most 128 Mi pixels, all layers together', () => {
     const place = { bounds: { minX: -180, minY: -90, maxX: 180, maxY: 90 }, width: 1800, height: 900 };
     const pixels = (layers: number) => {
       const plan = planMap(tiles.subset, place, layers);
@@ -116,7 +116,7 @@ describe('a map of many layers', () => {
     expect(pixels(20)).toBeLessThanOrEqual(128 * 1024 * 1024);
   });
 
-  it('is given up when it takes longer than a source may', async () => {
+  it('a map is given up when it takes longer than a source may', async () => {
     const { read, waiting } = heldPipeline();
     const clock = createManualClock();
     const made = createMapComposer({ read }, undefined, clock).compose(asked());
@@ -129,7 +129,7 @@ describe('a map of many layers', () => {
 });
 
 describe('a notice', () => {
-  it('a notice is drawn once for all who ask for the same, and not for who has gone', async () => {
+  it('a notice is drawn once for all callers who want the same, and not for one who has gone', async () => {
     const paint = createNoticePainter();
     const { signal } = new AbortController();
     const notice = { text: 'No.', width: 300, height: 200, format: format('image/png'), background: null };

@@ -14,7 +14,7 @@ function stored(length: number, createdAt = 0): StoredTile {
 const at = (x: number, y = 0, z = 3) => ({ z, x, y });
 
 describe('the memory tier', () => {
-  it('lets the least recently used go when its bytes pass the bound', () => {
+  it('the memory tier drops the least recently used tiles when its bytes pass the bound', () => {
     const tier = new MemoryTier(3 * (100 + OVERHEAD));
     for (const x of [0, 1, 2]) tier.put(set, at(x), stored(100));
     tier.get(set, at(0));
@@ -23,7 +23,7 @@ describe('the memory tier', () => {
     expect(tier.bytes).toBeLessThanOrEqual(3 * (100 + OVERHEAD));
   });
 
-  it('holds nothing that alone passes the bound, and nothing at all with a bound of 0', () => {
+  it('the memory tier has no tile that alone passes the bound, and none at all with a bound of 0', () => {
     const small = new MemoryTier(1000);
     small.put(set, at(0), stored(1000));
     const none = new MemoryTier(0);
@@ -31,7 +31,7 @@ describe('the memory tier', () => {
     expect([small.tiles, none.tiles]).toEqual([0, 0]);
   });
 
-  it('replaces a tile and counts it once', () => {
+  it('the memory tier replaces a tile and counts it once', () => {
     const tier = new MemoryTier(10_000);
     tier.put(set, at(0), stored(100, 1));
     tier.put(set, at(0), stored(50, 2));
@@ -39,7 +39,7 @@ describe('the memory tier', () => {
     expect([tier.tiles, tier.bytes]).toEqual([1, 50 + OVERHEAD]);
   });
 
-  it('keeps tile sets, zooms and far places apart', () => {
+  it('the memory tier keeps tile sets, zooms and far places separate', () => {
     const tier = new MemoryTier(100_000);
     const other = { ...set, parametersId: 'p' };
     const far = 2 ** 30 - 1;
@@ -57,7 +57,7 @@ describe('the memory tier', () => {
     expect(tier.get({ ...set }, at(1, 2))?.checksum).toBe(1);
   });
 
-  it('keeps what a store has read beside a tile, unless something was dropped or replaced meanwhile', () => {
+  it('the memory tier keeps tiles that were read beside another, unless some were dropped or replaced since', () => {
     const tier = new MemoryTier(100_000);
     const beside = [1, 2].map((x) => ({ tile: at(x), stored: stored(100, 1) }));
     tier.put(set, at(2), stored(100, 9));
@@ -69,7 +69,7 @@ describe('the memory tier', () => {
     expect([0, 1, 2].map((x) => tier.has(set, at(x)))).toEqual([true, false, false]);
   });
 
-  it('drops a block, or a whole layer and no other', () => {
+  it('the memory tier drops a block, or a whole layer and no other', () => {
     const tier = new MemoryTier(100_000);
     const other = { ...set, layer: 'b' };
     for (const x of [0, 1, 2, 3]) tier.put(set, at(x), stored(1));
@@ -82,7 +82,7 @@ describe('the memory tier', () => {
     expect(tier.bytes).toBe(0);
   });
 
-  it('the memory tier does not keep what a look into the store found before the tile was dropped', () => {
+  it('the memory tier does not keep a tile that was read before it was dropped', () => {
     const tier = new MemoryTier(100_000);
     const [early, elsewhere] = [tier.beginLoad(set, at(0)), tier.beginLoad(set, at(9))];
     tier.drop(set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 3 });
@@ -95,7 +95,7 @@ describe('the memory tier', () => {
     expect(tier.has(set, at(0))).toBe(false);
   });
 
-  it('the memory tier does not let an older look undo a newer tile', () => {
+  it('the memory tier does not let an older read undo a newer tile', () => {
     const tier = new MemoryTier(100_000);
     const look = tier.beginLoad(set, at(0));
     tier.put(set, at(0), stored(1, 2));
@@ -103,7 +103,7 @@ describe('the memory tier', () => {
     expect(tier.get(set, at(0))?.createdAt).toBe(2);
   });
 
-  it('behaves like a plain list of the most recently used, whatever is done to it', () => {
+  it('the memory tier behaves like a plain list of the most recently used, whatever is done to it', () => {
     const place = fc.record({ layer: fc.constantFrom('a', 'b'), x: fc.nat(5), z: fc.constantFrom(3, 4) });
     const step = fc.oneof(
       fc.record({ do: fc.constant('put' as const), place, size: fc.integer({ min: 1, max: 900 }) }),

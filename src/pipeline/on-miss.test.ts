@@ -17,7 +17,7 @@ async function expire(road: TileRoad, seconds: number): Promise<void> {
 describe('a layer with onMiss: not-found', () => {
   const onMiss = 'not-found';
 
-  it('answers only tiles that a task has cached, and its source is never asked by a client', async () => {
+  it('a layer with onMiss: not-found serves only tiles that a task has cached, and never asks its source', async () => {
     const road = open({ layer: { onMiss } });
     await expect(road.read(4, 5, 6)).rejects.toMatchObject(NOT_CACHED);
     expect(road.source.requests).toHaveLength(0);
@@ -30,7 +30,7 @@ describe('a layer with onMiss: not-found', () => {
   it.each([
     ['as long as staleIfError', { staleIfErrorSeconds: 100 }],
     ['as long as staleWhileRevalidate', { staleIfErrorSeconds: 0, staleWhileRevalidateSeconds: 100 }],
-  ])('answers an expired tile as stale %s says, without renewing it', async (_case, times) => {
+  ])('onMiss: not-found serves an expired tile as stale %s says, without renewal', async (_case, times) => {
     const road = open({ layer: { onMiss, expireCacheSeconds: 10, ...times } });
     await expire(road, 50);
     expect((await road.read(4, 5, 6)).outcome).toBe('STALE');
@@ -39,7 +39,7 @@ describe('a layer with onMiss: not-found', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('reports a store that cannot be read instead of a missing tile', async () => {
+  it('a layer with onMiss: not-found reports an unreadable store instead of a missing tile', async () => {
     const fail = async () => {
       throw new Error('disk');
     };
@@ -48,7 +48,7 @@ describe('a layer with onMiss: not-found', () => {
     await expect(road.read(4, 5, 6)).rejects.toMatchObject({ code: 'store-failed' });
   });
 
-  it('still answers cached=false from the source where cacheBypass allows it', async () => {
+  it('a layer with onMiss: not-found serves cached=false from the source if cacheBypass allows it', async () => {
     const road = open({ layer: { onMiss, cacheBypass: true } });
     const tiles = { ...road.tiles, bypass: true as const };
     expect((await road.pipeline.read(tiles, { z: 4, x: 5, y: 6 })).outcome).toBe('BYPASS');
@@ -58,7 +58,7 @@ describe('a layer with onMiss: not-found', () => {
 describe('a layer with onMiss: parent', () => {
   const onMiss = 'parent';
 
-  it('answers a missing tile by the part of the nearest cached ancestor, and does not keep it', async () => {
+  it('a layer with onMiss: parent stretches the nearest cached ancestor, and does not keep the result', async () => {
     const road = open({ layer: { onMiss, metatile: { columns: 1, rows: 1 } } });
     await road.renew('all', 2, 1, 1);
     await road.renew('all', 3, 2, 3);
@@ -73,27 +73,27 @@ describe('a layer with onMiss: parent', () => {
     expect(road.source.requests).toHaveLength(2);
   });
 
-  it('has no tile whose next four ancestors are not cached', async () => {
+  it('a layer with onMiss: parent has no tile whose next four ancestors are not cached', async () => {
     const road = open({ layer: { onMiss, metatile: { columns: 1, rows: 1 } } });
     await road.renew('all', 1, 0, 0);
     expect((await road.read(5, 3, 3)).outcome).toBe('MISS');
     await expect(road.read(6, 3, 3)).rejects.toMatchObject(NOT_CACHED);
   });
 
-  it('answers an expired ancestor as stale', async () => {
+  it('a layer with onMiss: parent serves an expired ancestor as stale', async () => {
     const road = open({ layer: { onMiss, expireCacheSeconds: 10 } });
     await expire(road, 50);
     expect(await road.read(5, 10, 12)).toMatchObject({ outcome: 'STALE', standIn: true });
   });
 
-  it('has no stretched vector tiles', async () => {
+  it('a layer with onMiss: parent has no stretched vector tiles', async () => {
     const vector = formatOf('application/vnd.mapbox-vector-tile');
     if (!vector) throw new Error('no vector tiles');
     const road = open({ layer: { onMiss, formats: [vector] } });
     await expect(road.read(5, 10, 12)).rejects.toMatchObject(NOT_CACHED);
   });
 
-  it('gives no stretched tile to a layer that is made from it, which would keep it', async () => {
+  it('a layer with onMiss: parent gives no stretched tile to a layer that is made from it', async () => {
     const road = open({ layer: { onMiss } });
     await road.renew('all', 4, 5, 6);
     const layer = createLayerReader(road.pipeline)(road.tiles.bound);
@@ -107,7 +107,7 @@ describe('a layer with onMiss: parent', () => {
     await expect(read(5, 10, 12)).rejects.toMatchObject(NOT_CACHED);
   });
 
-  it('says of a composed map that tiles of it are stretched', async () => {
+  it('a composed map reports that tiles of it are stretched', async () => {
     const road = open({ layer: { onMiss, fullWms: true } });
     await road.renew('all', 0, 0, 0);
     const composer = createMapComposer(road.pipeline);

@@ -12,7 +12,7 @@ const worldExtent = {
 };
 
 describe('every tile of a metatile', () => {
-  it('gets its own pixels, whatever the metatile, gutter, zoom and extent', async () => {
+  it('every tile of a metatile has its own pixels, whatever the metatile, gutter, zoom and extent', async () => {
     const gridSet = createGridSet({
       name: 'small-tiles',
       srs: 3857,

@@ -89,7 +89,7 @@ function ignoreFailures(error: unknown): void {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('readers, renewals, truncations, failures and departures in any order', () => {
-  it('never answer or keep a tile older than the last truncation, and all come to an end', async () => {
+  it('no tile older than the last truncation is served or kept, whatever happens in any order', async () => {
     const action = fc.oneof(
       {
         weight: 5,

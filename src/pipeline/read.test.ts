@@ -19,14 +19,14 @@ function hold(road: TileRoad) {
 describe('a tile that is at hand', () => {
   const place = { z: 4, x: 5, y: 6 };
 
-  it('comes without a promise from memory', async () => {
+  it('a tile comes without a promise from memory', async () => {
     const road = open();
     await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
     expect(road.pipeline.read(road.tiles, place)).toMatchObject({ outcome: 'HIT' });
   });
 
-  it('comes without a promise from a store that answers synchronously, and is in memory then', async () => {
+  it('a tile comes without a promise from a synchronous store, and is in memory then', async () => {
     const store = createMemoryStore({ type: 'memory' });
     let looks = 0;
     const stored = { createdAt: 0, checksum: 1, freshUntil: null, madeBy: null, bytes: Buffer.from('tile') };
@@ -43,7 +43,7 @@ describe('a tile that is at hand', () => {
     await expect(road.read(4, 99, 0)).rejects.toMatchObject({ code: 'tile-outside' });
   });
 
-  it('is looked for again where the store cannot answer synchronously', async () => {
+  it('a tile is read again if the store cannot answer synchronously', async () => {
     const store = createMemoryStore({ type: 'memory' });
     const road = open({ store: { ...store, getNow: () => undefined }, settings: { memoryTierBytes: 0 } });
     expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
@@ -51,7 +51,7 @@ describe('a tile that is at hand', () => {
     expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
   });
 
-  it('comes from copies that its store has on this machine while the database is away', async () => {
+  it("a tile comes from its store's copies on this machine while the database is away", async () => {
     const road = open({ settings: { memoryTierBytes: 0 } });
     await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
@@ -61,7 +61,7 @@ describe('a tile that is at hand', () => {
 });
 
 describe('reading a tile', () => {
-  it('fetches it once and answers from the cache afterwards', async () => {
+  it('a missing tile is fetched once and comes from the cache afterwards', async () => {
     const road = open();
     const first = await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
@@ -73,7 +73,7 @@ describe('reading a tile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('has the neighbours of the same metatile in the store by then', async () => {
+  it('a missing tile brings its neighbours of the same metatile into the store', async () => {
     const road = open();
     await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
@@ -83,7 +83,7 @@ describe('reading a tile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('answers as soon as the tile is encoded, before the metatile is stored', async () => {
+  it('a missing tile is answered as soon as it is encoded, before the metatile is stored', async () => {
     const road = open();
     const gate = createGate();
     const { putMany } = road.store;
@@ -99,7 +99,7 @@ describe('reading a tile', () => {
     expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).not.toBeNull();
   });
 
-  it('lets others have their tiles from a metatile that is still being stored', async () => {
+  it('a metatile that is still being stored answers its other tiles', async () => {
     const road = open();
     const gate = createGate();
     const { putMany } = road.store;
@@ -114,7 +114,7 @@ describe('reading a tile', () => {
     gate.open();
   });
 
-  it('makes the answer wait when too much is being stored behind answers already given', async () => {
+  it('an answer waits when too many earlier ones are still being stored', async () => {
     const road = open({ settings: { maxLandings: 1 } });
     const gate = createGate();
     const { putMany } = road.store;
@@ -135,14 +135,14 @@ describe('reading a tile', () => {
     await second;
   });
 
-  it('refuses a tile outside and says what is inside, without asking anybody', async () => {
+  it('a tile outside the layer is refused with what is inside, without a request', async () => {
     const road = open();
     await expect(road.read(2, 4, 0)).rejects.toThrow(/tile 4,0 at zoom 2; columns are 0 to 3, rows 0 to 3/);
     await expect(road.read(10, 0, 0)).rejects.toThrow(/zoom 10; it has zooms 0 to 9/);
     expect(road.source.requests).toHaveLength(0);
   });
 
-  it('looks again before it fetches: the tile may have been stored since the first look', async () => {
+  it('a missing tile is looked up again before it is fetched: it may have been stored since', async () => {
     const road = open({ settings: { memoryTierBytes: 0 } });
     const gate = createGate();
     const { get } = road.store;
@@ -159,7 +159,7 @@ describe('reading a tile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('tells who served and stored what', async () => {
+  it('events of a read report what was served and stored', async () => {
     const road = open();
     await road.read(4, 5, 6);
     await until(() => road.pipeline.status().flights === 0);
@@ -168,7 +168,7 @@ describe('reading a tile', () => {
     expect(road.events.filter(({ type }) => type === 'served')).toHaveLength(1);
   });
 
-  it('asks a source for no more than it can answer in one request', async () => {
+  it('a source is asked for no more than it can answer in one request', async () => {
     const road = open({ maxMetatile: { columns: 1, rows: 1 }, layer: { gutter: 10 } });
     const { bytes } = await road.read(4, 5, 6);
     const [request] = road.source.requests;
@@ -176,7 +176,7 @@ describe('reading a tile', () => {
     expect(await road.shows(bytes, { z: 4, x: 5, y: 6 })).toBe(true);
   });
 
-  it('cuts the gutter away', async () => {
+  it('the gutter of a metatile is cut away', async () => {
     const road = open({ layer: { gutter: 10 } });
     const { bytes } = await road.read(4, 5, 6);
     expect(road.source.requests[0]?.width).toBe(4 * 64 + 20);
@@ -187,14 +187,14 @@ describe('reading a tile', () => {
 describe('200 readers of one missing tile', () => {
   const readers = (road: TileRoad) => Array.from({ length: 200 }, () => road.read(4, 5, 6));
 
-  it('cost one request to a healthy source', async () => {
+  it('200 readers of one missing tile cost one request to a healthy source', async () => {
     const road = open();
     const answers = await Promise.all(readers(road));
     expect(new Set(answers.map(({ checksum }) => checksum)).size).toBe(1);
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('cost one request to a failing source, and share its failure', async () => {
+  it('200 readers of one missing tile cost one request to a failing source, and share its failure', async () => {
     const road = open();
     road.source.answer = async () => {
       throw unavailable();
@@ -205,14 +205,14 @@ describe('200 readers of one missing tile', () => {
     expect(road.warnings).toEqual(['the source of layer roads failed: source-unavailable']);
   });
 
-  it('a failure that was not foreseen is in the log', async () => {
+  it('an unexpected failure of a source is in the log', async () => {
     const road = open();
     road.source.answer = async () => null as never;
     await expect(road.read(3, 1, 1)).rejects.toThrow();
     expect(road.warnings).toEqual(['tiles of layer roads could not be made: unexpected failure']);
   });
 
-  it('cost one request to a source that hangs, and are all answered at the deadline', async () => {
+  it('200 readers cost one request to a source that hangs, and are all answered at the deadline', async () => {
     const road = open();
     road.source.answer = () => new Promise(() => {});
     const results = Promise.allSettled(readers(road));
@@ -226,7 +226,7 @@ describe('200 readers of one missing tile', () => {
     expect(road.pipeline.status().waitingReads).toBe(0);
   });
 
-  it('may be spread over the tiles of its metatile', async () => {
+  it('200 readers may be spread over the tiles of one metatile', async () => {
     const road = open();
     const places = Array.from({ length: 200 }, (_, i) => ({ z: 4, x: 4 + (i % 4), y: 4 + ((i >> 2) % 4) }));
     const answers = await Promise.all(places.map(({ z, x, y }) => road.read(z, x, y)));
@@ -238,7 +238,7 @@ describe('200 readers of one missing tile', () => {
 });
 
 describe('a metatile that failed', () => {
-  it('answers the same for a moment without asking the source, and then is asked for again', async () => {
+  it('a failed metatile answers the same for a moment without a request, and then is requested again', async () => {
     const road = open();
     road.source.answer = async () => {
       throw unavailable();
@@ -253,7 +253,7 @@ describe('a metatile that failed', () => {
     expect(road.source.requests).toHaveLength(2);
   });
 
-  it('does not speak for other metatiles', async () => {
+  it('a failed metatile does not affect other metatiles', async () => {
     const road = open();
     road.source.answer = async (request, number) => {
       if (number === 0) throw unavailable();
@@ -263,7 +263,7 @@ describe('a metatile that failed', () => {
     expect((await road.read(4, 9, 6)).outcome).toBe('MISS');
   });
 
-  it('hides an unexpected error behind one that may be shown', async () => {
+  it('a failed metatile hides an unexpected error behind one that may be shown', async () => {
     const road = open();
     road.source.answer = async () => {
       throw new TypeError('cannot read /secret/path');
@@ -275,7 +275,7 @@ describe('a metatile that failed', () => {
 });
 
 describe('a reader who leaves', () => {
-  it('does not take the tile from the others', async () => {
+  it('a reader who leaves does not take the tile from the others', async () => {
     const road = open();
     const gate = hold(road);
     const leaving = new AbortController();
@@ -289,7 +289,7 @@ describe('a reader who leaves', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('ends the fetch when no other reader waits, and the next reader starts a new one', async () => {
+  it('a reader who leaves last ends the fetch, and the next reader starts a new one', async () => {
     const road = open();
     const gate = hold(road);
     const leaving = new AbortController();
@@ -312,7 +312,7 @@ function otherLayer({ tiles }: TileRoad, { store }: TileRoad): TileRoad['tiles']
 }
 
 describe('too many waiting readers', () => {
-  it('are refused immediately with a time to retry, while hits go on', async () => {
+  it('too many waiting readers are refused immediately with a time to retry, while hits go on', async () => {
     const road = open({ settings: { maxWaitingReads: 6 } });
     await road.read(4, 0, 0);
     await until(() => road.pipeline.status().flights === 0);
@@ -342,7 +342,7 @@ describe('too many waiting readers', () => {
     await other.close();
   });
 
-  it('of one dead source do not hold up another one', async () => {
+  it('readers of one dead source do not hold up another source', async () => {
     const settings = { maxFetchesPerSource: 2 };
     const road = open({ settings });
     const alive = openTileRoad();
@@ -358,7 +358,7 @@ describe('too many waiting readers', () => {
 });
 
 describe('closing', () => {
-  it('waits for what is being stored and gives up what is being fetched', async () => {
+  it('closing the pipeline waits for what is being stored and gives up what is being fetched', async () => {
     const road = openTileRoad();
     await road.read(4, 5, 6);
     road.source.answer = () => new Promise(() => {});

@@ -15,7 +15,7 @@ async function storedVersion(road: TileRoad): Promise<number | null> {
 }
 
 describe('renewing a metatile', () => {
-  it('makes what is missing and counts exactly', async () => {
+  it('renewing a metatile makes missing tiles and counts exactly', async () => {
     const road = open();
     const result = await road.renew('missing', 4, 5, 6);
     expect(result).toMatchObject({ made: 16, present: 0, blank: 0, upstreamRequests: 1 });
@@ -31,7 +31,7 @@ describe('renewing a metatile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
-  it('counts only what was asked for, of which some is present and some is blank', async () => {
+  it('renewing a metatile counts only requested tiles, some present and some blank', async () => {
     const road = open();
     road.source.answer = ({ width, height }) => {
       return { kind: 'pixels', width, height, pixels: Buffer.alloc(width * height * 4, 200) };
@@ -52,7 +52,7 @@ describe('renewing a metatile', () => {
     expect(result).toMatchObject({ made: 2, present: 2, blank: 2, upstreamRequests: 1 });
   });
 
-  it('notes with each tile which task made it, or that a client requested it', async () => {
+  it('renewing a metatile notes with each tile which task made it, or that a client requested it', async () => {
     const road = open();
     const makerOf = async (x: number) => (await road.store.get(road.tiles.set, { ...tile, x }))?.madeBy;
     await road.read(4, 5, 6);
@@ -64,7 +64,7 @@ describe('renewing a metatile', () => {
     expect(await Promise.all([4, 5, 6, 7].map(makerOf))).toEqual([12, 12, 12, 12]);
   });
 
-  it('makes again what has expired', async () => {
+  it('renewing a metatile makes expired tiles again', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     await road.renew('missing', 4, 5, 6);
     road.clock.advance(60_001);
@@ -84,7 +84,7 @@ describe('renewing a metatile', () => {
     expect(await road.shows(answer.bytes, tile, 2)).toBe(true);
   });
 
-  it('stores nothing outside what the layer offers', async () => {
+  it('renewing a metatile stores nothing outside the layer', async () => {
     const { gridSet } = open().tiles.subset;
     const extent = { minX: gridSet.extent.minX, minY: 0, maxX: 0, maxY: gridSet.extent.maxY };
     const road = open({ layer: { gridSubsets: [createGridSubset(gridSet, { extent })] } });
@@ -113,7 +113,7 @@ describe('renewing a metatile', () => {
     expect(await storedVersion(road)).toBe(2);
   });
 
-  it('lets readers have what it fetches, and seeds join what readers fetch', async () => {
+  it('renewing a metatile shares its fetch with readers, and joins theirs', async () => {
     const road = open();
     const gate = createGate();
     road.source.answer = async (request) => {
@@ -153,13 +153,13 @@ describe('renewing a metatile', () => {
     expect(await road.shows((await reading).bytes, tile)).toBe(true);
   });
 
-  it('of the same metatile twice concurrently satisfies both', async () => {
+  it('renewing the same metatile twice concurrently satisfies both', async () => {
     const road = open();
     const results = await Promise.all([1, 2, 3].map(() => road.renew('all', 4, 5, 6)));
     for (const result of results) expect(result).toMatchObject({ made: 16, present: 0 });
   });
 
-  it('fetches again what a truncation outran', async () => {
+  it('renewing a metatile fetches again what a truncation has overtaken', async () => {
     const road = open();
     road.source.answer = async (request, number) => {
       const answer = road.source.draw(request);
@@ -171,7 +171,7 @@ describe('renewing a metatile', () => {
     expect(await storedVersion(road)).toBe(2);
   });
 
-  it('gives up when truncations never end', async () => {
+  it('renewing a metatile gives up when truncations never end', async () => {
     const road = open();
     road.source.answer = async (request) => {
       await road.store.raiseGeneration('roads');
@@ -181,7 +181,7 @@ describe('renewing a metatile', () => {
     expect(road.source.requests).toHaveLength(3);
   });
 
-  it('reports what the source and the store fail with, and asks again immediately on request', async () => {
+  it('renewing a metatile reports failures of source and store, and retries immediately on request', async () => {
     const road = open();
     road.source.answer = async () => {
       throw new TilewardenError('source-bad-answer', 'Not an image.', { reason: 'html' });

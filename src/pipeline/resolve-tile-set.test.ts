@@ -10,25 +10,25 @@ const { bound } = openTileRoad({ layer: { parameters: [filter] } }).tiles;
 const defaults = { gridSet: null, format: null, parameters: new Map<string, string>() };
 
 describe('naming a tile set', () => {
-  it('takes the layer’s defaults for what is not named', () => {
+  it('a tile set has the layer’s defaults for omitted names', () => {
     const { set } = resolveTileSet(bound, defaults);
     expect(set).toEqual({ layer: 'roads', gridSet: 'small-tiles', format: 'image/png', parametersId: null });
   });
 
-  it('naming a tile set is one thing for all who name the same, however they spell it', () => {
+  it('a tile set is the same for all spellings of its names', () => {
     const plain = resolveTileSet(bound, defaults);
     expect(resolveTileSet(bound, { ...defaults, gridSet: 'small-tiles', format: 'png' })).toBe(plain);
     const spelled = resolveTileSet(bound, { ...defaults, parameters: new Map([['styles', 'light']]) });
     expect(spelled.set).toEqual(plain.set);
   });
 
-  it('gives other parameter values a tile set of their own', () => {
+  it('a tile set with other parameter values is another one', () => {
     const dark = resolveTileSet(bound, { ...defaults, parameters: new Map([['styles', 'dark']]) });
     expect(dark.set.parametersId).toMatch(/^[0-9a-f]{40}$/);
     expect(dark.selection.values.get('STYLES')).toBe('dark');
   });
 
-  it('says what there is when a name is unknown', () => {
+  it('an unknown name in a tile set is refused with the existing ones', () => {
     expect(() => resolveTileSet(bound, { ...defaults, gridSet: 'EPSG:1' })).toThrow(/it has small-tiles/);
     expect(() => resolveTileSet(bound, { ...defaults, format: 'image/gif' })).toThrow(/it has image\/png/);
     const parameters = new Map([['STYLES', 'pink']]);
@@ -39,7 +39,7 @@ describe('naming a tile set', () => {
 describe('checking a tile', () => {
   const tiles = resolveTileSet(bound, defaults);
 
-  it('lets pass what the layer offers', () => {
+  it('a tile that the layer offers passes the check', () => {
     expect(() => checkTile(tiles, { z: 2, x: 3, y: 0 })).not.toThrow();
   });
 
@@ -50,7 +50,7 @@ describe('checking a tile', () => {
     [{ z: 2, x: Number.NaN, y: 0 }],
     [{ z: -1, x: 0, y: 0 }],
     [{ z: 40, x: 0, y: 0 }],
-  ])('refuses %o', (tile) => {
+  ])('a tile at %o is refused', (tile) => {
     expect(() => checkTile(tiles, tile)).toThrow(expect.objectContaining({ code: 'tile-outside' }));
   });
 });
@@ -62,7 +62,7 @@ describe('the size of a metatile', () => {
     expect(metatileSizeOf(narrow.tiles)).toEqual({ columns: 4, rows: 1 });
   });
 
-  it('the size of a metatile is half as much each way for dense screens, so that a source draws as many pixels as ever', () => {
+  it('the size of a metatile is half each way for dense screens, so that sources draw as many pixels as ever', () => {
     const { tiles } = openTileRoad();
     const dense = (columns: number, rows: number) => {
       const layer = { ...tiles.bound.layer, metatile: { columns, rows } };

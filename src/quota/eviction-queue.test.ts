@@ -50,14 +50,14 @@ function use(uses: PageUses, page: number, at: number, times = 1): void {
 }
 
 describe('under LRU', () => {
-  it('the page that was unused and unwritten for longest goes first', () => {
+  it('under LRU the page that was unused and unwritten for longest goes first', () => {
     const uses = new PageUses();
     use(uses, 0, NOW - 10);
     use(uses, 1, NOW - 5000, 100);
     expect(order('LRU', [NOW - 90_000, NOW - 80_000, NOW - 20_000, NOW - 2000], uses)).toEqual([2, 1, 3, 0]);
   });
 
-  it('what stays is what an exact model keeps, whatever was used when', () => {
+  it('under LRU the pages that stay are those of an exact model, whatever was used when', () => {
     const reads = fc.array(
       fc.record({ page: fc.integer({ min: 0, max: 19 }), after: fc.integer({ min: 1, max: 9 }) }),
       { maxLength: 200 },
@@ -83,21 +83,21 @@ describe('under LRU', () => {
 });
 
 describe('under LFU', () => {
-  it('the page used least goes first, and of unused ones the one written first', () => {
+  it('under LFU the page used least goes first, and of unused ones the one written first', () => {
     const uses = new PageUses();
     use(uses, 1, NOW - 10, 3);
     use(uses, 2, NOW - 10, 1);
     expect(order('LFU', [NOW - 1000, NOW - 9000, NOW - 9000, NOW - 5000], uses)).toEqual([3, 0, 2, 1]);
   });
 
-  it('the favourite of last week has faded', () => {
+  it('under LFU the favourite of last week has faded', () => {
     const uses = new PageUses();
     use(uses, 0, NOW - 14 * HALF_LIFE, 1000);
     use(uses, 1, NOW - 1000, 2);
     expect(order('LFU', [0, 0], uses)).toEqual([0, 1]);
   });
 
-  it('what stays is what an exact model keeps, whatever was used when', () => {
+  it('under LFU the pages that stay are those of an exact model, whatever was used when', () => {
     const reads = fc.array(
       fc.record({ page: fc.integer({ min: 0, max: 9 }), after: fc.integer({ min: 1, max: HALF_LIFE / 10 }) }),
       { maxLength: 200 },
@@ -125,7 +125,7 @@ describe('under LFU', () => {
 });
 
 describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
-  it('is the right one too when pages are used after they were put in', () => {
+  it(`the next page under ${policy} is the right one too when pages are used after they were queued`, () => {
     const reads = fc.array(fc.nat(19), { maxLength: 60 });
     fc.assert(
       fc.property(reads, reads, (before, after) => {
@@ -140,7 +140,7 @@ describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
     );
   });
 
-  it('costs as much with ten times as many pages', () => {
+  it(`the next page under ${policy} costs as much with ten times as many pages`, () => {
     const looksFor = (pages: number) => {
       let looks = 0;
       const written = Array.from({ length: pages }, (_, page) => NOW - page * 1000);

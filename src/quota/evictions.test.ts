@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => house.close());
 
-it('knows after a restart what was removed of which layer, and in which hour', async () => {
+it('evictions are kept over a restart by layer and hour', async () => {
   const evictions = await loadEvictions(house.database);
   await evictions.add(new Map([['roads', ONE]]), NOON + 60_000);
   await evictions.add(
@@ -45,7 +45,7 @@ it('knows after a restart what was removed of which layer, and in which hour', a
   }
 });
 
-it('keeps the hours of a month, and of what was before the sum', async () => {
+it('evictions are kept by hour for a month, and before that as a sum', async () => {
   const evictions = await loadEvictions(house.database);
   for (const day of [0, 1, 40]) await evictions.add(new Map([['roads', ONE]]), NOON + day * DAY);
   expect(await evictions.hoursSince(0)).toEqual([{ layer: 'roads', at: NOON + 40 * DAY, ...ONE }]);

@@ -86,7 +86,7 @@ async function* each<T>(items: AsyncIterable<T>, seen: () => void): AsyncGenerat
 const EVERYTHING = { minX: 0, minY: 0, maxX: 2 ** 20, maxY: 2 ** 20 };
 
 describe('the ledger', () => {
-  it('knows when the tiles of a layer last changed, and when all of them went', async () => {
+  it('the ledger contains when the tiles of a layer last changed, and when all of them went', async () => {
     const before = Date.now() - 1000;
     await house.put(house.set('roads'), 3, 1, 1);
     const ledger = openLedger();
@@ -100,7 +100,7 @@ describe('the ledger', () => {
     expect(ledger.changedAt('rivers')).toBeNull();
   });
 
-  it('adds up the usage of bundles at rest without reading their page tables', async () => {
+  it('the ledger adds up the usage of bundles at rest without reading their page tables', async () => {
     for (const layer of ['roads', 'rivers']) await house.put(house.set(layer), 3, 1, 1);
     await house.reopen();
     let read = 0;
@@ -117,7 +117,7 @@ describe('the ledger', () => {
     expect(read).toBe(2);
   });
 
-  it('lets others have their turn while it reads, lists and forgets a tile set of many blocks', async () => {
+  it('the ledger yields while it reads, lists and forgets a tile set of many blocks', async () => {
     const blocks = (tiles: number) =>
       Array.from({ length: 5000 }, (_, x) => ({
         id: `7/9/${x}_0`,
@@ -154,7 +154,7 @@ describe('the ledger', () => {
     expect(ledger.usage()).toMatchObject({ tiles: 0, layers: [] });
   });
 
-  it('equals a recount after any sequence of writes, overwrites, deletions, drops and restarts', async () => {
+  it('the ledger equals a recount after any sequence of writes, overwrites, deletions, drops and restarts', async () => {
     const layer = fc.constantFrom('a', 'b');
     const tile = fc.record({
       layer,
@@ -200,7 +200,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('sees what another process writes and drops', async () => {
+  it('the ledger sees what another process writes and drops', async () => {
     const ledger = openLedger();
     const other = await house.another();
     await other.putMany(house.set('a'), 3, [{ x: 1, y: 1, bytes: Buffer.alloc(700), createdAt: 1 }], 0);
@@ -231,7 +231,7 @@ describe('the ledger', () => {
     expect(countsOf(ledger)).toEqual(await house.recount());
   });
 
-  it('counts bundles that were put into the store or taken out of it by hand, after a restart', async () => {
+  it('the ledger counts bundles that were added to the store or removed by hand, after a restart', async () => {
     for (const x of [0, 200]) await house.put(house.set('a'), 9, x, 0);
     await house.put(house.set('b'), 9, 0, 0, 500);
     const layers = join(house.folder, 'store', 'layers');
@@ -249,7 +249,7 @@ describe('the ledger', () => {
     await expect.poll(counted).toEqual({ a: { tiles: 4, bytes: 40_000 } });
   });
 
-  it('reports what the bundles take on disk, within 5 % of what the file system says', async () => {
+  it("the ledger reports what the bundles take on disk, within 5 % of the file system's figure", async () => {
     for (let y = 0; y < 12; y++)
       for (let x = 0; x < 12; x++) await house.put(house.set('a'), 9, x * 3, y, 30_000 + x * 7000);
     await house.store.deleteRange(house.set('a'), 9, { ...EVERYTHING, minY: 8 });
@@ -269,7 +269,7 @@ describe('the ledger', () => {
       .toBeLessThan(0.05);
   });
 
-  it('adds up by layer, tile set and zoom', async () => {
+  it('the ledger adds up by layer, tile set and zoom', async () => {
     await house.put(house.set('b'), 2, 0, 0);
     await house.put(house.set('a'), 9, 0, 0);
     await house.put(house.set('a'), 10, 0, 0);

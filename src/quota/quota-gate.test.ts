@@ -54,7 +54,7 @@ async function writtenBeforeRefusal(store: TileStore, layer?: string): Promise<n
 }
 
 describe('a writer at the gate', () => {
-  it('goes through while there is no quota', async () => {
+  it('a writer at the gate goes through while there is no quota', async () => {
     expect(await writtenBeforeRefusal(guarded(0))).toBe(100);
   });
 
@@ -65,7 +65,7 @@ describe('a writer at the gate', () => {
     expect(written).toBeLessThanOrEqual(12);
   });
 
-  it('shares one credit with every other process, and has more of it where clients are answered', async () => {
+  it('a writer at the gate shares one credit with other processes, and has more of it for clients', async () => {
     await credit.allow([{ scope: EVERYTHING, allowed: 10 * MIB, reserve: 5 * MIB }]);
     const both = (await writtenBeforeRefusal(guarded(0))) + (await writtenBeforeRefusal(guarded(0)));
     expect(both).toBeLessThanOrEqual(12);
@@ -82,7 +82,7 @@ describe('a writer at the gate', () => {
     expect(await writtenBeforeRefusal(store, 'roads')).toBe(100);
   });
 
-  it('waits, and goes on when more is allowed', async () => {
+  it('a writer at the gate waits, and goes on when more is allowed', async () => {
     await credit.allow([{ scope: EVERYTHING, allowed: 0, reserve: 0 }]);
     const waiting = write(guarded(10_000), 0);
     await credit.allow([{ scope: EVERYTHING, allowed: 5 * MIB, reserve: 0 }]);
@@ -99,7 +99,7 @@ describe('a writer at the gate', () => {
   });
 });
 
-it('usage stays within what is tolerated, however fast processes write', async () => {
+it('usage stays within the tolerance, however fast processes write', async () => {
   const limit = 5 * MIB;
   const service = await openQuotaService({
     database: house.database,

@@ -68,7 +68,7 @@ async function below(service: QuotaService, kib: number): Promise<void> {
 }
 
 describe('a quota', () => {
-  it('removes the pages used least recently, whole, and stops when the rest fits', async () => {
+  it('a quota removes the pages used least recently, whole, and stops when the rest fits', async () => {
     const { service, events, seen } = await open();
     await fill('a', [0, 1, 2, 3, 4, 5]);
     await settle();
@@ -89,7 +89,7 @@ describe('a quota', () => {
     });
   });
 
-  it('removes the pages used least often under LFU', async () => {
+  it('a quota removes the pages used least often under LFU', async () => {
     const { service, events } = await open();
     await fill('a', [0, 1, 2, 3]);
     await settle();
@@ -101,7 +101,7 @@ describe('a quota', () => {
     expect(await pagesLeft('a')).toEqual([0, 2]);
   });
 
-  it('of a layer counts before the global one, with its own policy', async () => {
+  it('a quota of a layer counts before the global one, with its own policy', async () => {
     const { service, events } = await open();
     await fill('a', [0, 1, 2]);
     await fill('b', [0, 1, 2]);
@@ -115,7 +115,7 @@ describe('a quota', () => {
     expect(await pagesLeft('a')).toEqual([0, 1, 2]);
   });
 
-  it('leaves a page alone that is in use this second', async () => {
+  it('a quota leaves a page alone that is in use this second', async () => {
     const { service, events } = await open();
     await fill('a', [0, 1]);
     await settle();
@@ -135,7 +135,7 @@ describe('a quota', () => {
     await expect.poll(() => pagesLeft('a')).toEqual([]);
   });
 
-  it('removes nothing while it is disabled, and still counts', async () => {
+  it('a quota that is disabled removes nothing, and still counts', async () => {
     const { service } = await open();
     await fill('a', [0, 1]);
     await settle();
@@ -144,7 +144,7 @@ describe('a quota', () => {
     expect(await service.usage()).toMatchObject({ tiles: 2, quota: { enabled: false } });
   });
 
-  it('goes on after a page that could not be removed', async () => {
+  it('a quota goes on after a page that could not be removed', async () => {
     let failures = 0;
     const failing: TileStore = {
       ...house.store,
@@ -164,7 +164,7 @@ describe('a quota', () => {
 });
 
 describe('what is known', () => {
-  it('outlives a restart: the configuration and the uses of pages', async () => {
+  it('the configuration of the quota and the uses of pages survive a restart', async () => {
     const first = await open();
     await fill('a', [0, 1]);
     await settle();
@@ -180,7 +180,7 @@ describe('what is known', () => {
     expect(await pagesLeft('a')).toEqual([0]);
   });
 
-  it('reports zero immediately for a dropped layer, and the bytes that are still being swept', async () => {
+  it('usage is zero immediately for a dropped layer, with the bytes that are still being swept', async () => {
     const { service } = await open();
     await fill('a', [0, 1]);
     expect(await service.usage()).toMatchObject({ tiles: 2 });

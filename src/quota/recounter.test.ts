@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { Ledger } from './ledger.ts';
 import { Recounter } from './recounter.ts';
 
-it('finds statistics that are wrong, mends them, and says that this is a bug', async () => {
+it('a recount finds wrong statistics, mends them, and reports a bug', async () => {
   const house = await openQuotaHouse();
   onTestFinished(() => house.close());
   for (const x of [0, 1, 40]) await house.put(house.set('a'), 9, x, 0, 1000);

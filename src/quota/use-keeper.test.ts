@@ -7,7 +7,7 @@ import { openUseKeeper, type RecordedUse } from './use-keeper.ts';
 
 const SET = { layer: 'a', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-it('records the uses of a page that is asked for all the time once in five seconds, and loses none', async () => {
+it('the uses of a page that is requested all the time are recorded once in five seconds, and none is lost', async () => {
   const clock = createVirtualClock(undefined, async () => {
     for (let turn = 0; turn < 20; turn++) await nextTurn();
   });

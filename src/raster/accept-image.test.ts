@@ -21,7 +21,7 @@ async function refusal(bytes: Buffer | string, declared: string | null, width = 
 
 describe('acceptImage', () => {
   it.each(['image/png', 'image/png; mode=8bit', 'IMAGE/PNG', 'image/png8', null])(
-    'accepts a PNG of the right size called %s',
+    'acceptImage accepts a PNG of the right size called %s',
     async (declared) => {
       const accepted = await acceptImage(png, declared, 64, 32);
       expect(accepted.pixels.equals(image.pixels)).toBe(true);
@@ -37,22 +37,22 @@ describe('acceptImage', () => {
     ['an XHTML page', '<?xml version="1.0"?><html xmlns="x"/>', 'text/html', 'html'],
     ['text', 'msCGILoadMap(): out of memory', 'text/plain', 'not-an-image'],
     ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image/svg+xml', 'not-an-image'],
-  ])('refuses %s', async (_, body, declared, reason) => {
+  ])('acceptImage refuses %s', async (_, body, declared, reason) => {
     expect((await refusal(body, declared)).reason).toBe(reason);
   });
 
-  it('refuses an image called something else', async () => {
+  it('acceptImage refuses an image called something else', async () => {
     expect((await refusal(png, 'image/jpeg')).reason).toBe('wrong-type');
     expect((await refusal(png, 'text/html')).reason).toBe('wrong-type');
   });
 
-  it('refuses any other size, and half an image', async () => {
+  it('acceptImage refuses any other size, and half an image', async () => {
     expect((await refusal(png, 'image/png', 64, 33)).reason).toBe('wrong-size');
     expect((await refusal(png, 'image/png', 16, 16)).reason).toBe('oversized');
     expect((await refusal(png.subarray(0, png.length >> 1), 'image/png')).reason).toBe('truncated');
   });
 
-  it('keeps what the server said out of the message and in the cause', async () => {
+  it("acceptImage keeps the server's text out of the message and in the cause", async () => {
     const error = await refusal(EXCEPTION, 'text/xml');
     expect(error.message).not.toContain('db.internal');
     expect(String(error.cause)).toContain('db.internal');

@@ -20,13 +20,13 @@ const ENCODINGS: readonly (readonly [string, () => Promise<Buffer>])[] = [
 ];
 
 describe('decodeImage', () => {
-  it('gives the pixels of a PNG back as they were', async () => {
+  it('decodeImage returns the pixels of a PNG as they were', async () => {
     const decoded = await decodeImage(await sharp(image.pixels, raw).png().toBuffer(), LIMITS);
     expect(decoded.width).toBe(200);
     expect(decoded.pixels.equals(image.pixels)).toBe(true);
   });
 
-  it('gives RGBA whatever channels and depth the file has', async () => {
+  it('decodeImage returns RGBA whatever channels and depth the file has', async () => {
     const grey = await sharp(image.pixels, raw).greyscale().removeAlpha().png().toBuffer();
     const deep = await sharp(image.pixels, raw).toColourspace('rgb16').png().toBuffer();
     for (const bytes of [grey, deep]) {
@@ -34,13 +34,13 @@ describe('decodeImage', () => {
     }
   });
 
-  describe.each(ENCODINGS)('a %s', (_, encode) => {
-    it('is read when it is whole', async () => {
+  describe.each(ENCODINGS)('a %s', (kind, encode) => {
+    it(`an image as ${kind} is read when it is whole`, async () => {
       const decoded = await decodeImage(await encode(), LIMITS);
       expect([decoded.width, decoded.height]).toEqual([200, 150]);
     });
 
-    it('is refused when any part of its end is missing', async () => {
+    it(`an image as ${kind} is refused when any part of its end is missing`, async () => {
       const bytes = await encode();
       for (const length of [bytes.length >> 1, bytes.length - 100, bytes.length - 12, bytes.length - 1]) {
         await expect(decodeImage(bytes.subarray(0, length), LIMITS), `${length} bytes`).rejects.toMatchObject(
@@ -52,14 +52,14 @@ describe('decodeImage', () => {
       }
     });
 
-    it('is refused when its second half is filled up with zeros', async () => {
+    it(`an image as ${kind} is refused when its second half is filled up with zeros`, async () => {
       const bytes = await encode();
       const filled = Buffer.concat([bytes.subarray(0, bytes.length >> 1)], bytes.length);
       await expect(decodeImage(filled, LIMITS)).rejects.toMatchObject({ reason: 'truncated' });
     });
   });
 
-  it('refuses animated images', async () => {
+  it('decodeImage refuses animated images', async () => {
     const frames = Buffer.concat([image.pixels, Buffer.from(image.pixels).fill(90)]);
     const animation = sharp(frames, { raw: { width: 200, height: 300, channels: 4, pageHeight: 150 } });
     for (const bytes of [
@@ -70,14 +70,14 @@ describe('decodeImage', () => {
     }
   });
 
-  it('refuses an animated PNG, whose first frame the decoder would show', async () => {
+  it('decodeImage refuses an animated PNG, whose first frame the decoder would show', async () => {
     const png = await sharp(image.pixels, raw).png().toBuffer();
     const control = Buffer.from('00000008616354 4c00000002000000000000 0000'.replaceAll(' ', ''), 'hex');
     const animated = Buffer.concat([png.subarray(0, 33), control, png.subarray(33)]);
     await expect(decodeImage(animated, LIMITS)).rejects.toMatchObject({ reason: 'animated' });
   });
 
-  it('refuses more pixels than allowed without decoding them', async () => {
+  it('decodeImage refuses more pixels than allowed without decoding them', async () => {
     const bytes = await sharp(image.pixels, raw).png().toBuffer();
     await expect(decodeImage(bytes, { maxPixels: 29_999 })).rejects.toMatchObject({ reason: 'oversized' });
   });

@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, () => Promise<Buffer>>> = {
 };
 
 it.each(Object.keys(KINDS))(
-  'decodes %s alone and beside tiles of every kind as it is decoded by itself',
+  'a strip with %s, alone and beside tiles of every kind, is decoded like its tiles',
   async (kind) => {
     const [tile, ...others] = await Promise.all(
       [KINDS[kind], ...Object.values(KINDS)].map((make) => make?.()),
@@ -45,7 +45,7 @@ it.each(Object.keys(KINDS))(
   },
 );
 
-it('refuses a tile that is damaged, or larger or smaller than it is to be', async () => {
+it('a strip with a tile that is damaged, too large or too small is refused', async () => {
   const good = await picture().png().toBuffer();
   const larger = await picture().resize(64, 16).png().toBuffer();
   const smaller = await picture().resize(8, 8).png().toBuffer();

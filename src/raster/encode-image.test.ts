@@ -29,7 +29,7 @@ describe('encodeImage', () => {
     ['image/jpeg', 'image/jpeg'],
     ['image/webp', 'image/webp'],
     ['image/gif', 'image/gif'],
-  ])('writes %s as %s of the same size', async (format, written) => {
+  ])('encodeImage writes %s as %s of the same size', async (format, written) => {
     for (const image of [mapLike(256, 256), photoLike(61, 47), photoLike(700, 500)]) {
       const bytes = await encode(image, format);
       expect(recogniseImage(bytes)).toBe(written);
@@ -38,14 +38,14 @@ describe('encodeImage', () => {
     }
   });
 
-  it.each(['image/png', 'image/png24'])('keeps every pixel in %s', async (format) => {
+  it.each(['image/png', 'image/png24'])('encodeImage keeps every pixel in %s', async (format) => {
     for (const image of [mapLike(256, 256), photoLike(61, 47), photoLike(700, 500), translucent]) {
       const decoded = await decode(await encode(image, format));
       expect(decoded.pixels.equals(image.pixels)).toBe(true);
     }
   });
 
-  it('keeps every pixel in a PNG for any number of colours, any alpha and any width', async () => {
+  it('encodeImage keeps every pixel in a PNG for any number of colours, any alpha and any width', async () => {
     const images = fc.record({
       width: fc.integer({ min: 1, max: 40 }),
       height: fc.integer({ min: 1, max: 20 }),
@@ -66,7 +66,7 @@ describe('encodeImage', () => {
     );
   });
 
-  it('writes a PNG of few colours with a palette, and image/png24 never', async () => {
+  it('encodeImage writes a PNG of few colours with a palette, and image/png24 never', async () => {
     const image = mapLike(256, 256, 200);
     const withPalette = await encode(image, 'image/png');
     expect((await sharp(withPalette).metadata()).isPalette).toBe(true);
@@ -75,19 +75,19 @@ describe('encodeImage', () => {
     expect(withPalette.length).toBeLessThan(trueColour.length);
   });
 
-  it('writes image/png8 with a palette however many colours there are', async () => {
+  it('encodeImage writes image/png8 with a palette however many colours there are', async () => {
     const metadata = await sharp(await encode(photoLike(256, 256), 'image/png8')).metadata();
     expect(metadata.isPalette).toBe(true);
   });
 
-  it('lays transparent pixels on white in a JPEG', async () => {
+  it('encodeImage lays transparent pixels on white in a JPEG', async () => {
     const clear = paintImage(16, 16, () => [0, 0, 0, 0]);
     const half = paintImage(16, 16, () => [0, 0, 0, 128]);
     expect((await decode(await encode(clear, 'image/jpeg'))).pixels[0]).toBeGreaterThan(252);
     expect((await decode(await encode(half, 'image/jpeg'))).pixels[0]).toBeCloseTo(127, -1);
   });
 
-  it('refuses formats that are not images', async () => {
+  it('encodeImage refuses formats that are not images', async () => {
     await expect(encode(mapLike(2, 2), 'application/vnd.mapbox-vector-tile')).rejects.toMatchObject({
       code: 'format-unknown',
     });

@@ -27,7 +27,7 @@ function drawing(width: number, height: number, colours: number, seed: number): 
 
 describe('encoding a map', () => {
   it.each(['image/png', 'image/png24'])(
-    'keeps every pixel in %s, whatever its size and colours',
+    'encoding a map keeps every pixel in %s, whatever its size and colours',
     async (name) => {
       const format = formatOf(name);
       if (!format) throw new Error(name);
@@ -59,7 +59,7 @@ describe('encoding a map', () => {
     },
   );
 
-  it('lays what one can see through on the background', async () => {
+  it('encoding a map lays transparent pixels on the background', async () => {
     const format = formatOf('image/png');
     if (!format) throw new Error('no PNG');
     const pixels = Buffer.from([100, 100, 100, 0, 100, 100, 100, 51]);

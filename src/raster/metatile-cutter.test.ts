@@ -47,7 +47,7 @@ describe('a mixture of JPEG and PNG', () => {
   it.each([
     ['image/vnd.jpeg-png', 'image/png'],
     ['image/vnd.jpeg-png8', 'image/png'],
-  ])('%s has each tile as JPEG where nothing shows through, as PNG otherwise', async (format, png) => {
+  ])('a mixture %s has tiles as JPEG where nothing shows through, as PNG otherwise', async (format, png) => {
     const cutter = new MetatileCutter();
     for (const job of [
       await jobOf(halfOpen, format),
@@ -70,7 +70,7 @@ describe('a mixture of JPEG and PNG', () => {
 });
 
 describe('a cutter of metatiles', () => {
-  it('cuts the tiles row by row, without what belongs to the neighbours', async () => {
+  it('a cutter of metatiles cuts the tiles row by row, without what belongs to the neighbours', async () => {
     for (const image of [drawn, photoLike(WIDTH, HEIGHT), mapLike(WIDTH, HEIGHT, 700)]) {
       const cutter = new MetatileCutter();
       await expectTiles(await cutter.cut(await jobOf(image)), image);
@@ -78,7 +78,7 @@ describe('a cutter of metatiles', () => {
     }
   });
 
-  it('cuts pictures that our own image reader does not know', async () => {
+  it('a cutter of metatiles cuts pictures that our own image reader cannot read', async () => {
     const { pixels } = drawn;
     const image = sharp(pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 4 } });
     for (const bytes of [
@@ -90,7 +90,7 @@ describe('a cutter of metatiles', () => {
     }
   });
 
-  it('keeps metatiles apart that are cut at the same time', async () => {
+  it('a cutter of metatiles keeps metatiles separate that are cut at the same time', async () => {
     const cutter = new MetatileCutter();
     const images = [drawn, sea, photoLike(WIDTH, HEIGHT), mapLike(WIDTH, HEIGHT, 9)];
     const jobs = await Promise.all(images.map((image) => jobOf(image)));
@@ -106,7 +106,7 @@ describe('a cutter of metatiles', () => {
     for (const [i, image] of [drawn, ...images].entries()) await expectTiles(all[i] as CutMetatile, image);
   });
 
-  it.each(['image/jpeg', 'image/webp', 'image/gif', 'image/png8'])('writes tiles as %s', async (format) => {
+  it.each(['image/jpeg', 'image/webp', 'image/gif', 'image/png8'])('a cutter writes %s', async (format) => {
     const { tiles } = await new MetatileCutter().cut(await jobOf(photoLike(WIDTH, HEIGHT), format));
     for (const { bytes } of tiles) {
       const { width, height } = await sharp(bytes).metadata();
@@ -114,7 +114,7 @@ describe('a cutter of metatiles', () => {
     }
   });
 
-  it('reads grey pictures of any kind', async () => {
+  it('a cutter of metatiles reads grey pictures of any kind', async () => {
     const grey = paintImage(WIDTH, HEIGHT, (x) => [x, x, x, 255]);
     const image = sharp(grey.pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 4 } }).removeAlpha();
     for (const sent of [
@@ -133,7 +133,7 @@ describe('a cutter of metatiles', () => {
     }
   });
 
-  it('says which colour a one-colour tile has, and encodes it once', async () => {
+  it('a cutter of metatiles reports the colour of a one-colour tile, and encodes it once', async () => {
     const cutter = new MetatileCutter();
     const { tiles, look } = await cutter.cut(await jobOf(sea));
     expect(tiles.map(({ colour }) => colour)).toEqual(Array(6).fill(0xff1e140a));
@@ -141,7 +141,7 @@ describe('a cutter of metatiles', () => {
     expect(cutter.counts.encodes).toBe(1);
   });
 
-  it('treats fully transparent tiles as one, whatever lies under them', async () => {
+  it('a cutter of metatiles treats fully transparent tiles as one, whatever is under them', async () => {
     const odd = paintImage(WIDTH, HEIGHT, (x, y) => [x & 255, y & 255, 9, 0]);
     const cutter = new MetatileCutter();
     const { tiles } = await cutter.cut(await jobOf(odd));
@@ -151,7 +151,7 @@ describe('a cutter of metatiles', () => {
     expect(cutter.counts.encodes).toBe(1);
   });
 
-  it('decodes and encodes an answer once that comes again, byte for byte', async () => {
+  it('a cutter of metatiles decodes and encodes an identical answer once', async () => {
     const cutter = new MetatileCutter();
     const job = await jobOf(drawn);
     const first = await cutter.cut(job);
@@ -160,7 +160,7 @@ describe('a cutter of metatiles', () => {
     expect(cutter.counts).toEqual({ ...before, knownAnswers: 1 });
   });
 
-  it('a cutter of metatiles does not take the same bytes for the same tiles when they are cut in another way', async () => {
+  it('a cutter of metatiles makes new tiles of the same bytes when they are cut in another way', async () => {
     const cutter = new MetatileCutter();
     const job = await jobOf(drawn);
     await cutter.cut(job);
@@ -172,7 +172,7 @@ describe('a cutter of metatiles', () => {
     });
   });
 
-  it('encodes a tile once whose pixels come again in another metatile', async () => {
+  it('a cutter of metatiles encodes a tile once whose pixels come again in another metatile', async () => {
     const cutter = new MetatileCutter();
     await cutter.cut(await jobOf(drawn));
     const { encodes } = cutter.counts;
@@ -183,7 +183,7 @@ describe('a cutter of metatiles', () => {
     expect(cutter.counts.knownTiles).toBe(6);
   });
 
-  it('keeps the bytes of a single tile that is in the right format already', async () => {
+  it('a cutter of metatiles keeps the bytes of a single tile that is in the right format already', async () => {
     const { pixels } = photoLike(64, 48);
     const bytes = await sharp(pixels, { raw: { width: 64, height: 48, channels: 4 } })
       .jpeg()
@@ -201,7 +201,7 @@ describe('a cutter of metatiles', () => {
     ).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'truncated' });
   });
 
-  it('refuses what is no picture, of another size, damaged or called something else', async () => {
+  it('a cutter of metatiles refuses a picture that is invalid, of another size, damaged or of another type', async () => {
     const job = await jobOf(drawn);
     const { bytes } = job.picture as { bytes: Buffer };
     const cases: [Partial<{ bytes: Buffer; mediaType: string }>, string][] = [
@@ -221,7 +221,7 @@ describe('a cutter of metatiles', () => {
 });
 
 describe('a thread that cuts metatiles', () => {
-  it('makes the same tiles, refuses the same answers, and is started again after it died', async () => {
+  it('a cutting thread makes the same tiles, refuses the same answers, and restarts after it died', async () => {
     const errors: unknown[] = [];
     const cutter = openCutterThread({
       ...silentLogger,

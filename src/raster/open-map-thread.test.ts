@@ -36,14 +36,14 @@ function open() {
 }
 
 describe('a thread that draws maps', () => {
-  it('draws what is drawn without it, several at a time', async () => {
+  it('a map thread draws the same as without it, several maps at a time', async () => {
     const thread = open();
     const expected = await createMapDrawer()(drawing, read, signal);
     const drawn = await Promise.all([1, 2, 3].map(() => thread.draw(drawing, read, signal)));
     for (const map of drawn) expect(map).toEqual(expected);
   });
 
-  it('tells why a tile could not be read, and draws on', async () => {
+  it('a map thread reports why a tile could not be read, and draws on', async () => {
     const thread = open();
     const failing = async () => {
       throw new TilewardenError('source-unavailable', 'The map source cannot be reached.');
@@ -53,7 +53,7 @@ describe('a thread that draws maps', () => {
     expect((await thread.draw(drawing, read, signal)).bytes.length).toBeGreaterThan(0);
   });
 
-  it('stops when the caller has gone, and reads no further rows', async () => {
+  it('a map thread stops when the caller has gone, and reads no further rows', async () => {
     const thread = open();
     const gone = new AbortController();
     let rows = 0;

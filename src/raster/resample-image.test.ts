@@ -18,7 +18,7 @@ const pixelAt = ({ width, pixels }: RasterImage, x: number, y: number) => [
 const slope = picture(64, 64, (x, y) => [x * 4, y * 4, 7, 255]);
 
 describe('resampling', () => {
-  it('copies pixels where source and output agree', async () => {
+  it('resampling copies pixels where source and output agree', async () => {
     const [across, down] = [
       { origin: 60, scale: 1, length: 4 },
       { origin: 2, scale: 1, length: 3 },
@@ -29,7 +29,7 @@ describe('resampling', () => {
   });
 
   it.each([0.00003, 0.001, 0.04, 0.25, 0.8, 1, 1.3, 2, 2.7, 3.2])(
-    'keeps a slope a slope at scale %d',
+    'resampling keeps a slope a slope at scale %d',
     async (scale) => {
       const origin = reachOf(scale) + 0.3;
       const length = Math.min(200, Math.floor((62 - 2 * origin) / scale));
@@ -51,7 +51,7 @@ describe('resampling', () => {
     },
   );
 
-  it('resampling does not let the colour of invisible pixels through', async () => {
+  it('resampling does not show the colour of invisible pixels', async () => {
     const edge = picture(8, 8, (x) => (x < 4 ? [255, 0, 0, 255] : [0, 255, 0, 0]));
     const axis = { origin: 1, scale: 1, length: 6 };
     const image = await resampleImage(edge, { ...axis, origin: 1.5 }, axis);
@@ -61,7 +61,7 @@ describe('resampling', () => {
 });
 
 describe('laying pictures on each other', () => {
-  it('shows the lower one through what is transparent', async () => {
+  it('a picture laid on another shows the lower one where it is transparent', async () => {
     const bottom = picture(3, 1, () => [0, 0, 200, 255]);
     const top = picture(3, 1, (x) => [200, 0, 0, [0, 128, 255][x] ?? 0]);
     const image = await layOver(bottom, top);

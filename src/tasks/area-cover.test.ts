@@ -73,7 +73,7 @@ describe('an area', () => {
     expect(covered([square(0, 0, 1), square(6, 6, 1)], 8)).toEqual(['0,0', '6,6']);
   });
 
-  it('an area is what geometry says for any triangle', () => {
+  it('an area has the tiles that geometry gives for any triangle', () => {
     const number = fc.double({ min: 0.01, max: 11.99, noNaN: true });
     const point = fc.tuple(
       number,

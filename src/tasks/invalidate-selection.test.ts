@@ -19,7 +19,7 @@ async function seededHouse({
 const outcome = async (z: number, x: number, y: number) => (await house.road.read(z, x, y)).outcome;
 
 describe('telling that the map has changed', () => {
-  it('an invalidation leaves tiles in place and has each renewed when it is asked for next', async () => {
+  it('an invalidation leaves tiles in place and has each renewed at its next request', async () => {
     const { road, selections } = await seededHouse();
     expect(await outcome(3, 0, 0)).toBe('HIT');
     const { extent } = road.tiles.subset.gridSet;

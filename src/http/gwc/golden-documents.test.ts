@@ -12,7 +12,7 @@ describe.each<GoldenFamily>(['mass-truncate', 'disk-quota'])('a document of %s',
     .filter((name) => name.endsWith('.answer.json'))
     .map((name) => name.replace('.answer.json', ''));
 
-  it.each(names)('the golden document "%s" has its result, as XML and as JSON', async (name) => {
+  it.each(names)(`the golden ${family} document "%s" has its result, as XML and as JSON`, async (name) => {
     const golden = JSON.parse(readFileSync(join(folder, `${name}.answer.json`), 'utf8')) as unknown;
     const [xml, json] = await Promise.all([
       askGolden(family, 'xml', readFileSync(join(folder, `${name}.xml`))),

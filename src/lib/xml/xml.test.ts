@@ -5,7 +5,7 @@ import { element, writeXml } from './write-xml.ts';
 import { XmlError } from './xml-element.ts';
 
 describe('reading XML', () => {
-  it('makes a tree of names, attributes, text and places', () => {
+  it('reading XML makes a tree of names, attributes, text and places', () => {
     const root = readXml(
       '<?xml version="1.0"?>\n<g:a xmlns:g="urn:x" b="1">\n  <c>x &amp; <![CDATA[<y>]]></c><!-- no --><d/>\n</g:a>',
     );
@@ -37,13 +37,13 @@ describe('reading XML', () => {
       '32 attributes',
     ],
     ['many bytes', `<a>${'x'.repeat(65_536)}</a>`, '65536 bytes'],
-  ])('refuses %s and says where', (_case, text, message) => {
+  ])('reading XML refuses %s and says where', (_case, text, message) => {
     const read = () => readXml(text);
     expect(read).toThrow(XmlError);
     expect(read).toThrow(message);
   });
 
-  it('refuses an attribute too many where it stands, not at the end of its tag', () => {
+  it('reading XML refuses an attribute too many at its place, not at the end of its tag', () => {
     const attributes = Array.from({ length: 5000 }, (_, i) => `a${i}=""`);
     const read = () => readXml(`<a\n${attributes.join('\n')}`);
     // One line for the name, one for each attribute up to the first that is too many.
@@ -52,7 +52,7 @@ describe('reading XML', () => {
     );
   });
 
-  it('refuses a thousandfold entity without unfolding it', () => {
+  it('reading XML refuses a thousandfold entity without unfolding it', () => {
     const entities = Array.from(
       { length: 20 },
       (_, i) => `<!ENTITY e${i} "${`&e${i + 1};`.repeat(10)}">`,
@@ -60,7 +60,7 @@ describe('reading XML', () => {
     expect(() => readXml(`<!DOCTYPE a [${entities}]><a>&e0;</a>`)).toThrow('DOCTYPE');
   });
 
-  it('gives back what was written', () => {
+  it('reading XML returns what was written', () => {
     const name = fc.constantFrom('a', 'b', 'layerName');
     const text = fc.string({ unit: 'binary', maxLength: 30 });
     fc.assert(
@@ -74,7 +74,7 @@ describe('reading XML', () => {
     );
   });
 
-  it('never fails but with a place', () => {
+  it('reading XML never fails without a place', () => {
     const pieces = fc.constantFrom(
       '<',
       '>',
@@ -107,7 +107,7 @@ describe('reading XML', () => {
 });
 
 describe('decoding XML', () => {
-  it('follows the mark, then the declaration, then UTF-8', () => {
+  it('decoding XML follows the mark, then the declaration, then UTF-8', () => {
     expect(decodeXml(Buffer.from('\ufeff<a>ä</a>', 'utf16le'))).toBe('<a>ä</a>');
     expect(decodeXml(Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>ä</a>', 'latin1'))).toContain(
       'ä',
@@ -118,7 +118,7 @@ describe('decoding XML', () => {
   it.each([
     ['other encodings', Buffer.from('<?xml version="1.0" encoding="utf-7"?><a/>')],
     ['broken UTF-8', Buffer.from([0x3c, 0x61, 0xff, 0x3e])],
-  ])('refuses %s', (_case, bytes) => {
+  ])('decoding XML refuses %s', (_case, bytes) => {
     expect(() => decodeXml(bytes)).toThrow(XmlError);
   });
 });
@@ -126,7 +126,7 @@ describe('decoding XML', () => {
 describe('reading long XML', () => {
   const limits = { bytes: 2 ** 20, depth: 5, elements: 100_000, attributes: 5 };
 
-  it('reads a document with characters of several bytes as it reads a short one', async () => {
+  it('reading long XML handles characters of several bytes like short XML', async () => {
     const text = `<a>${'<b>ä€😀</b>'.repeat(20_000)}</a>`;
     for (const encoding of ['utf8', 'utf16le'] as const) {
       const bytes = Buffer.from(`\ufeff${text}`, encoding);
@@ -136,7 +136,7 @@ describe('reading long XML', () => {
     }
   });
 
-  it('decodes a document of megabytes in pieces, never in one turn', async () => {
+  it('decoding XML of megabytes is done in pieces, never in one turn', async () => {
     const broken = Buffer.concat([Buffer.from(`<a>${'<b/>'.repeat(50_000)}`), Buffer.from([0xff])]);
     let read = 0;
     const reading = readLongXml(broken, limits, () => {

@@ -141,7 +141,7 @@ describe('the archive source', () => {
   };
   const signal = new AbortController().signal;
 
-  it.each(['pictures.mbtiles', 'pictures.pmtiles'])('takes the right tile out of %s', async (name) => {
+  it.each(['pictures.mbtiles', 'pictures.pmtiles'])('an archive has the right tile of %s', async (name) => {
     const source = open({ path: join(folder, name) });
     expect(await source.fetch(at(2, 0, 0))).toMatchObject({ bytes: png, mediaType: 'image/png' });
     expect(await source.fetch(at(2, 0, 3))).toEqual({ kind: 'nothing' });
@@ -150,7 +150,7 @@ describe('the archive source', () => {
   });
 
   it.each(['features.mbtiles', 'features.pmtiles'])(
-    'passes vector tiles of %s on as they are packed',
+    'an archive source passes vector tiles of %s on as they are compressed',
     async (name) => {
       const source = open({ path: join(folder, name) });
       const answer = await source.fetch(at(2, 0, 0, { format: VECTOR }));
@@ -164,7 +164,7 @@ describe('the archive source', () => {
     },
   );
 
-  it('reads parts of a file on a server, its directories once', async () => {
+  it('an archive source reads parts of a file on a server, its directories once', async () => {
     server.file = pmtilesOf('pbf', features, { vector_layers: LAYERS });
     const source = open({ url });
     for (let i = 0; i < 3; i++) {
@@ -177,7 +177,7 @@ describe('the archive source', () => {
     expect(await source.vectorLayers?.(signal)).toEqual(LAYERS);
   });
 
-  it('notices that a file on a server has been replaced', async () => {
+  it('an archive source notices that a file on a server has been replaced', async () => {
     server.file = pmtilesOf('pbf', features);
     const source = open({ url });
     await source.fetch(at(0, 0, 0, { format: VECTOR }));
@@ -187,13 +187,13 @@ describe('the archive source', () => {
     expect(await source.fetch(at(0, 0, 0, { format: VECTOR }))).toMatchObject({ bytes });
   });
 
-  it('makes do with a server that knows no ranges, while the file is small', async () => {
+  it('an archive source accepts a server without ranges, while the file is small', async () => {
     server.file = pmtilesOf('png', pictures);
     server.behaviour = 'no-ranges';
     expect(await open({ url }).fetch(at(2, 0, 0))).toMatchObject({ bytes: png });
   });
 
-  it.each(['mbtiles', 'pmtiles'])('notices that a .%s file has been replaced', async (extension) => {
+  it.each(['mbtiles', 'pmtiles'])('an archive source notices a replaced .%s file', async (extension) => {
     const path = join(folder, `changing.${extension}`);
     const write = extension === 'mbtiles' ? writeMbtiles : writePmtiles;
     const put = (layer: string) => {
@@ -218,7 +218,7 @@ describe('the archive source', () => {
     ['something else', 'else.pmtiles', Buffer.alloc(5000, 65)],
     ['half an archive', 'half.pmtiles', 'half'],
     ['places beyond all bounds', 'huge.pmtiles', 'huge'],
-  ])('says of %s (%s) only that it cannot be read, and works once it is there', async (_, name, content) => {
+  ])('an archive source with %s (%s) fails, and works once it is mended', async (_, name, content) => {
     const whole = pmtilesOf('pbf', features);
     const huge = Buffer.from(whole);
     huge.writeBigUInt64LE(2n ** 52n, 8);
@@ -235,7 +235,7 @@ describe('the archive source', () => {
     await source.close();
   });
 
-  it.each(['pipe.mbtiles', 'pipe.pmtiles'])('is not held up by a pipe in the place of %s', async (name) => {
+  it.each(['pipe.mbtiles', 'pipe.pmtiles'])('an archive source does not wait for a pipe %s', async (name) => {
     const path = join(folder, name);
     execFileSync('mkfifo', [path]);
     const source = open({ path });
@@ -243,7 +243,7 @@ describe('the archive source', () => {
     await source.close();
   });
 
-  it('says which grid sets it counts in', async () => {
+  it('an archive source lists the grid sets it counts in', async () => {
     const path = join(folder, 'pictures.mbtiles');
     await expect(open({ path }).fetch(at(2, 0, 0, { gridSetName: 'EPSG:4326' }))).rejects.toMatchObject({
       message: 'The tile archive has no tiles in grid set EPSG:4326; it has web mercator.',
@@ -257,7 +257,7 @@ describe('the archive source', () => {
     [{ path: 'a.mbtiles', url: 'http://a.test/b.pmtiles' }, 'needs either path or url'],
     [{ path: 'a.zip' }, 'must end in .mbtiles or .pmtiles'],
     [{ url: 'file:///etc/passwd' }, 'must be an http or https address'],
-  ])('refuses the options %j', (options, message) => {
+  ])('an archive source refuses the options %j', (options, message) => {
     const issues = archiveSourceOptions.safeParse({ type: 'archive', ...options }).error?.issues ?? [];
     expect(issues.map((issue) => issue.message).join()).toContain(message);
   });

@@ -135,7 +135,7 @@ describeTileSource('layer', {
 });
 
 describe('the layer source', () => {
-  it('gives the same pixels where nothing has to be changed', async () => {
+  it('a layer source gives the same pixels if nothing has to be changed', async () => {
     const request = picture(MERCATOR, 5, 16, 10);
     const expected = paint(MERCATOR, request.bounds, request.width, request.height, smooth);
     for (const resampling of ['bilinear', 'nearest']) {
@@ -145,7 +145,7 @@ describe('the layer source', () => {
     }
   });
 
-  it('finds the right place at the deepest zooms too', async () => {
+  it('a layer source finds the right place at the deepest zooms too', async () => {
     const [z, x, y] = [30, 2 ** 29 + 5, 2 ** 29 - 7];
     const layer = lower(createGridSubset(MERCATOR));
     await draw(drawing(layer), picture(MERCATOR, z, x, y, 1));
@@ -161,7 +161,7 @@ describe('the layer source', () => {
     ['degrees in a national grid', DEGREES, picture(UTM, 2, 1, 1)],
     ['web mercator in a national grid', MERCATOR, picture(UTM, 4, 5, 6)],
     ['degrees around the pole', DEGREES, picture(POLAR, 4, 9, 9)],
-  ])('draws %s where things are', async (_, from, request) => {
+  ])('a layer source draws %s in the right places', async (_, from, request) => {
     const layer = lower(createGridSubset(from));
     const drawn = await draw(drawing(layer), request);
     const expected = paint(request.gridSet, request.bounds, request.width, request.height, smooth);
@@ -170,7 +170,7 @@ describe('the layer source', () => {
     expect(new Set(layer.asked.map((tile) => JSON.stringify(tile))).size).toBe(layer.asked.length);
   });
 
-  it('draws across the antimeridian and over the pole with a bounded number of tiles', async () => {
+  it('a layer source draws across the antimeridian and over the pole with a bounded number of tiles', async () => {
     const layer = lower(createGridSubset(DEGREES), (_, latitude) => [128, 128 + latitude, 0]);
     const request = picture(POLAR, 2, 1, 1);
     const drawn = await draw(drawing(layer), request);
@@ -183,7 +183,7 @@ describe('the layer source', () => {
     expect(layer.asked.length).toBeLessThanOrEqual(144);
   });
 
-  it('joins neighbouring pictures without a seam', async () => {
+  it('a layer source joins neighbouring pictures without a seam', async () => {
     const source = drawing(lower(createGridSubset(DEGREES)));
     const whole = await draw(source, picture(UTM, 3, 2, 2, 2));
     for (const [x, y] of [
@@ -201,7 +201,7 @@ describe('the layer source', () => {
     }
   });
 
-  it('ends sharply where the other layer ends', async () => {
+  it('a layer source ends sharply where the other layer ends', async () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const source = drawing(lower(createGridSubset(DEGREES, { extent }), () => [200, 100, 50]));
     const request = picture(MERCATOR, 4, 8, 5, 1);
@@ -223,7 +223,7 @@ describe('the layer source', () => {
     expect(wrong).toBe(0);
   });
 
-  it('draws a part of a layer where it lies', async () => {
+  it('a layer source draws a part of a layer in its place', async () => {
     const extent = { minX: -20, minY: 30, maxX: 40, maxY: 70 };
     const request = picture(UTM, 2, 1, 1);
     const drawn = await draw(drawing(lower(createGridSubset(DEGREES, { extent }))), request);
@@ -231,7 +231,7 @@ describe('the layer source', () => {
     expect(furthestApart(drawn, expected)).toBeLessThanOrEqual(2);
   });
 
-  it('says that there is nothing where the other layer has nothing', async () => {
+  it('a layer source returns nothing where the other layer has nothing', async () => {
     const extent = { minX: 100, minY: 0, maxX: 110, maxY: 10 };
     const layer = lower(createGridSubset(DEGREES, { extent }));
     expect(await drawing(layer).fetch(picture(UTM, 2, 1, 1))).toEqual({ kind: 'nothing' });
@@ -252,7 +252,7 @@ describe('the layer source', () => {
     expect(new Set(told.asked.map(({ z }) => z))).toEqual(new Set([3]));
   });
 
-  it('fails as a source when the other layer is missing, refuses or cannot be reached', async () => {
+  it('a layer source fails as a source when the other layer is missing, refuses or cannot be reached', async () => {
     const request = picture(MERCATOR, 5, 16, 10);
     const missing = openLayerSource(layerSourceOptions.parse({ type: 'layer', layer: 'gone' }), {
       readLayer: () => null,

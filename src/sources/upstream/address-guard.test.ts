@@ -6,7 +6,7 @@ const lenient = createAddressGuard({ allowPrivate: true });
 
 describe('the address guard', () => {
   it.each(['8.8.8.8', '2001:4860:4860::8888', '[2001:4860:4860::8888]', 'maps.example.org'])(
-    'allows %s',
+    'the address guard allows %s',
     (host) => {
       expect(strict.refuses(host)).toBeNull();
     },
@@ -21,7 +21,7 @@ describe('the address guard', () => {
     '::1',
     'fd12::1',
     '::ffff:10.0.0.1',
-  ])('allows %s only where private addresses are', (host) => {
+  ])('the address guard allows %s only with private addresses', (host) => {
     expect(strict.refuses(host)).not.toBeNull();
     expect(lenient.refuses(host)).toBeNull();
   });
@@ -39,26 +39,26 @@ describe('the address guard', () => {
     '64:ff9b::169.254.169.254',
     '2002:a9fe:a9fe::',
     '168.63.129.16',
-  ])('never allows %s', (host) => {
+  ])('the address guard never allows %s', (host) => {
     expect(strict.refuses(host)).not.toBeNull();
     expect(lenient.refuses(host)).not.toBeNull();
   });
 
-  it('refuses a name that resolves to an address that is not allowed', async () => {
+  it('the address guard refuses a name that resolves to an address that is not allowed', async () => {
     const refused = await new Promise((resolve) => {
       strict.lookup('localhost', { all: true }, (error) => resolve(error));
     });
     expect(String(refused)).toContain('AddressRefused');
   });
 
-  it('tells an administrator which kind of address it is, and what can be done', () => {
+  it('the address guard tells an administrator which kind of address it is, and what can be done', () => {
     expect(strict.refuses('10.1.2.3')?.advice).toContain('allowPrivate');
     expect(strict.refuses('169.254.169.254')?.advice).toContain('no request is sent');
   });
 });
 
 describe('the hosts that a configuration names', () => {
-  it('are found wherever an address stands, ports and subdomains included', () => {
+  it('the hosts of a configuration are found in every address, ports and subdomains included', () => {
     const sources = [
       { type: 'wms', url: 'http://localhost:8080/wms?map=a' },
       { type: 'xyz', url: 'https://{s}.tiles.internal/{z}/{x}/{y}.png', subdomains: ['a', 'b'] },

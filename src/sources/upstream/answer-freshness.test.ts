@@ -21,7 +21,7 @@ describe('how long an answer is good', () => {
     [{ 'cache-control': 'max-age=3600', age: '4000' }, 0],
     [{ 'cache-control': 'max-age=3600', age: 'old' }, 3600],
     [{ age: '600' }, null],
-  ])('is read from %j', (headers, seconds) => {
+  ])('the freshness of an answer is read from %j', (headers, seconds) => {
     expect(freshnessOf(headers, NOW).freshSeconds).toBe(seconds);
   });
 });
@@ -38,7 +38,7 @@ describe('a version of an answer', () => {
     [{ 'last-modified': 'yesterday' }, {}],
     [{ etag: `"${'x'.repeat(300)}"` }, {}],
     [{}, {}],
-  ])('known by %j is asked about with %j', (headers, condition) => {
+  ])('an answer known by %j is requested again with %j', (headers, condition) => {
     expect(conditionOf(freshnessOf(headers, NOW).validator)).toEqual(condition);
   });
 });

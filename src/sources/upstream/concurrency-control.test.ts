@@ -84,7 +84,7 @@ describe('the control of concurrency', () => {
     ['that slows down by ten under load', THRASHING],
     ['with two processors', TWO_CORES],
     ['that bears everything', BOUNDLESS],
-  ])('settles where an upstream %s is quick and does nearly all it can', (name, upstream) => {
+  ])('the concurrency settles where an upstream %s is quick and does nearly all it can', (name, upstream) => {
     const best = bestFixed(upstream);
     const settled = simulate(upstream, true, MAX, { seconds: 180, from: 30 });
     const unguarded = simulate(upstream, false, MAX, { seconds: 10, from: 2 });
@@ -97,7 +97,7 @@ describe('the control of concurrency', () => {
     expect(settled.throughput).toBeGreaterThanOrEqual(0.8 * best.throughput);
   });
 
-  it('follows an upstream that becomes slower for good, and faster again', () => {
+  it('the concurrency follows an upstream that becomes slower for good, and faster again', () => {
     const upstreamAt = (ms: number): Upstream => {
       const share = ms > 60_000 && ms < 180_000 ? 0.25 : 1;
       return { power: (active) => share * THRASHING.power(active) };
@@ -109,7 +109,7 @@ describe('the control of concurrency', () => {
     expect(again.throughput).toBeGreaterThanOrEqual(0.8 * bestFixed(THRASHING).throughput);
   });
 
-  it('asks half as much of an upstream that says it is too much, once for each time', () => {
+  it('the concurrency halves when an upstream reports overload, once for each time', () => {
     let now = 0;
     const control = new ConcurrencyControl({ max: 8, adaptive: true, clock: { monotonic: () => now } });
     const begunAt = now;
@@ -123,7 +123,7 @@ describe('the control of concurrency', () => {
     expect(control.limit).toBe(1);
   });
 
-  it('goes no further than the administrator allows, and always that far when it may not adapt', () => {
+  it('the concurrency goes no further than the administrator allows, and always that far if not adaptive', () => {
     const limits = new Set<number>();
     const onStep = (_: number, control: ConcurrencyControl) => void limits.add(control.limit);
     simulate(BOUNDLESS, true, 5, { seconds: 20, from: 0, onStep });
@@ -131,7 +131,7 @@ describe('the control of concurrency', () => {
     expect(new ConcurrencyControl({ max: 5, adaptive: false, clock: performanceClock }).limit).toBe(5);
   });
 
-  it('does not ask for more than is needed', () => {
+  it('the concurrency does not rise above the need', () => {
     const control = new ConcurrencyControl({ max: 32, adaptive: true, clock: performanceClock });
     for (let i = 0; i < 100; i++)
       control.observe({ ms: 50, begunAt: Number.POSITIVE_INFINITY, crowded: false });

@@ -32,7 +32,7 @@ function open(limits: object) {
 }
 
 describe('the line between a worker and the desk', () => {
-  it('lets workers share the places of a host', async () => {
+  it('workers share the places of a host', async () => {
     const { hire, settle, status } = open({ concurrency: 2 });
     const [one, other] = [hire().line, hire().line];
     const first = await one.enter(HOST, 'task', never);
@@ -46,7 +46,7 @@ describe('the line between a worker and the desk', () => {
     expect(status()).toMatchObject({ inFlight: 1, requests: 3, latency: { p50: 20 } });
   });
 
-  it('gives back what a worker held and waited for when it dies', async () => {
+  it('the places and waits of a worker are given back when it dies', async () => {
     const { desk, hire, settle, status } = open({ concurrency: 2 });
     const { die, line } = hire();
     await Promise.all([line.enter(HOST, 'task', never), line.enter(HOST, 'task', never)]);
@@ -58,7 +58,7 @@ describe('the line between a worker and the desk', () => {
     (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);
   });
 
-  it('lets a request leave, whether it waits or was just admitted', async () => {
+  it('a request of a worker may leave, whether it waits or was just admitted', async () => {
     const { hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const leaving = new AbortController();
@@ -71,7 +71,7 @@ describe('the line between a worker and the desk', () => {
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
   });
 
-  it('tells a worker until when a host is left alone', async () => {
+  it('a worker receives until when a host is left alone', async () => {
     const { line } = open({ quietHours: '06:00-22:00' }).hire();
     const refused: unknown = await line.enter(HOST, 'task', never).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'source-busy', reason: 'quiet-hours', retryAfterSeconds: 36_000 });
@@ -81,7 +81,7 @@ describe('the line between a worker and the desk', () => {
     });
   });
 
-  it('gives its place up when the host has been silent for long and a probe is sent', async () => {
+  it('a worker gives its place up when the host has been silent for long and a probe is sent', async () => {
     const { desk, clock, hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const entering = line.enter(HOST, 'task', never);

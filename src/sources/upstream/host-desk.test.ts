@@ -50,7 +50,7 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share 
 }
 
 describe('the desk of a host', () => {
-  it('lets people in before tasks that came first, and keeps the order among equals', async () => {
+  it('a host desk admits people before tasks that came first, and keeps the order among equals', async () => {
     const { enter, clock } = open({ limits: { concurrency: 1 } });
     const order: string[] = [];
     const first = await enter('task');
@@ -71,7 +71,7 @@ describe('the desk of a host', () => {
     expect(order).toEqual(['person 1', 'person 2', 'task 1', 'task 2']);
   });
 
-  it('says what happened: failing from the first failure on, since when and how, probing, and healthy again', async () => {
+  it('a host desk reports a host as failing from the first failure on, probing, and healthy again', async () => {
     const { enter, status, clock, fail } = open();
     (await enter()).end(ANSWERED);
     expect(status()).toMatchObject({ state: 'healthy', failuresInARow: 0, lastFailure: null });
@@ -105,7 +105,7 @@ describe('the desk of a host', () => {
     expect(status().inFlight).toBe(1);
   });
 
-  it('leaves a failing host alone, tells when to come back, and is there again within a second of its return', async () => {
+  it('a host desk leaves a failing host alone, with a retry time, and is back within a second of its return', async () => {
     const { fail, refusal, enter, clock, status } = open();
     await fail(5);
     const refused = await refusal();
@@ -132,7 +132,7 @@ describe('the desk of a host', () => {
   });
 
   it.each([false, true])(
-    'has no more requests under way at a silent host than other nodes leave to it, adaptive %s',
+    'a host desk sends a silent host no more requests than other nodes leave to it, adaptive %s',
     async (adaptive) => {
       const { enter, clock, status, desk } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
       const waiting = [enter(), enter(), enter(), enter()];
@@ -145,7 +145,7 @@ describe('the desk of a host', () => {
     },
   );
 
-  it('does not take a scout that comes home for leave to come back earlier than the host asked', async () => {
+  it("a host desk keeps to the host's Retry-After though a scout has an answer", async () => {
     const { enter, refusal, clock } = open({ limits: { concurrency: 2 } });
     (await enter()).end(ANSWERED);
     const silent = await enter();
@@ -159,7 +159,7 @@ describe('the desk of a host', () => {
     expect(await refusal()).toMatchObject({ reason: 'retry-after', retryAfterSeconds: 30 });
   });
 
-  it('turns those who wait away when the host begins to fail', async () => {
+  it('a host desk refuses waiting requests when the host begins to fail', async () => {
     const { enter, clock } = open({ limits: { concurrency: 1 } });
     let current = await enter();
     for (let i = 0; i < 4; i++) {
@@ -174,7 +174,7 @@ describe('the desk of a host', () => {
     for (const error of await Promise.all(waiting)) expect(hostClosedIn(error)?.host).toBe(HOST);
   });
 
-  it('does as a host says that asks for patience', async () => {
+  it('a host desk keeps to the Retry-After of its host', async () => {
     const { enter, refusal, clock, status } = open();
     (await enter()).end(TOO_MUCH);
     expect(await refusal()).toMatchObject({
@@ -190,7 +190,7 @@ describe('the desk of a host', () => {
     expect(status()).toMatchObject({ breaker: 'closed', retryAfter: null, closed: null });
   });
 
-  it('keeps tasks from it in its quiet hours, and people only if that is asked for', async () => {
+  it('a host desk keeps tasks from its host in quiet hours, and people only if configured', async () => {
     const limits = { quietHours: '06:00-22:00', timeZone: 'Europe/Berlin' };
     const { refusal, enter, clock } = open({ limits });
     const refused = await refusal('task');
@@ -206,7 +206,7 @@ describe('the desk of a host', () => {
     );
   });
 
-  it('sends no more in a day than its budget, over restarts and until midnight of its time zone', async () => {
+  it('a host desk sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
     const book = createMemoryBudgetBook();
     const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
@@ -231,7 +231,7 @@ describe('the desk of a host', () => {
     expect(status().budget).toMatchObject({ day: '2026-11-16', used: 1 });
   });
 
-  it('loses no more than a hundredth of a budget when it dies', async () => {
+  it('a host desk loses no more than a hundredth of a budget when it dies', async () => {
     const book = createMemoryBudgetBook();
     const limits = { dailyBudget: 1000 };
     (await open({ limits, book }).enter()).end(ANSWERED);
@@ -247,12 +247,12 @@ describe('the desk of a host', () => {
     expect(sent).toBeGreaterThanOrEqual(990);
   });
 
-  it('begins nothing in the last seconds of a day that has a budget', async () => {
+  it('a host desk begins nothing in the last seconds of a day that has a budget', async () => {
     const { refusal } = open({ limits: { dailyBudget: 10 }, start: '2026-11-15T23:59:58.500Z' });
     expect(await refusal()).toMatchObject({ reason: 'daily-budget', retryAfterSeconds: 2 });
   });
 
-  it('says how it goes', async () => {
+  it('a host desk reports its figures', async () => {
     const { enter, status, clock } = open({ limits: { ratePerSecond: 5, concurrency: 3 } });
     for (let i = 0; i < 20; i++) {
       const entering = enter();

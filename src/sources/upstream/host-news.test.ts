@@ -54,7 +54,7 @@ function openNodes() {
 }
 
 describe('nodes that share what they know of hosts', () => {
-  it('leave a host alone that one of them has found failing, and ask it again when one has an answer', async () => {
+  it('nodes leave a host alone that one of them has found failing, and use it again when one has an answer', async () => {
     const { clock, one, other, ask, stateOf } = openNodes();
     for (let i = 0; i < 5; i++) await ask(one, DOWN);
     await clock.run(1);
@@ -84,7 +84,7 @@ describe('nodes that share what they know of hosts', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('trust their own answers more than what others tell', async () => {
+  it('nodes trust their own answers more than the reports of others', async () => {
     const { clock, one, other, ask, stateOf } = openNodes();
     await ask(other, GOOD);
     for (let i = 0; i < 5; i++) await ask(one, DOWN);

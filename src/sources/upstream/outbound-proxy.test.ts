@@ -43,7 +43,7 @@ describe('the proxy for an address', () => {
     ['', 'https://[::1]:8443/', false],
     ['', 'https://localhost/', false],
     ['', 'http://maps.example.org/', false],
-  ])('NO_PROXY %j: %s goes through HTTPS_PROXY: %s', (except, url, isProxied) => {
+  ])('with NO_PROXY %j, %s goes through HTTPS_PROXY: %s', (except, url, isProxied) => {
     const proxies = { http: null, https: PROXY, except };
     expect(proxyFor(proxies, new URL(url))).toBe(isProxied ? PROXY : null);
   });
@@ -51,14 +51,14 @@ describe('the proxy for an address', () => {
   const load = (environment: Record<string, string>) =>
     loadSettings({ flags: {}, environment, workingFolder: '/nowhere' });
 
-  it('comes from the environment, the lower-case name first, and reaches workers', () => {
+  it('the proxy comes from the environment, the lower-case name first, and reaches workers', () => {
     const environment = { HTTPS_PROXY: 'http://other', https_proxy: 'proxy.example:3128', NO_PROXY: 'a' };
     const { settings, handover } = load(environment);
     const proxies = { http: null, https: 'http://proxy.example:3128', except: 'a' };
     expect([settings.proxies, handover.proxies]).toEqual([proxies, proxies]);
   });
 
-  it('is shown by check-config without its password', () => {
+  it('the proxy is shown by check-config without its password', () => {
     const text = describeSettings(load({ HTTP_PROXY: PROXY }));
     expect(text).toContain('# http addresses through the proxy http://proxy.example:3128\n');
     expect(text).not.toContain('hunter2');
@@ -116,7 +116,7 @@ describe('upstreams behind a proxy', () => {
     expect(proxy.requests).toEqual([`GET http://${HOST}${MAP}`, `CONNECT ${HOST}:443`]);
   });
 
-  it('addresses that are refused directly are refused before the proxy hears of them', async () => {
+  it('addresses that are refused directly are refused before the proxy is connected', async () => {
     const proxy = await openProxied();
     const get = open({ http: proxy.url }, null);
     const reasons = [];
@@ -127,7 +127,7 @@ describe('upstreams behind a proxy', () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  it('hosts in NO_PROXY are asked directly', async () => {
+  it('hosts in NO_PROXY are connected directly', async () => {
     const proxy = await openProxied();
     const get = open({ http: proxy.url, except: 'invalid' });
     expect(await get(`http://${HOST}${MAP}`)).toMatchObject({ reason: 'connection' });
@@ -155,7 +155,7 @@ describe('upstreams behind a proxy', () => {
     expect(new Set(proxy.requests)).toEqual(new Set([`CONNECT ${HOST}:443`]));
   });
 
-  it('the issuer of a sign-in is asked through the proxy too', async () => {
+  it('the issuer of a sign-in is reached through the proxy too', async () => {
     const proxy = await openProxied();
     const proxied = openProxiedFetch({ http: proxy.url, https: null, except: '' });
     whenOver(() => proxied?.close());

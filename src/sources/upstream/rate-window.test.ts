@@ -41,7 +41,7 @@ function arrivalsOf(rate: number, trips: readonly (readonly [number, number])[],
 }
 
 describe('a rate window', () => {
-  it('never lets more begin in any second than allowed', () => {
+  it('a rate window never lets more requests begin in any second than allowed', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), pauses, (rate, given) => {
@@ -53,17 +53,17 @@ describe('a rate window', () => {
     );
   });
 
-  it('lets one begin in ten seconds at a rate of 0.1', () => {
+  it('a rate window lets one request begin in ten seconds at a rate of 0.1', () => {
     expect(beginnings(0.1, [0, 0, 0])).toEqual([0, 10_000, 20_000]);
   });
 
-  it('spreads them over the second', () => {
+  it('a rate window spreads requests over the second', () => {
     const times = beginnings(10, new Array(10).fill(0));
     expect(times.at(-1)).toBeGreaterThan(800);
     expect(beginnings(500, new Array(1001).fill(0)).at(-1)).toBe(2000);
   });
 
-  it('counts a request from when it began until its answer came, since it reached the server in between', () => {
+  it('a rate window counts a request from its start to its answer, since it arrived in between', () => {
     const window = new RateWindow(1);
     const slow = window.begin(0);
     expect(window.delayAt(300)).toBe(1200);
@@ -72,14 +72,14 @@ describe('a rate window', () => {
     expect(window.delayAt(1300)).toBe(0);
   });
 
-  it('takes it that a request has reached the server after half a second', () => {
+  it('a rate window assumes that a request has reached the server after half a second', () => {
     const window = new RateWindow(1);
     window.begin(0);
     expect(window.delayAt(1499)).toBe(1);
     expect(window.delayAt(1500)).toBe(0);
   });
 
-  it('never lets more reach the server in any second than allowed, however long each takes', () => {
+  it('a rate window never lets more reach the server in any second than allowed, however long each takes', () => {
     const trips = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 499 })), {
       minLength: 20,
       maxLength: 60,
@@ -94,7 +94,7 @@ describe('a rate window', () => {
     );
   });
 
-  it('does not delay requests below the allowed rate', () => {
+  it('a rate window does not delay requests below the allowed rate', () => {
     expect(beginnings(2, [0, 600, 600, 600])).toEqual([0, 600, 1200, 1800]);
   });
 });

@@ -12,7 +12,7 @@ function watchOf(...moments: readonly number[]) {
 }
 
 describe('a host that says nothing', () => {
-  it('is called silent after a second, and later where its answers usually take long', () => {
+  it('a host is silent after a second, and later if its answers usually take long', () => {
     const { watch } = watchOf(0, 10);
     expect(watch.delayAt(400, QUICK)).toBe(600);
     expect(watch.delayAt(1000, QUICK)).toBe(0);
@@ -20,7 +20,7 @@ describe('a host that says nothing', () => {
     expect(watch.delayAt(1000, { ...QUICK, usualMs: () => null })).toBe(4000);
   });
 
-  it('is not silent while it answers others, or while nothing is asked of it', () => {
+  it('a host is not silent while it answers other requests, or while there are none', () => {
     const { watch, requests } = watchOf(0, 10, 900);
     const [, second] = requests;
     if (second) watch.ended(second, 950);
@@ -28,7 +28,7 @@ describe('a host that says nothing', () => {
     expect(watchOf().watch.delayAt(5000, QUICK)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('gets a scout in every six tenths of a second, in the place of the one before', () => {
+  it('a silent host gets a scout in every six tenths of a second, in the place of the one before', () => {
     const { watch, requests } = watchOf(0, 10);
     const [first] = requests;
     expect(watch.givesWay(8)).toBeNull();
@@ -40,11 +40,11 @@ describe('a host that says nothing', () => {
     expect(watch.delayAt(1600, QUICK)).toBe(0);
   });
 
-  it('is scouted sooner when it is known to fail', () => {
+  it('a silent host is scouted sooner when it is known to fail', () => {
     expect(watchOf(0).watch.delayAt(600, FAILING)).toBe(0);
   });
 
-  it('gets more and more time where there is one place only', () => {
+  it('a silent host gets more and more time if there is one place only', () => {
     const { watch } = watchOf();
     const alone = { ...QUICK, most: 1 };
     const scout = { begunAt: 0 };

@@ -73,13 +73,13 @@ describe('the upstream client', () => {
     await eventually(String(condition), condition);
   }
 
-  it('answers with the bytes and what the server called them', async () => {
+  it("the upstream client answers with the bytes and the server's type for them", async () => {
     const answer = await client.get(request());
     expect(answer.mediaType).toBe('image/png');
     expect(answer.bytes.length).toBeGreaterThan(50);
   });
 
-  it('follows no redirect', async () => {
+  it('the upstream client follows no redirect', async () => {
     wms.answer = 'redirect';
     expect(await failure()).toMatchObject({ code: 'source-bad-answer', reason: 'status' });
   });
@@ -90,18 +90,18 @@ describe('the upstream client', () => {
     [{ status: 500 }, 'source-unavailable', null],
     [{ status: 403 }, 'source-bad-answer', null],
     [{ status: 204 }, 'source-bad-answer', null],
-  ] as const)('reads %j as %s', async (answer, code, retryAfterSeconds) => {
+  ] as const)('the upstream client reads %j as %s', async (answer, code, retryAfterSeconds) => {
     wms.answer = answer;
     expect(await failure()).toMatchObject({ code, retryAfterSeconds });
   });
 
-  it('understands a date in Retry-After', async () => {
+  it('the upstream client reads a date in Retry-After', async () => {
     const inAMinute = new Date(Date.now() + 60_000).toUTCString();
     wms.answer = { status: 503, headers: { 'retry-after': inAMinute } };
     expect((await failure()).retryAfterSeconds).toBeGreaterThan(55);
   });
 
-  it('keeps host, address and what the server said out of the message, and secrets out of everything', async () => {
+  it('the upstream client keeps host, address and answer out of the message, and secrets out of everything', async () => {
     wms.answer = { status: 500, body: 'no such table in db.internal for <open-sesame>' };
     const headers = { authorization: 'Basic aHVudGVyMg==', 'x-access': 'open-sesame' };
     const error = await failure({ headers });
@@ -111,33 +111,33 @@ describe('the upstream client', () => {
     expect(JSON.stringify(error.upstream)).not.toContain('sesame');
   });
 
-  it('gives up when no answer begins in time, and closes the connection', async () => {
+  it('the upstream client gives up when no answer begins in time, and closes the connection', async () => {
     await reopen({}, { firstByteMs: 100 });
     wms.answer = 'hang';
     expect((await failure()).code).toBe('source-timeout');
     await until(() => wms.connections === 0);
   });
 
-  it('gives up when the answer does not end in time', async () => {
+  it('the upstream client gives up when the answer does not end in time', async () => {
     await reopen({}, { totalMs: 150 });
     wms.answer = 'hang-body';
     expect((await failure()).code).toBe('source-timeout');
     await until(() => wms.connections === 0);
   });
 
-  it('lets a request set its own time', async () => {
+  it('the upstream client lets a request set its own time limit', async () => {
     wms.answer = 'hang';
     expect((await failure({ timeoutMs: 100 })).code).toBe('source-timeout');
   });
 
-  it('reports a host without a listener as unavailable', async () => {
+  it('the upstream client reports a host without a listener as unavailable', async () => {
     const port = new URL(wms.origin).port;
     await wms.close();
     expect((await failure({ url: new URL(`http://127.0.0.1:${port}/`) })).code).toBe('source-unavailable');
     wms = await openMockWms();
   });
 
-  it('stops in the middle of an answer when its caller has gone', async () => {
+  it('the upstream client stops in the middle of an answer when its caller has gone', async () => {
     wms.answer = 'hang-body';
     const controller = new AbortController();
     const pending = client.get(request({ signal: controller.signal }));
@@ -148,14 +148,14 @@ describe('the upstream client', () => {
     expect(wms.aborted).toBe(1);
   });
 
-  it('reads no more than the limit of an endless answer', async () => {
+  it('the upstream client reads no more than the limit of an endless answer', async () => {
     await reopen({}, { maxBytes: 100_000 });
     wms.answer = 'endless';
     expect((await failure()).reason).toBe('too-long');
     await until(() => wms.active === 0);
   });
 
-  it('still answers after hundreds of failures, with no more connections than allowed', async () => {
+  it('the upstream client still answers after hundreds of failures, within its limit of connections', async () => {
     await reopen({ concurrency: 4 }, { firstByteMs: 1000 });
     const kinds = ['reset', 'cut-length', 'cut-chunk', 'compressed', { status: 504 }, 'redirect'] as const;
     wms.answer = (_, number) => kinds[number % kinds.length] ?? 'reset';
@@ -171,7 +171,7 @@ describe('the upstream client', () => {
     await eventually('answers are good again', recovered);
   });
 
-  it('keeps the limit of concurrent requests to a host for all sources together', async () => {
+  it('the upstream client keeps the limit of concurrent requests to a host for all sources together', async () => {
     await reopen({ concurrency: 3 });
     wms.answer = { delayMs: 5 };
     await Promise.all(Array.from({ length: 30 }, () => client.get(request())));
@@ -179,7 +179,7 @@ describe('the upstream client', () => {
     expect(wms.requests.length).toBe(30);
   });
 
-  it('begins no more requests in any second than allowed', async () => {
+  it('the upstream client begins no more requests in any second than allowed', async () => {
     await client.get(request());
     await reopen({ ratePerSecond: 20, concurrency: 20 });
     const from = wms.requests.length;
@@ -190,7 +190,7 @@ describe('the upstream client', () => {
     expect(times.length).toBe(45);
   });
 
-  it('lets people go before tasks', async () => {
+  it('the upstream client lets people go before tasks', async () => {
     await reopen({ concurrency: 1 });
     wms.answer = (_, number) => (number === 0 ? 'hang' : 'good');
     const order: string[] = [];
@@ -204,7 +204,7 @@ describe('the upstream client', () => {
     expect(order.lastIndexOf('interactive')).toBeLessThanOrEqual(3);
   });
 
-  it('turns requests away when too many wait, and says when to come back', async () => {
+  it('the upstream client refuses requests when too many wait, with a retry time', async () => {
     await reopen({ concurrency: 1 }, {}, { maxWaiting: 3 });
     wms.answer = 'hang';
     const waiting = [client.get(request())];
@@ -218,7 +218,7 @@ describe('the upstream client', () => {
     await Promise.all(waiting);
   });
 
-  it('limits how long a request waits for its turn', async () => {
+  it('the upstream client limits how long a request waits for its turn', async () => {
     await reopen({ concurrency: 1 }, {}, { maxInteractiveWaitMs: 50 });
     wms.answer = 'hang';
     const first = client.get(request());
@@ -228,7 +228,7 @@ describe('the upstream client', () => {
     await first;
   });
 
-  it('ends what is under way and what waits when it is closed', async () => {
+  it('the upstream client ends requests under way and waiting ones when it is closed', async () => {
     await reopen({ concurrency: 1 });
     wms.answer = 'hang';
     const pending = [failure(), failure(), failure({ priority: 'task' })];
@@ -239,7 +239,7 @@ describe('the upstream client', () => {
   });
 
   it.each(['http://127.0.0.1/', 'http://0x7f000001/', 'http://[::ffff:127.0.0.1]/', 'http://localhost/'])(
-    'does not speak to %s unless private addresses are allowed',
+    'the upstream client does not connect to %s unless private addresses are allowed',
     async (url) => {
       await client.close();
       const { port } = new URL(wms.origin);
@@ -259,7 +259,7 @@ describe('the upstream client', () => {
     },
   );
 
-  it('speaks to a private address that the configuration names, and to no other', async () => {
+  it('the upstream client connects to a private address that the configuration names, and to no other', async () => {
     await client.close();
     const { host, port } = new URL(wms.origin);
     const configuredHosts = new Set([host]);
@@ -290,7 +290,7 @@ describe('the upstream client', () => {
     expect((await client.get(request({ url }))).mediaType).toBe('image/png');
   });
 
-  it('never speaks to link-local addresses', async () => {
+  it('the upstream client never connects to link-local addresses', async () => {
     await client.close();
     const upstreams = { '169.254.169.254': upstreamOptions.parse({ allowPrivate: true }) };
     const configuredHosts = new Set(['169.254.169.254:80']);
@@ -319,14 +319,14 @@ describe('the upstream client', () => {
       return new URL(`https://127.0.0.1:${(host.address() as AddressInfo).port}/`);
     }
 
-    it('is trusted with the certificate authority that the settings name, and not otherwise', async () => {
+    it('a host with its own certificate is trusted with the configured authority, and not otherwise', async () => {
       const url = await openHost(false);
       expect((await failure({ url })).reason).toBe('connection');
       await reopen({ ca: pem.certificate });
       expect((await client.get(request({ url }))).status).toBe(200);
     });
 
-    it('that asks for a certificate gets the one that the settings name', async () => {
+    it('a host that requires a client certificate gets the configured one', async () => {
       const url = await openHost(true);
       await reopen({ ca: pem.certificate });
       expect((await failure({ url })).reason).toBe('connection');

@@ -9,6 +9,6 @@ it.each([
     'http://maps.test/wms?X-Amz-Signature=s&PASSWORD=p',
     'http://maps.test/wms?X-Amz-Signature=***&PASSWORD=***',
   ],
-])('hides what is secret in %s', (address, shown) => {
+])('the secret in %s is hidden', (address, shown) => {
   expect(withoutSecrets(new URL(address))).toBe(shown);
 });

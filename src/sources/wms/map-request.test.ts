@@ -20,7 +20,7 @@ function asked(mediaType: string, options: object = {}): string | null {
 }
 
 describe('a GetMap request', () => {
-  it('puts latitude first in 1.3.0 for EPSG:4326, and longitude first in 1.1.1', () => {
+  it('a GetMap request puts latitude first in 1.3.0 for EPSG:4326, and longitude first in 1.1.1', () => {
     const newer = query({ version: '1.3.0' }, { gridSetName: 'EPSG:4326' });
     expect(newer.get('CRS')).toBe('EPSG:4326');
     expect(newer.get('BBOX')).toBe('0,-180,90,-90');
@@ -29,7 +29,7 @@ describe('a GetMap request', () => {
     expect(older.get('BBOX')).toBe('-180,0,-90,90');
   });
 
-  it('asks in CRS:84 for a grid set of degrees that has longitude first', () => {
+  it('a GetMap request uses CRS:84 for a grid set of degrees that has longitude first', () => {
     const { gridSet } = sourceRequest({ gridSetName: 'EPSG:4326' });
     const sent = query(
       { version: '1.3.0' },
@@ -39,7 +39,7 @@ describe('a GetMap request', () => {
     expect(sent.get('BBOX')).toBe('-180,0,-90,90');
   });
 
-  it('tells servers of a dense screen, so that lines and letters keep their size', () => {
+  it('a GetMap request for a dense screen names its resolution, so that lines and letters keep their size', () => {
     const { gridSet } = sourceRequest({});
     const plain = query({});
     for (const name of ['FORMAT_OPTIONS', 'MAP_RESOLUTION', 'DPI']) expect(plain.has(name)).toBe(false);
@@ -51,12 +51,12 @@ describe('a GetMap request', () => {
     ]);
   });
 
-  it('calls 900913 EPSG:3857 unless the server knows another name', () => {
+  it('a GetMap request calls 900913 EPSG:3857 unless the server has another name', () => {
     expect(query({}).get('SRS')).toBe('EPSG:3857');
     expect(query({ srs: { 900913: 'EPSG:900913' } }).get('SRS')).toBe('EPSG:900913');
   });
 
-  it('keeps the query of the address and replaces what it says itself', () => {
+  it('a GetMap request keeps the query of the address except for its own parameters', () => {
     const sent = query({ url: 'http://maps.example/cgi?map=/maps/a.map&layers=old&width=3' });
     expect(sent.get('map')).toBe('/maps/a.map');
     expect(sent.getAll('LAYERS')).toEqual(['a']);
@@ -64,25 +64,25 @@ describe('a GetMap request', () => {
     expect(sent.get('WIDTH')).toBe('512');
   });
 
-  it('asks for the format of the tiles where any server has it, and for PNG otherwise', () => {
+  it('a GetMap request has the format of the tiles if any server has it, and PNG otherwise', () => {
     expect(asked('image/jpeg')).toBe('image/jpeg');
     expect(asked('image/webp')).toBe('image/png');
     expect(asked('image/png8')).toBe('image/png');
     expect(asked('image/png', { requestFormat: 'image/png; mode=24bit' })).toBe('image/png; mode=24bit');
   });
 
-  it('asks for transparency only where the tiles can show it', () => {
+  it('a GetMap request is transparent only if the tiles can show it', () => {
     const jpeg = formatOf('image/jpeg') as Format;
     expect(query({ transparent: true }).get('TRANSPARENT')).toBe('TRUE');
     expect(query({ transparent: true }, { format: jpeg }).get('TRANSPARENT')).toBe('FALSE');
     expect(query({ bgColor: '#A0b1C2' }).get('BGCOLOR')).toBe('0xA0b1C2');
   });
 
-  it('always says STYLES, even when there are none', () => {
+  it('a GetMap request always contains STYLES, even when there are none', () => {
     expect(query({}).get('STYLES')).toBe('');
   });
 
-  it('prints numbers in full', () => {
+  it('a GetMap request prints numbers in full', () => {
     expect(plainNumber(1e-7)).toBe('0.0000001');
     expect(plainNumber(-1.5e-9)).toBe('-0.0000000015');
     expect(plainNumber(1.25e21)).toBe('1250000000000000000000');
@@ -107,13 +107,13 @@ describe('the options of a wms source', () => {
     ['a header that frames the answer', { headers: { 'Accept-Encoding': 'gzip' } }],
     ['another version', { version: '1.0.0' }],
     ['an unknown key', { layer: 'a' }],
-  ])('refuse %s', (_, change) => {
+  ])('the options of a WMS source refuse %s', (_, change) => {
     expect(wmsSourceOptions.safeParse({ ...valid, ...change }).success).toBe(false);
   });
 });
 
 describe('a GetLegendGraphic request', () => {
-  it('names the first layer and its style, and keeps what the address and the options say', () => {
+  it('a GetLegendGraphic request names the first layer and its style, and keeps address and options', () => {
     const options = wmsSourceOptions.parse({
       type: 'wms',
       url: 'http://maps.example/wms?map=/a.map&request=x',

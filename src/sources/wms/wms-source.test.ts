@@ -69,7 +69,7 @@ describe('the wms source', () => {
     );
   }
 
-  it.each(['1.1.1', '1.3.0'])('gets the right part of the world in WMS %s', async (version) => {
+  it.each(['1.1.1', '1.3.0'])('a WMS source gets the right part of the world in WMS %s', async (version) => {
     for (const gridSetName of ['EPSG:900913', 'EPSG:4326', 'WebMercatorQuad', 'WorldCRS84Quad']) {
       const request = sourceRequest({ gridSetName, gutter: 5 });
       const answer = await open({ version }).fetch(request);
@@ -82,7 +82,7 @@ describe('the wms source', () => {
     }
   });
 
-  it('sends the parameters of the request, its styles instead of the declared ones', async () => {
+  it('a WMS source sends the parameters of the request, its styles instead of the declared ones', async () => {
     const parameters = new Map([
       ['STYLES', 'night'],
       ['CQL_FILTER', "NAME = 'Æ' AND A+B > 2"],
@@ -100,7 +100,7 @@ describe('the wms source', () => {
     expect(sent?.get('BBOX')).not.toBe('1,2,3,4');
   });
 
-  it('sends a request that is too long for an address by POST', async () => {
+  it('a WMS source sends a request that is too long for an address by POST', async () => {
     const filter = `NAME IN (${Array.from({ length: 400 }, (_, i) => `'place ${i}'`).join(',')})`;
     const parameters = new Map([
       ['CQL_FILTER', filter],
@@ -124,7 +124,7 @@ describe('the wms source', () => {
   it.each([
     ['1.1.1', { X: '7', Y: '8', SRS: 'EPSG:3857' }],
     ['1.3.0', { I: '7', J: '8', CRS: 'EPSG:3857' }],
-  ] as const)('asks what lies at a pixel, in %s', async (version, expected) => {
+  ] as const)('a WMS source requests the feature info of a pixel, in %s', async (version, expected) => {
     const { metatile: _, priority: __, ...place } = sourceRequest();
     await open({ version, queryLayers: ['rails'] }).featureInfo?.({
       ...place,
@@ -145,12 +145,12 @@ describe('the wms source', () => {
     expect(Object.fromEntries(Object.keys(wanted).map((name) => [name, sent?.get(name)]))).toEqual(wanted);
   });
 
-  it.each(['TIME', 'ELEVATION', 'DIM_WAVELENGTH'])('asks for the %s that a parameter names', async (name) => {
+  it.each(['TIME', 'ELEVATION', 'DIM_WAVELENGTH'])('a WMS source sends the requested %s', async (name) => {
     await open().fetch(sourceRequest({ parameters: new Map([[name, '2026-07-01T00:00:00Z']]) }));
     expect(first.requests[0]?.parameters.get(name)).toBe('2026-07-01T00:00:00Z');
   });
 
-  it('sends credentials, headers and who we are', async () => {
+  it('a WMS source sends credentials, headers and its user agent', async () => {
     await open({ username: 'ann', password: 'pässword', headers: { 'X-Key': 'k1' } }).fetch(sourceRequest());
     const headers = first.requests[0]?.headers;
     expect(headers?.authorization).toBe(`Basic ${Buffer.from('ann:pässword').toString('base64')}`);
@@ -159,7 +159,7 @@ describe('the wms source', () => {
     expect(headers?.['accept-encoding']).toBe('identity');
   });
 
-  it('asks the next address when one fails, and stays with the one that answers', async () => {
+  it('a WMS source uses the next address when one fails, and stays with the one that answers', async () => {
     first.answer = { status: 503 };
     const source = open({ url: [first.url, second.url] });
     for (let i = 0; i < 3; i++) await source.fetch(sourceRequest());
@@ -167,7 +167,7 @@ describe('the wms source', () => {
     expect(second.requests.length).toBe(3);
   });
 
-  it('asks the next address while the first is left alone because it fails', async () => {
+  it('a WMS source uses the next address while the first is left alone because it fails', async () => {
     first.answer = { status: 503 };
     const alone = open({ url: [first.url] });
     for (let i = 0; i < 5; i++) await alone.fetch(sourceRequest()).catch(() => {});
@@ -180,14 +180,14 @@ describe('the wms source', () => {
     expect(second.requests.length).toBe(1);
   });
 
-  it('does not ask the next address when the answer is a refusal', async () => {
+  it('a WMS source does not use the next address when the answer is a refusal', async () => {
     first.answer = { status: 404 };
     const failing = open({ url: [first.url, second.url] }).fetch(sourceRequest());
     await expect(failing).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'status' });
     expect(second.requests.length).toBe(0);
   });
 
-  it('fails when all addresses do, and says when to come back', async () => {
+  it('a WMS source fails when all addresses do, with the retry time', async () => {
     first.answer = { status: 503, headers: { 'retry-after': '7' } };
     second.answer = 'reset';
     await expect(open({ url: [first.url, second.url] }).fetch(sourceRequest())).rejects.toMatchObject({
@@ -216,7 +216,7 @@ describe('the wms source', () => {
       ['animated', mediaType === 'image/jpeg' ? 'wrong-type' : 'animated'],
       ['compressed', 'encoded-body'],
       ['endless', 'too-long'],
-    ] as const)('nothing comes through the gate of %j', async (answer, reason) => {
+    ] as const)(`no WMS tile of ${mediaType} comes through the gate of %j`, async (answer, reason) => {
       first.answer = answer;
       const request = sourceRequest({ format: formatOf(mediaType) as Format });
       const failure: unknown = await open()

@@ -69,7 +69,7 @@ describe('the wmts source', () => {
   }
   const last = () => wmts.tileRequests().at(-1);
 
-  it.each(['url', 'documentUrl'] as const)('gets the right tile by its %s', async (which) => {
+  it.each(['url', 'documentUrl'] as const)('a WMTS source gets the right tile by its %s', async (which) => {
     for (const gridSetName of ['EPSG:900913', 'EPSG:4326', 'WebMercatorQuad']) {
       const request = at(gridSetName, 4, 9, 5);
       const answer = await open({ url: wmts[which] }).fetch(request);
@@ -80,7 +80,7 @@ describe('the wmts source', () => {
     }
   });
 
-  it('asks by query with the style and the dimensions that are wanted, or their defaults', async () => {
+  it('a WMTS source requests by query with the requested style and dimensions, or their defaults', async () => {
     await open().fetch(at('EPSG:900913', 3, 5, 1));
     expect(Object.fromEntries(last()?.parameters ?? [])).toEqual({
       SERVICE: 'WMTS',
@@ -105,7 +105,7 @@ describe('the wmts source', () => {
     expect([last()?.parameters.get('Time'), last()?.parameters.get('STYLE')]).toEqual(['2024', 'night']);
   });
 
-  it('shows where it would ask, without secrets: for the capabilities as long as it does not know them', async () => {
+  it('a WMTS source shows the address of its request without secrets, at first that of the capabilities', async () => {
     const source = open({ url: `${wmts.url}?token=hush` });
     const request = at('EPSG:900913', 3, 5, 1);
     expect(source.addressOf?.(request)).toMatch(/token=\*\*\*&SERVICE=WMTS&REQUEST=GetCapabilities/);
@@ -114,7 +114,7 @@ describe('the wmts source', () => {
     expect(source.addressOf?.(at('EPSG:900913x2', 3, 5, 1))).toContain('GetCapabilities');
   });
 
-  it('replaces what the declared address says of the same, in whatever letters', async () => {
+  it('a WMTS source replaces its own parameters in the declared address, in either case', async () => {
     await open({ url: `${wmts.url}?layer=other&TileCol=9&map=a` }).fetch(at('EPSG:900913', 3, 5, 1));
     const sent = [...(last()?.parameters ?? [])].filter(([name]) => /^(layer|tilecol|map)$/i.test(name));
     expect(sent).toEqual([
@@ -133,14 +133,14 @@ describe('the wmts source', () => {
     expect(last()?.path).toMatch(/^\/wmts\?SERVICE=WMTS/);
   });
 
-  it('asks for the format of the tiles if the server has it, and for PNG otherwise', async () => {
+  it('a WMTS source requests the format of the tiles if the server has it, and PNG otherwise', async () => {
     await open().fetch(at('EPSG:900913', 3, 5, 1, { format: formatOf('image/jpeg') as Format }));
     expect(last()?.parameters.get('FORMAT')).toBe('image/jpeg');
     await open().fetch(at('EPSG:900913', 3, 5, 1, { format: formatOf('image/webp') as Format }));
     expect(last()?.parameters.get('FORMAT')).toBe('image/png');
   });
 
-  it('touches no network when it is opened, and reads the capabilities once', async () => {
+  it('a WMTS source touches no network when it is opened, and reads the capabilities once', async () => {
     const source = open();
     expect(wmts.requests).toHaveLength(0);
     await Promise.all([1, 2, 3].map((x) => source.fetch(at('EPSG:900913', 3, x, 1))));
@@ -148,7 +148,7 @@ describe('the wmts source', () => {
     expect(wmts.tileRequests()).toHaveLength(3);
   });
 
-  it('reads them again after an hour, and lives on with the old ones when that fails', async () => {
+  it('a WMTS source reads capabilities again after an hour, and keeps the old ones when that fails', async () => {
     const source = open();
     await source.fetch(at('EPSG:900913', 3, 5, 1));
     wmts.capabilities = 'html';
@@ -159,7 +159,7 @@ describe('the wmts source', () => {
     expect(wmts.capabilitiesRequests()).toBe(2);
   });
 
-  it('recovers from capabilities that came wrong', async () => {
+  it('a WMTS source recovers from invalid capabilities', async () => {
     wmts.capabilities = 'html';
     const source = open();
     await expect(source.fetch(at('EPSG:900913', 3, 5, 1))).rejects.toMatchObject({
@@ -170,7 +170,7 @@ describe('the wmts source', () => {
     expect(await source.fetch(at('EPSG:900913', 3, 5, 1))).toMatchObject({ kind: 'encoded' });
   });
 
-  it('says what there is when nothing fits, in the cause only: strangers see the message', async () => {
+  it('a WMTS source lists what there is when nothing fits, in the cause only: strangers see the message', async () => {
     const failure = async (source: TileSource, request: SourceRequest) => {
       const error = await source.fetch(request).catch((thrown: unknown) => thrown as Error);
       expect(error).toHaveProperty('message', 'The map source does not offer what the layer declares.');
@@ -196,7 +196,7 @@ describe('the wmts source', () => {
     expect(await failure(open(), at('EPSG:900913', 12, 5, 1))).toContain('at zoom 12');
   });
 
-  it('does not ask for what lies outside the limits that the server gives', async () => {
+  it('a WMTS source does not request tiles outside the limits of the server', async () => {
     expect(await open().fetch(at('EPSG:4326', 3, 2, 0))).toEqual({ kind: 'nothing' });
     expect(wmts.tileRequests()).toHaveLength(0);
     expect(await open().fetch(at('EPSG:4326', 3, 1, 1))).toMatchObject({ kind: 'encoded' });
@@ -216,6 +216,6 @@ it.each([
   ['http://www.opengis.net/def/crs/EPSG/0/2056', 2056],
   ['urn:ogc:def:crs:OGC:1.3:CRS84', 4326],
   ['urn:ogc:def:crs:OGC:2:84', null],
-])('understands the CRS %s', (crs, srs) => {
+])('the CRS %s is understood', (crs, srs) => {
   expect(srsOfCrs(crs)).toBe(srs);
 });

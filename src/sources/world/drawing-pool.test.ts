@@ -57,7 +57,7 @@ function openPool(limits: { threads?: number; maxWaiting?: number; timeoutMs?: n
   return { pool, threads, threadAt };
 }
 
-it('starts no thread before the first drawing and uses an idle one again', async () => {
+it('a drawing pool starts no thread before the first drawing and uses an idle one again', async () => {
   const { pool, threads, threadAt } = openPool();
   expect(threads).toHaveLength(0);
   for (let round = 0; round < 2; round++) {
@@ -70,7 +70,7 @@ it('starts no thread before the first drawing and uses an idle one again', async
   await pool.close();
 });
 
-it('reports a thread that breaks as unavailable and draws the next picture on another', async () => {
+it('a drawing pool reports a broken thread as unavailable and draws the next picture on another', async () => {
   const { pool, threads, threadAt } = openPool();
   const broken = pool.draw(job, order);
   const outcome = expect(broken).rejects.toMatchObject({ code: 'source-unavailable' });
@@ -85,7 +85,7 @@ it('reports a thread that breaks as unavailable and draws the next picture on an
   await pool.close();
 });
 
-it('ends a thread that takes too long and starts another for the next picture', async () => {
+it('a drawing pool ends a thread that takes too long and starts another for the next picture', async () => {
   const { pool, threads, threadAt } = openPool({ timeoutMs: 20 });
   await expect(pool.draw(job, order)).rejects.toMatchObject({ code: 'source-timeout' });
   const next = pool.draw(job, order);
@@ -95,7 +95,7 @@ it('ends a thread that takes too long and starts another for the next picture', 
   await pool.close();
 });
 
-it('refuses more waiting pictures than it may hold, and draws those that a person waits for first', async () => {
+it('a drawing pool refuses more waiting pictures than it may hold, and draws those for people first', async () => {
   const { pool, threads, threadAt } = openPool({ maxWaiting: 2 });
   const finished: string[] = [];
   const track = (name: string, drawing: Promise<Buffer>) => drawing.then(() => finished.push(name));
@@ -112,7 +112,7 @@ it('refuses more waiting pictures than it may hold, and draws those that a perso
   await pool.close();
 });
 
-it('drops a picture before it is drawn when its caller has gone', async () => {
+it('a drawing pool drops a picture before it is drawn when its caller has gone', async () => {
   const { pool, threads, threadAt } = openPool();
   const first = pool.draw(job, order);
   const leaving = new AbortController();

@@ -8,7 +8,7 @@ describe('degrees in words', () => {
     [-33.5, '33°30′S'],
     [0, '0°'],
     [12 + 5 / 60 + 20 / 3600, '12°05′20″N'],
-  ])('writes the latitude %f as %s', (degrees, words) => {
+  ])('the latitude %f is written as %s', (degrees, words) => {
     expect(latitudeLabel(degrees)).toBe(words);
   });
 
@@ -19,12 +19,12 @@ describe('degrees in words', () => {
     [-180, '180°'],
     [190, '170°W'],
     [-360, '0°'],
-  ])('writes the longitude %f as %s', (degrees, words) => {
+  ])('the longitude %f is written as %s', (degrees, words) => {
     expect(longitudeLabel(degrees)).toBe(words);
   });
 });
 
-it('lays lines closer together in degrees, never on the screen, as one looks closer', () => {
+it('the lines of a graticule get closer in degrees, never on the screen, with each zoom', () => {
   const steps = [0, 2, 4, 6, 8, 10, 12].map((z) => {
     const resolution = 360 / 256 / 2 ** z;
     const span = resolution * 512;

@@ -77,13 +77,16 @@ function windowOf(view: MapView, x: number, y: number, width: number, height: nu
 }
 
 describe.each(PROJECTIONS)('in the %s plane', (projection) => {
-  it.each([0, 2, 4, 6, 9, 12])('shows sea in the mid-Atlantic and land in the Sahara at zoom %i', (z) => {
-    for (const style of ['light', 'dark'] as const) {
-      const { sea, land } = mapStyleOf(style);
-      expect(colourOf({ projection, z, longitude: -37.3, latitude: 41.3 }, style)).toBe(sea);
-      expect(land).toContain(colourOf({ projection, z, longitude: 3.3, latitude: 25.3 }, style));
-    }
-  });
+  it.each([0, 2, 4, 6, 9, 12])(
+    `the ${projection} map has sea in the mid-Atlantic and land in the Sahara at zoom %i`,
+    (z) => {
+      for (const style of ['light', 'dark'] as const) {
+        const { sea, land } = mapStyleOf(style);
+        expect(colourOf({ projection, z, longitude: -37.3, latitude: 41.3 }, style)).toBe(sea);
+        expect(land).toContain(colourOf({ projection, z, longitude: 3.3, latitude: 25.3 }, style));
+      }
+    },
+  );
 
   it.each([
     ['the Pacific islands', 7, 178, -17],
@@ -91,19 +94,22 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
     ['Europe', 4, 12, 47],
     ['a fjord', 11, 5.3, 60.4],
     ['the whole world', 2, 0, 10],
-  ])('draws the same pixels of %s whatever the picture they are part of', (_, z, longitude, latitude) => {
-    const whole = paint(viewAround({ projection, z, longitude, latitude }, 256, 256, 512, 512));
-    for (const [x, y] of [
-      [0, 0],
-      [256, 0],
-      [128, 256],
-    ] as const) {
-      const part = paint(windowOf(whole.view, x, y, 256, 256));
-      expect(largestDifference(whole, part)).toBeLessThanOrEqual(UNSEEN);
-    }
-  });
+  ])(
+    `the ${projection} map has the same pixels of %s whatever picture they are part of`,
+    (_, z, longitude, latitude) => {
+      const whole = paint(viewAround({ projection, z, longitude, latitude }, 256, 256, 512, 512));
+      for (const [x, y] of [
+        [0, 0],
+        [256, 0],
+        [128, 256],
+      ] as const) {
+        const part = paint(windowOf(whole.view, x, y, 256, 256));
+        expect(largestDifference(whole, part)).toBeLessThanOrEqual(UNSEEN);
+      }
+    },
+  );
 
-  it('shows the same ground at both ends of the world', () => {
+  it(`the ${projection} map shows the same ground at both ends of the world`, () => {
     const resolution = resolutionAt(5);
     const turn = 360 / resolution;
     const west = viewAround({ projection, z: 5, longitude: -180, latitude: 67 }, 128, 128, 256, 256);
@@ -111,7 +117,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
     expect(largestDifference(paint(west), { ...paint(east), view: west })).toBeLessThanOrEqual(UNSEEN);
   });
 
-  it.each([3, 5, 8])('runs across the antimeridian without a break at zoom %i', (z) => {
+  it.each([3, 5, 8])(`the ${projection} map runs across the antimeridian without a break at zoom %i`, (z) => {
     const { land } = mapStyleOf('light');
     const picture = paint(viewAround({ projection, z, longitude: 180, latitude: 67.8 }, 4, 4, 9, 9));
     const besideTheMeridian = [0, 1, 2, 3, 5, 6, 7, 8].map((x) => colourAt(picture, x, 4));
@@ -119,7 +125,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
     expect(new Set(besideTheMeridian).size).toBe(1);
   });
 
-  it('has land under ice on both sides of the antimeridian', () => {
+  it(`the ${projection} map has land under ice on both sides of the antimeridian`, () => {
     const { ice } = mapStyleOf('light');
     for (const z of [1, 3, 6]) {
       const picture = paint(viewAround({ projection, z, longitude: 180, latitude: -87.3 }, 4, 4, 9, 9));
@@ -127,7 +133,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
     }
   });
 
-  it.each([2, 5])('fills Antarctica evenly down to the lowest row at zoom %i', (z) => {
+  it.each([2, 5])(`the ${projection} map fills Antarctica evenly down to the lowest row at zoom %i`, (z) => {
     const { ice } = mapStyleOf('light');
     const latitude = projection === 'mercator' ? -84.7 : -89.5;
     for (const longitude of [-177.7, -97.3, 1.7, 100.3, 177.7]) {
@@ -136,7 +142,7 @@ describe.each(PROJECTIONS)('in the %s plane', (projection) => {
   });
 });
 
-it('paints nothing but sea beyond the poles', () => {
+it('the map has nothing but sea beyond the poles', () => {
   const beyond = paint(
     viewAround({ projection: 'geographic', z: 2, longitude: 0, latitude: 120 }, 64, 40, 128, 60),
   );
@@ -144,7 +150,7 @@ it('paints nothing but sea beyond the poles', () => {
   expect([...colours]).toEqual([mapStyleOf('light').sea]);
 });
 
-it.each(MAP_STYLES)('draws coasts and borders in the style %s', (style) => {
+it.each(MAP_STYLES)('the map has coasts and borders in the style %s', (style) => {
   const picture = paint(
     viewAround({ projection: 'mercator', z: 4, longitude: 12, latitude: 48 }, 128, 128, 256, 256),
     style,

@@ -80,12 +80,12 @@ describe('the world source', () => {
   it.each([
     ['mercator', mercator],
     ['geographic', geographic],
-  ])('draws opaque pixels of the size asked for in the %s plane', async (_, gridSet) => {
+  ])('the world source draws opaque pixels of the requested size in the %s plane', async (_, gridSet) => {
     const pixels = await pixelsOf(source, requestFor(gridSet));
     expect(pixels.filter((_value, place) => place % 4 === 3).every((alpha) => alpha === 255)).toBe(true);
   });
 
-  it('draws each style differently, and light when none is asked for', async () => {
+  it('the world source draws each style differently, and light by default', async () => {
     const [none, light, dark, outline] = await Promise.all([
       pixelsOf(source, requestFor(mercator)),
       pixelsOf(source, requestFor(mercator, { style: 'light' })),
@@ -98,20 +98,20 @@ describe('the world source', () => {
     expect(dark.equals(outline)).toBe(false);
   });
 
-  it('refuses a style it does not have', async () => {
+  it('the world source refuses a style it does not have', async () => {
     await expect(source.fetch(requestFor(mercator, { style: 'sepia' }))).rejects.toMatchObject({
       code: 'parameter-refused',
     });
   });
 
-  it('says which planes it draws when asked for another', async () => {
+  it('the world source lists its planes when another is requested', async () => {
     await expect(source.fetch(requestFor(lambert))).rejects.toMatchObject({
       code: 'source-unavailable',
       message: expect.stringContaining('EPSG:3857'),
     });
   });
 
-  it('rejects with the reason of a signal that aborts before, while waiting and while drawing', async () => {
+  it('the world source rejects with the reason of a signal that aborts before, while waiting and drawing', async () => {
     const reason = new Error('gone');
     await expect(source.fetch(requestFor(mercator, { signal: AbortSignal.abort(reason) }))).rejects.toBe(
       reason,
@@ -128,7 +128,7 @@ describe('the world source', () => {
     expect((await pixelsOf(source, requestFor(mercator))).length).toBe(256 * 256 * 4);
   });
 
-  it('leaves the event loop free while it draws', async () => {
+  it('the world source leaves the event loop free while it draws', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     await source.fetch(requestFor(geographic, { z: 6, x: 68, y: 20 }));
@@ -137,7 +137,7 @@ describe('the world source', () => {
   });
 });
 
-it('answers what is under way and what waits with an error when it closes', async () => {
+it('the world source fails drawings under way and waiting ones when it closes', async () => {
   const source = openWorldSource({ type: 'world', threads: 1 }, { logger: silentLogger });
   const fetches = [1, 2, 3].map(() => source.fetch(requestFor(mercator)));
   const outcomes = Promise.allSettled(fetches);

@@ -62,7 +62,7 @@ describe('the xyz source', () => {
   };
   const lastPath = () => tiles.requests.at(-1)?.path;
 
-  it('gets the tile of the right place', async () => {
+  it('an XYZ source gets the tile of the right place', async () => {
     const asked = sourceRequest({ tiles: 1 });
     const answer = await open().fetch(asked);
     if (answer.kind !== 'encoded') throw new Error('not encoded');
@@ -76,7 +76,7 @@ describe('the xyz source', () => {
     ['/{quadkey}/0/0/0.png', '/tiles/103/0/0/0.png'],
     ['/{s}/{z}/{x}/{y}.png', '/tiles/a/3/5/1.png'],
     ['/{z}/{x}/{y}.png?key={key}', '/tiles/3/5/1.png?key=k%201%26'],
-  ])('fills in %s', async (path, asked) => {
+  ])('an XYZ source fills in %s', async (path, asked) => {
     await open({
       url: tiles.url + path,
       keys: path.includes('{key}') ? { key: 'k 1&' } : {},
@@ -85,7 +85,7 @@ describe('the xyz source', () => {
     expect(lastPath()).toBe(asked);
   });
 
-  it('counts zooms as the server does', async () => {
+  it('an XYZ source counts zooms as the server does', async () => {
     await open({ zoomOffset: -1 }).fetch(request());
     expect(lastPath()).toBe('/tiles/2/5/1.png');
     const gridSets = { 'EPSG:4326': { zoomOffset: 1, url: `${tiles.url}/wgs84/{z}/{x}/{y}.png` } };
@@ -93,7 +93,7 @@ describe('the xyz source', () => {
     expect(lastPath()).toBe('/tiles/wgs84/4/5/1.png');
   });
 
-  it('knows a grid set by its alias, and says what it has when asked in another', async () => {
+  it('an XYZ source finds a grid set by its alias, and lists its own when another is requested', async () => {
     await open({ gridSets: { 'EPSG:3857': {} } }).fetch(request());
     expect(lastPath()).toBe('/tiles/3/5/1.png');
     await expect(open().fetch(request({ gridSetName: 'EPSG:4326' }))).rejects.toMatchObject({
@@ -112,7 +112,7 @@ describe('the xyz source', () => {
     await expect(open({ absent: [404] }).fetch(request())).rejects.toMatchObject({ reason: 'status' });
   });
 
-  it('refuses another type of image than the address promises, unless any will do', async () => {
+  it('an XYZ source refuses another type of image than the address promises, unless any is allowed', async () => {
     tiles.answer = 'wrong-type';
     await expect(open().fetch(request())).rejects.toMatchObject({ reason: 'wrong-type' });
     expect(await open({ format: 'any' }).fetch(request())).toMatchObject({ mediaType: 'image/jpeg' });
@@ -122,7 +122,7 @@ describe('the xyz source', () => {
     expect(await open().fetch(png)).toMatchObject({ mediaType: 'image/png' });
   });
 
-  it('sends headers and credentials, and shows none of its secrets', async () => {
+  it('an XYZ source sends headers and credentials, and shows none of its secrets', async () => {
     const source = open({
       url: `${tiles.url}/{secret}/{z}/{x}/{y}.png?token=t1`,
       keys: { secret: 'hush' },
@@ -142,7 +142,7 @@ describe('the xyz source', () => {
     expect(String(failure) + String((failure as Error).cause)).not.toMatch(/hush|t1/);
   });
 
-  it('leaves vector tiles packed as they come, and asks for nothing packed but those', async () => {
+  it('an XYZ source leaves vector tiles compressed, and accepts no other compressed tiles', async () => {
     const vector = request({ format: formatOf('application/vnd.mapbox-vector-tile') as Format });
     const packed = gzipSync('a tile');
     const openVector = () => open({ url: `${tiles.url}/{z}/{x}/{y}.pbf` });
@@ -157,7 +157,7 @@ describe('the xyz source', () => {
     await expect(openVector().fetch(vector)).rejects.toMatchObject({ reason: 'encoded-body' });
   });
 
-  it('has ready-made tiles of 512 pixels too', async () => {
+  it('an XYZ source has ready-made tiles of 512 pixels too', async () => {
     const retina = builtInGridSet('EPSG:900913x2');
     await open().fetch(request({ gridSet: retina }));
     expect(lastPath()).toBe('/tiles/3/5/1.png');
@@ -182,7 +182,7 @@ describe('the options of the xyz source', () => {
     [{ keys: { z: 'a' } }, ''],
     [{ absent: [500] }, ''],
     [{ headers: { range: 'bytes=0-1' } }, ''],
-  ])('refuse %j', (options, message) => {
+  ])('the options of an XYZ source refuse %j', (options, message) => {
     expect(problems(options).join('; ')).toContain(message);
     expect(problems(options)).not.toEqual([]);
   });

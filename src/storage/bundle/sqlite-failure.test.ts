@@ -14,9 +14,12 @@ it.each(['ENOSPC', 'EDQUOT'])("the file system's %s means that the store is full
   expect(storeFailure(Object.assign(new Error('no room'), { code })).code).toBe('store-full');
 });
 
-it.each(['SQLITE_IOERR_WRITE', 'SQLITE_BUSY', 'SQLITE_READONLY'])('%s is a failure of the store', (code) => {
-  expect(storeFailure(sqlite(code)).code).toBe('store-failed');
-});
+it.each(['SQLITE_IOERR_WRITE', 'SQLITE_BUSY', 'SQLITE_READONLY'])(
+  'the error %s is a failure of the store',
+  (code) => {
+    expect(storeFailure(sqlite(code)).code).toBe('store-failed');
+  },
+);
 
 const overThreads = (error: unknown) => errorCopier.read(structuredClone(errorCopier.write(error)));
 

@@ -218,7 +218,7 @@ describe('a schedule', () => {
     expect((await house.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
   });
 
-  it('a schedule marks tiles as stale, if that is its work', async () => {
+  it('a schedule of an invalidation marks tiles as stale', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     const seeded = await house.service.create(
       { layer: 'roads', zoomStart: 0, zoomStop: 2 },
