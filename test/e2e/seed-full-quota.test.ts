@@ -27,7 +27,7 @@ interface Usage {
 
 interface TileServer {
   readonly url: string;
-  /** Lets everything go on that was held back. */
+  /** Releases all held responses. */
   release(): void;
 }
 

@@ -28,7 +28,7 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Warnings and errors that belong to the test; any other fails it. */
   readonly expectedLog?: RegExp;
-  /** Goes on for the tests that follow. */
+  /** Keeps running for the tests that follow. */
   readonly outlivesTest?: true;
 }
 

@@ -17,7 +17,7 @@ interface Tally {
   lost: string[];
 }
 
-/** Asks again and again on one connection, and on a new one when told so, until the server no longer answers. */
+/** Repeats requests on one connection, or on a new one after `Connection: close`, until the server no longer answers. */
 async function callUntilRefused(url: string, tally: Tally): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

@@ -30,7 +30,7 @@ export interface TileAt {
 export interface TileExpectation {
   readonly cache?: 'HIT' | 'MISS';
   readonly gridSet?: 'EPSG:900913' | 'EPSG:4326';
-  /** Of the mock's map. */
+  /** The version of the mock's map. */
   readonly version?: number;
 }
 
@@ -79,7 +79,7 @@ export interface TaskServerOptions {
 
 /**
  * One server and one mock for the tests of a file. Before each test nothing runs, the cache is empty and the mock
- * answers well; task ids go on rising.
+ * draws maps; task ids keep rising.
  */
 export function shareTaskServer(
   options: TaskServerOptions & { readonly more?: (wms: MockWms) => string } = {},
@@ -218,7 +218,7 @@ export function* tilesOf(zoomStart: number, zoomStop: number): Generator<TileAt>
   }
 }
 
-/** What the mock WMS draws there. */
+/** The picture of the mock WMS for this tile. */
 export function pictureOf({ z, x, y }: TileAt, gridSetName: string, version: number): Buffer {
   const gridSet = builtInGridSets().find(({ name }) => name === gridSetName);
   const level = gridSet?.levels[z];

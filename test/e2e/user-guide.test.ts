@@ -217,7 +217,7 @@ const GWC = 'http://localhost:8080/geoserver/gwc/rest';
 const JSON_TYPE = ['-H', 'Content-Type: application/json'];
 const LAYER = `${GWC}/layers/layer1.xml`;
 
-/** What scripts and libraries for GeoServer send, unchanged. */
+/** Requests of scripts and libraries for GeoServer, unchanged. */
 it('GeoNode adds its filter of styles to a layer once, and truncates the layer', async () => {
   await curl('-XPUT', ...XML, '-d', '@layer.xml', LAYER);
   const filter =
