@@ -28,7 +28,7 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
   });
 }
 
-/** One of everything that can be shown: a tile, a task, a schedule, a change, an entry in the audit log. */
+/** An example of each resource: a tile, a task, a schedule, a change, an entry in the audit log. */
 let exported = '';
 
 beforeAll(async () => {

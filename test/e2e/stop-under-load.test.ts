@@ -11,9 +11,9 @@ const TILE = '/tiles/world/0/0/0.png';
 
 interface Tally {
   answered: number;
-  /** Connections that the server did not take. */
+  /** Connections that the server did not accept. */
   refused: number;
-  /** Sent on a connection that had been kept for more, and never answered in full. */
+  /** Requests on a kept connection that never got a complete response. */
   lost: string[];
 }
 
@@ -36,7 +36,7 @@ async function callOnce(url: string, agent: Agent, tally: Tally): Promise<boolea
     tally.answered += 1;
     return true;
   } catch (error) {
-    // A new connection may be turned away; one on which there was an answer before may not.
+    // A new connection may be refused, but not one that already had a response.
     if (request.reusedSocket) tally.lost.push(String(error));
     if (!request.reusedSocket) tally.refused += 1;
     return false;

@@ -1,8 +1,8 @@
 /**
- * A server process with one layer `roads` on a mock WMS, and what a user does with it over HTTP.
+ * A server process with one layer `roads` on a mock WMS, and the requests of a user to it over HTTP.
  *
  *   const shared = shareTaskServer();
- *   it('seeds', async () => {
+ *   it('a seed fills the cache', async () => {
  *     const { wms, server } = shared;
  *     await server.over(await server.start({ zoomStop: 4 }));
  *     await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' });
@@ -62,7 +62,7 @@ export interface TaskServer extends RunningServer {
   /** Waits until the task has ended. */
   over(id: number): Promise<ShownTask>;
   tile(at: TileAt, gridSet?: string): Promise<{ readonly cache: string | null; readonly bytes: Buffer }>;
-  /** Reads the tiles over HTTP and compares every pixel with what the mock draws there. */
+  /** Reads the tiles over HTTP and compares every pixel with the picture of the mock. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Process ids of the workers. */
   workers(): readonly number[];
@@ -133,7 +133,7 @@ ${options.layers ?? ''}`;
 
 export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
   const server = await startServer({
-    // One worker does what two do; test/faults has two.
+    // One worker is enough; test/faults has two.
     config: `tasks: { workers: 1 }\n${roadsConfig(wms, options)}`,
     ...(options.data !== undefined && { data: options.data }),
     ...(options.args && { args: options.args }),

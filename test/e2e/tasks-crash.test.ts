@@ -31,7 +31,7 @@ async function expectComplete(server: TaskServer, id: number): Promise<ShownTask
   return task;
 }
 
-/** The servers follow each other on one data folder: what one test leaves running, the next one ends. */
+/** The servers follow each other on one data folder: the next test ends the servers of the one before. */
 describe('a task survives', () => {
   let wms: Awaited<ReturnType<typeof openWms>>;
   let server: TaskServer;

@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As the guide has it, but for server, user and password. */
+/** As in the guide, except for server, user and password. */
 async function curl(...given: string[]): Promise<{ readonly status: number; readonly body: string }> {
   const args = given.map((arg) => arg.replace(/^http:\/\/localhost:80[89]0\//, app.url));
   const all = ['-s', '-u', `admin:${PASSWORD}`, '-w', '\n%{http_code}', ...args];

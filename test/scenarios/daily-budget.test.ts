@@ -96,7 +96,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
     await askAll(server, clock, sent);
     await clock.run(3000);
     await askAll(server, clock, sent, 1000);
-    // Its clock is set back into the day before, of which nothing is left.
+    // Its clock is set back to the day before, whose budget is used up.
     const late = await openServer(location, createVirtualClock(MIDNIGHT - 60_000));
     await askAll(late, clock, sent);
     await late.close();

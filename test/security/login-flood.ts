@@ -19,7 +19,7 @@ export function askWho(url: string, authorization: string, from?: string): Promi
 }
 
 export interface LoginFlood {
-  /** How many guesses were answered with which status. */
+  /** The number of guesses by status. */
   readonly statuses: ReadonlyMap<number | null, number>;
   /** Resolves when the last guess has its answer. */
   stop(): Promise<void>;
