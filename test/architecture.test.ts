@@ -22,7 +22,7 @@ function sourceFiles(folder: string): readonly SourceFile[] {
     }));
 }
 
-/** All that a clone holds, and not what commands have put beside it. */
+/** All files of a clone, without files that commands have written. */
 function cloneFiles(): readonly string[] {
   const ignored: readonly string[] =
     readFileSync(join(root, '.gitignore'), 'utf8').match(/^[\w.-]+(?=\/$)/gm) ?? [];
@@ -37,7 +37,7 @@ function cloneFiles(): readonly string[] {
   );
 }
 
-/** Where a file leads by relative paths: what it imports, loads beside itself, or links to. */
+/** The relative paths in a file: imports, files loaded beside it, and links. */
 function relativeTargets(text: string): readonly string[] {
   const targets = text.matchAll(
     /(?:from |import\(|import |require\(|new URL\()['"`](\.[^'"`]*)['"`]|\]\((\.[^)#\s]*)/g,
@@ -45,7 +45,7 @@ function relativeTargets(text: string): readonly string[] {
   return [...targets].map(([, loaded, linked]) => loaded ?? linked ?? '');
 }
 
-/** What a file imports as soon as it is loaded: neither types nor what `import()` asks for. */
+/** The imports of a file that are loaded with it: neither types nor `import()`. */
 function loadedBy(text: string): readonly string[] {
   const imports = text.matchAll(/^(?:import|export) (?!type )([^;]*? from )?'([^']+)'/gms);
   return [...imports].flatMap(([, what = '', name = '']) => {

@@ -15,7 +15,7 @@ import { addressOf, everyRoute } from './security/every-route.ts';
 const SECRET = 'for tests only';
 const CHANGE = '{"bounds":[8,47,9,48]}';
 
-/** Of these there is nothing to show, or they never end. */
+/** Routes without an example, or without an end. */
 const LEFT_OUT = ['/api/v1/events', '/api/v1/users/{name}'];
 
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-openapi-'));
@@ -28,7 +28,7 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
   });
 }
 
-/** One of everything that can be shown: a tile, a task, a schedule, a change, an entry in the audit log. */
+/** An example of each resource: a tile, a task, a schedule, a change, an entry in the audit log. */
 let exported = '';
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What an address needs besides its path. */
+/** The queries of addresses that need one. */
 const QUERIES: Readonly<Record<string, string>> = {
   '/api/v1/preview': `?document=${encodeURIComponent('{"name":"seen","source":{"type":"world"}}')}`,
 };

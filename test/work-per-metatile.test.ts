@@ -1,4 +1,4 @@
-/** What may be done for one metatile, counted: nothing of it may be done twice. */
+/** The work for one metatile, counted: nothing may be done twice. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ async function jobOf(shift: number): Promise<CutJob> {
 it('a metatile is decoded once, and each unknown tile is encoded once', async () => {
   const cutter = new MetatileCutter();
   await cutter.cut(await jobOf(0));
-  // Eight of sixteen are sea, which is encoded once for all.
+  // Eight of sixteen are sea, which is encoded once.
   expect(cutter.counts).toMatchObject({ decodes: 1, knownAnswers: 0 });
   const { encodes, knownTiles } = cutter.counts;
   expect(encodes + knownTiles).toBe(1 + 8);

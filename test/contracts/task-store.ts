@@ -60,7 +60,7 @@ export function reportOf(lease: Lease, more: Partial<Report> = {}): Report {
   };
 }
 
-/** A report that says the rest of the piece is made. */
+/** A report that the rest of the piece is made. */
 export function finished(lease: Lease, beat = 0): Report {
   if (lease.kind !== 'piece') throw new Error('not a piece');
   const steps = [...stepsOf(lease.plan, lease.piece, lease.doneSteps)];
@@ -68,7 +68,7 @@ export function finished(lease: Lease, beat = 0): Report {
   return reportOf(lease, { beat, doneSteps: lease.doneSteps + steps.length, counts, intent: 'finish' });
 }
 
-/** What every database must do for tasks. Each test begins with no task; ids go on rising. */
+/** The contract of every database for tasks. Each test begins with no task; ids keep rising. */
 export function describeTaskStore(open: () => Promise<Database>): void {
   let database: Database;
   let tasks: TaskStore;

@@ -7,12 +7,12 @@ import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
 
-/** What a driver hands over to have its source put through the behaviours below. */
+/** A driver provides this to run the contract below on its source. */
 export interface TileSourceHarness {
-  /** A new source; `close` ends it and whatever it needed. */
+  /** A new source; `close` ends it and its services. */
   open(): Promise<{ readonly source: TileSource; close(): Promise<void> }>;
   readonly formats: readonly string[];
-  /** Grid sets that it can be asked in; web mercator and degrees when left out. */
+  /** Grid sets of requests; web mercator and degrees when left out. */
   readonly gridSets?: readonly string[];
   /** Makes every request fail from now on; null for a source that draws by itself and cannot. */
   readonly breakIt: (() => void) | null;
@@ -67,7 +67,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     });
     afterEach(async () => await opened.close());
 
-    /** As large as the source can answer in one request: ready-made tiles are single and have no gutter. */
+    /** As large as one request to the source can be: ready-made tiles are single and have no gutter. */
     function ask(changes: RequestChanges = {}): SourceRequest {
       const gridSetName = harness.gridSets?.[0] ?? 'EPSG:900913';
       const readyMade = opened.source.maxMetatile?.columns === 1 ? { tiles: 1, gutter: 0 } : {};

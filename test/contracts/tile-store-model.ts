@@ -82,7 +82,7 @@ export const storeCommands: fc.Arbitrary<StoreCommand[]> = fc.array(
   { maxLength: 25 },
 );
 
-/** Runs the commands on the store and on a map, and compares what each command says and what is there at the end. */
+/** Runs the commands on the store and on a map, and compares the result of each command and the content at the end. */
 export async function checkAgainstModel(store: TileStore, commands: readonly StoreCommand[]): Promise<void> {
   const model = new Map<string, ModelTile>();
   for (const command of commands) await carryOut(store, model, command);

@@ -5,10 +5,10 @@ import { rectContains, rectOfTile, type TileRect } from '../../src/domain/tile-r
 import type { MarkEffect, TilePlace, TileStore } from '../../src/storage/tile-store.ts';
 import { recount, sortedPages } from './tile-store-tools.ts';
 
-/** Nodes on one store: each holds tickets and removals for as long as it likes, and does with them what it does late. */
+/** Nodes on one store: each holds tickets and removals for any time, and uses them late. */
 export interface StoreNodes {
   readonly nodes: TileStore[];
-  /** What follows when the process of a node ends and another begins. */
+  /** Replaces the process of a node by a new one. */
   reopen(node: number): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ type OrderCommand =
       readonly node: number;
       readonly minX: number;
       readonly width: number | null;
-      /** What readers obey from then on, before anything is removed. */
+      /** The mark that readers obey from then on, before anything is removed. */
       readonly effect: MarkEffect['type'] | null;
     }
   | { readonly type: 'remove' | 'mark-stale' | 'settle'; readonly node: number; readonly truncation: number }
@@ -95,8 +95,8 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
 );
 
 /**
- * Runs the commands on nodes of a store and on a map. Of each place the tile with the latest ticket is shown, by every
- * node; nothing is shown that a truncation has removed, and nothing is removed that was asked for after it.
+ * Runs the commands on nodes of a store and on a map. Every node shows the tile with the latest ticket
+ * of each place, no tile that a truncation has removed, and every tile that was requested after it.
  */
 export async function checkOrder(nodes: StoreNodes, commands: readonly OrderCommand[]): Promise<void> {
   const history = new History(nodes);
@@ -161,7 +161,7 @@ class History {
     }
   }
 
-  /** When all that was begun has ended, nothing is left that is older than a truncation, and usage is as counted. */
+  /** When all commands have ended, no tile is older than its truncation, and usage equals a recount. */
   async finish(): Promise<void> {
     for (const truncation of this.#truncations) await this.#remove(this.#store(0), truncation);
     await this.compare();
@@ -218,7 +218,7 @@ class History {
     this.#truncations.push({ generation, rect, effect });
   }
 
-  /** As the one who cleans up does it: nothing that the mark concerns is left, then it is forgotten. */
+  /** As the clean-up does it: removes the tiles of the mark, then the mark. */
   async #settle(store: TileStore, truncation: Truncation | null): Promise<void> {
     if (!truncation?.effect) return;
     const clean = truncation.effect === 'hide' ? this.#remove : this.#markStale;
@@ -273,7 +273,7 @@ function place(rect: TileRect): TilePlace {
   return { gridSet: SET.gridSet, z: Z, rect };
 }
 
-/** One of those that there are, counted from the latest; null: there is none yet. */
+/** An entry, counted from the latest; null if there are none. */
 function at<T>(all: readonly T[], index: number): T | null {
   return all.length === 0 ? null : (all[all.length - 1 - (index % all.length)] ?? null);
 }

@@ -13,7 +13,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return collected;
 }
 
-/** What a page holds, whenever it was put there. */
+/** The content of a page, without times. */
 type PageCounts = Omit<PageStatistics, 'writtenAt'>;
 
 export function sortedPages(pages: Iterable<PageCounts>): PageCounts[] {
@@ -27,7 +27,7 @@ export function sortedPages(pages: Iterable<PageCounts>): PageCounts[] {
   })).sort((a, b) => a.z - b.z || a.pageY - b.pageY || a.pageX - b.pageX);
 }
 
-/** The statistics that `pages` should tell, worked out by reading every tile. */
+/** The statistics that `pages` should return, computed from every tile. */
 export async function recount(store: TileStore, set: TileSetKey): Promise<PageCounts[]> {
   const pages = new Map<string, PageCounts>();
   const zooms = new Set((await collect(store.pages(set))).map((page) => page.z));

@@ -25,7 +25,7 @@ const EVERYTHING_AT_9: TileRect = { minX: 0, minY: 0, maxX: 127, maxY: 127 };
 const AT_ZOOM_3 = { gridSet: 'EPSG:900913', z: 3, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
 const AT_ZOOM_9 = { gridSet: 'EPSG:900913', z: 9, rect: EVERYTHING_AT_9 };
 
-/** Registers what every tile store does, whatever it is made of. */
+/** Registers the contract of every tile store. */
 export function behavesAsTileStore(harness: TileStoreHarness): void {
   let store: TileStore;
   beforeEach(async () => {

@@ -56,7 +56,7 @@ afterEach(async () => {
   for (const app of opened.splice(0)) await app.close();
 });
 
-/** A server in this process with the layer `topp:states`, which adopts what the test says. */
+/** A server in this process with the layer `topp:states`, which adopts the cache of the test. */
 async function openHouse(adopt: string, more = ''): Promise<House> {
   const wms = await openMockWms();
   onTestFinished(() => wms.close());

@@ -35,7 +35,7 @@ const GRIDS = `
   utm_sw: { srs: 'EPSG:25832', bbox: [280000, 5235000, 792000, 6003000], res: [1000, 500], origin: sw }
 `;
 
-/** What a cache is in mapproxy.yaml, and how its folder or file is adopted. */
+/** The caches in mapproxy.yaml, and how their folders or files are adopted. */
 const CACHES = {
   sqlite: ['{ type: sqlite, directory: FOLDER }', { layout: 'mapproxy-sqlite', folder: 'FOLDER/GRID' }],
   geopackage: ['{ type: geopackage, filename: FOLDER.gpkg }', { layout: 'geopackage', file: 'FOLDER.gpkg' }],
@@ -83,7 +83,7 @@ function placesOf(gridSet: GridSet): readonly TileIndex[] {
   return gridSet === MERCATOR ? [...shallow, DEEP] : shallow;
 }
 
-/** It says on its standard output what it does not like. */
+/** MapProxy prints its errors on standard output. */
 function withOutput(error: Error & { readonly stdout?: string }): never {
   throw new Error(`${error.message}\n${error.stdout ?? ''}`);
 }

@@ -98,7 +98,7 @@ describe('a layer declared over the network', () => {
     await call('GET', tile);
     await call('GET', `${tile}?SEASON=b`);
     const otherDefault = { ...document, parameters: [{ name: 'SEASON', default: 'a', values: ['a', 'b'] }] };
-    // Tiles are stored behind their answers.
+    // Tiles are stored after their responses.
     const plan = () => call('PUT', `${at}?dryRun=true`, otherDefault);
     const counts = { kept: 1, stale: 0, truncated: 1, orphaned: 0 };
     await expect.poll(async () => (await plan()).json.tileSets).toEqual(counts);

@@ -18,7 +18,7 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 
 const SECRET = 'for tests only';
-/** In web mercator; Zurich lies in 6/33/22, Hamburg in 6/33/20. */
+/** In web mercator; Zurich is in 6/33/22, Hamburg in 6/33/20. */
 const ZURICH = [8.5, 47.3, 8.6, 47.4];
 /** The same in the CRS of web mercator. */
 const MERCATOR = [946_000, 5_988_000, 957_000, 6_005_000];

@@ -21,7 +21,7 @@ import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
 const SIDE = 512;
 const HALF = 20037508.34;
 const LAYER = "the 'land' & sea";
-/** Of pixels that may differ by more than a shade: where browsers smooth an edge that MapServer draws in one piece. */
+/** The share of pixels that may differ by more than a shade: browsers smooth edges. */
 const RESAMPLED = 0.01;
 const SHADE = 24;
 
@@ -233,7 +233,7 @@ map.once('idle', () => { globalThis.shown = true; });`;
   );
 });
 
-/** As a build tool would, with the projection of France for those who ask for it. */
+/** As a build tool would, with the projection of France. */
 async function bundled(code: string): Promise<string> {
   const projections = `import proj4 from 'proj4';
 import { register } from 'ol/proj/proj4.js';

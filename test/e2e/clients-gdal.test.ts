@@ -19,7 +19,7 @@ interface GridCase {
   readonly row: number;
   /** The block's place, x before y, worked out by hand. */
   readonly bounds: readonly [minX: number, minY: number, maxX: number, maxY: number];
-  /** How MapServer is asked for it. */
+  /** The request to MapServer. */
   readonly srs: string;
 }
 

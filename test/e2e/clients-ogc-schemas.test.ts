@@ -79,7 +79,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
     return status === 0 ? '' : stderr;
   }
 
-  /** The document names the DTD by its address at the OGC; here the same file lies in the folder. */
+  /** The document names the DTD by its address at the OGC; here the same file is in the folder. */
   async function complaintsByDtd(url: string, dtd: string): Promise<string> {
     const { request } = createTestApp({ deps: { catalog } });
     const { text } = await request('GET', url);

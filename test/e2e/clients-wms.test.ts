@@ -153,7 +153,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     async ({ srs, bounds, version }) => {
       const [minX, minY, maxX, maxY] = bounds;
       const height = heightFor(bounds);
-      // OWSLib turns the axes itself for the codes that it knows.
+      // OWSLib swaps the axes itself for known codes.
       const asked = { service: 'wms', version, srs, bounds: [minX, minY, maxX, maxY], size: [WIDTH, height] };
       const read = await decode(await byOwsLib(asked));
       expectAlike(read, await drawnUpstream(srs, bounds, WIDTH, height));
@@ -184,7 +184,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   });
 });
 
-/** But for the rims of lines, which are drawn at other sizes and then resampled. */
+/** Except for the edges of lines, which are drawn at other sizes and then resampled. */
 function expectAlike(a: RasterImage, b: RasterImage): void {
   expect([a.width, a.height]).toEqual([b.width, b.height]);
   let [different, total] = [0, 0];

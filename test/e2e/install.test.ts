@@ -10,7 +10,7 @@ const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const OF_A_SERVER = ['--workspace=web', '--include-workspace-root'];
 const ALWAYS = ['--include=dev', '--ignore-scripts'];
 
-/** A clone, and an npm that notes what it is called with and fails. */
+/** A clone, and an npm that records its arguments and fails. */
 function createClone() {
   const folder = temporaryFolder();
   for (const path of [
@@ -27,7 +27,7 @@ function createClone() {
   const note = `require('node:fs').appendFileSync(${JSON.stringify(calls)}, JSON.stringify(process.argv.slice(2)) + '\\n');`;
   writeFileSync(npm, `${note}\nprocess.exit(1);\n`);
   return {
-    /** As `npm ci` leaves it, but for the packages named. */
+    /** As after `npm ci`, without the named packages. */
     install(...missing: string[]) {
       const packages = { ...lock.packages };
       for (const name of missing) delete packages[`node_modules/${name}`];
@@ -58,7 +58,7 @@ describe('in a new clone', () => {
     ['npm run check', 'check.mjs', []],
     ['npm test', 'test.mjs', []],
   ])('%s in a new clone installs packages first', (_, script, selection) => {
-    // Some of the tests: those need no programs of the system.
+    // Some of the tests, which need no programs of the system.
     const { status, calls } = createClone().run([`scripts/${script}`, 'src/domain']);
     expect({ status, calls }).toEqual({ status: 1, calls: [['ci', ...selection, ...ALWAYS]] });
   });

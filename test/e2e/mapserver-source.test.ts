@@ -142,7 +142,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     const days = { layers: 'days', maxUrlLength };
     const redAt = async (...parameters: [string, string][]) => {
       const { pixels } = await fetchWorld(days, parameters);
-      // Columns in the midst of the three squares, at 30 degrees north.
+      // Columns in the middle of the three squares, at 30 degrees north.
       return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
     };
     expect(await redAt()).toEqual([true, false, false]);

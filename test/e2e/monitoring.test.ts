@@ -45,7 +45,7 @@ const expressions = [...rules.map(({ expr }) => expr), ...drawn, ...listed].map(
   expr.replaceAll('$__rate_interval', '5m'),
 );
 
-/** What Grafana's model of a dashboard (schema version 39) says of the parts that are used here. */
+/** The used parts of Grafana's model of a dashboard (schema version 39). */
 const source = z.strictObject({ type: z.literal('prometheus'), uid: z.string() });
 const place = z
   .strictObject({ x: z.int().min(0), y: z.int().min(0), w: z.int().min(1), h: z.int().min(1) })
@@ -92,7 +92,7 @@ const PANEL = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** What is neither a label, a text, a function, a keyword nor a duration. */
+/** Names that are neither labels, texts, functions, keywords nor durations. */
 function metricsIn(expr: string): readonly string[] {
   const bare = expr
     .replace(/"[^"]*"/g, '')
@@ -102,7 +102,7 @@ function metricsIn(expr: string): readonly string[] {
     .filter((name) => !['and', 'or', 'unless'].includes(name));
 }
 
-/** Rejects with what it prints when it finds a fault. */
+/** Rejects with its output when it finds a fault. */
 function promtool(...args: readonly string[]): Promise<unknown> {
   return promisify(execFile)(programPath('prometheus'), args);
 }

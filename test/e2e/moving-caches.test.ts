@@ -1,4 +1,4 @@
-/** Caches that MapProxy and MapCache have seeded themselves, imported: each tile must show the place it stands for. */
+/** Caches that MapProxy and MapCache have seeded themselves, imported: each tile must show its own place. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ interface Grid {
   bounds(z: number, x: number, y: number): Bounds;
 }
 
-/** A grid of the test's own whose height is no whole number of tiles: 3 tiles wide and 1.5 high at zoom 0. */
+/** A grid of the test's own whose height is not a whole number of tiles: 3 tiles wide and 1.5 high at zoom 0. */
 const WIDE = { srs: 3857, minX: 1_000_000, minY: 5_000_000, maxX: 1_768_000, maxY: 5_384_000 };
 const SPANS = [256_000, 128_000];
 const WIDE_SIZES = [
@@ -83,7 +83,7 @@ interface Moved {
   readonly wms: MockWms;
 }
 
-/** A server with what was imported, whose map server has nothing to say any more. */
+/** A server with the imported layers, whose map server no longer answers. */
 async function move(configuration: string, wms: MockWms): Promise<Moved> {
   const { layers, gridSets } = await importFromFile(configuration, null);
   const folder = temporaryFolder();

@@ -35,7 +35,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs what the page says; `then` stands behind it, before the server is ended. */
+/** Runs the commands of the page, then `then`, before the server is ended. */
 async function follow(page: string, environment: Readonly<Record<string, string>>, then: string) {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
   const port = await freePort();

@@ -73,7 +73,7 @@ async function send(method: string, path: string, body: object): Promise<Record<
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Once, however long it lasts. */
+/** Once, even if it lasts long. */
 async function reportOf(event: string): Promise<Received | undefined> {
   const [report] = await eventually(
     `the notification ${event}`,

@@ -18,7 +18,7 @@ interface Received {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps what is posted to it with a good signature; answers 503 as often as `failures` says. */
+/** Records every POST with a valid signature; the first `failures` of them get a 503. */
 async function openReceiver(port: number, failures = 0) {
   const received: Received[] = [];
   const server: Server = createServer(async (request, response) => {

@@ -58,10 +58,10 @@ function processesOf({ pid }: RunningServer): readonly number[] {
 }
 
 const CALLERS = 12;
-/** Milliseconds. Without it they take the processors from the processes that start meanwhile. */
+/** Milliseconds. Without it the callers take the processors from the processes that start. */
 const CALLER_PAUSE = 20;
 
-/** Asks for a tile on several connections until it is told to stop; tells what was not answered with 200. */
+/** Requests a tile on several connections until `stop`; counts responses other than 200 as failed. */
 function openLoad(url: string, keepAlive = true) {
   const tally = { answered: 0, failed: [] as { readonly caller: number; readonly reason: string }[] };
   let stopped = false;

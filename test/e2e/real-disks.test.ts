@@ -1,5 +1,5 @@
 /**
- * A server whose store lies on a small disk of its own, in a mount namespace that ends with it. Here its disk is seen
+ * A server whose store is on a small disk of its own, in a mount namespace that ends with it. Tests reach its disk
  * through /proc.
  */
 
@@ -41,7 +41,7 @@ interface DiskServer {
   stop(): Promise<void>;
 }
 
-/** `mount` is done before the server starts; `$STORES` is where its stores lie. */
+/** `mount` is done before the server starts; `$STORES` is the folder of its stores. */
 async function serveOn(folder: string, mount: string): Promise<DiskServer> {
   const stores = join(folder, 'data', 'stores');
   mkdirSync(stores, { recursive: true });
@@ -84,7 +84,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** How the tile was answered: HIT, MISS or BYPASS. */
+/** The `X-Cache` of the tile: HIT, MISS or BYPASS. */
 async function outcomeOf({ url }: DiskServer, tile: string): Promise<string | null> {
   const response = await fetch(`${url}/tiles/world/${tile}.png`);
   expect(response.status).toBe(200);
@@ -100,14 +100,14 @@ async function cached(server: DiskServer, tile: string): Promise<void> {
   );
 }
 
-/** Every tile that was kept is a hit, those in bundles that are closed too. */
+/** Every stored tile is a hit, also in closed bundles. */
 async function expectHits(server: DiskServer): Promise<void> {
   for (let round = 0; round < 5; round++) {
     for (const z of ZOOMS) expect(await outcomeOf(server, `${z}/0/0`)).toBe('HIT');
   }
 }
 
-/** What was asked for before is stored behind its answer. */
+/** Tiles are stored after their responses: waits until all are. */
 async function settled({ url }: DiskServer): Promise<void> {
   const landed = async () => /^tilewarden_flights 0$/m.test(await (await fetch(`${url}/metrics`)).text());
   await eventually('all that was fetched is stored', landed);
@@ -118,12 +118,12 @@ async function tilesOf({ url }: DiskServer): Promise<number> {
   return tiles;
 }
 
-/** Tiles that are not there are served all the same. */
+/** Tiles that are not cached are served too. */
 async function expectServed(server: DiskServer, z: number): Promise<void> {
   for (const x of [10, 50, 90]) expect(await outcomeOf(server, `${z}/${x}/10`)).not.toBe('HIT');
 }
 
-/** The same, and none of them is kept. */
+/** The same, and none of them is stored. */
 async function expectUncached(server: DiskServer, z: number): Promise<void> {
   await settled(server);
   const before = await tilesOf(server);
@@ -132,7 +132,7 @@ async function expectUncached(server: DiskServer, z: number): Promise<void> {
   expect(await tilesOf(server)).toBe(before);
 }
 
-/** What the API and the metrics say of it. */
+/** The state of the disk in the API and in the metrics. */
 async function expectTold({ url }: DiskServer, storing: boolean): Promise<void> {
   const told = async () => {
     const { disks } = (await (await fetch(`${url}/api/v1/usage`)).json()) as { disks: object[] };
@@ -216,7 +216,7 @@ describe('on a small disk', needs('namespaces'), () => {
   it('tiles are served from a disk without free inodes, and stored again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
-    // Whether one is kept depends on whether a bundle was closed meanwhile, which frees the inodes of its log.
+    // Some may be stored: a bundle that is closed frees the inodes of its log.
     await expectServed(server, 9);
     rmSync(fillers, { recursive: true });
     await expectStoring(server, 9);

@@ -26,7 +26,7 @@ function snippetOf(page: string, language: string): string {
   return snippet;
 }
 
-/** As written, but for addresses of map servers. */
+/** As written, except for addresses of map servers. */
 function configurationOf(mapServer: string, vectorWms: string): string {
   const pages = [
     snippetOf('mapserver', 'yaml').replace(/'http:.*map'/, `'${mapServer}'`),
@@ -47,7 +47,7 @@ async function openVectorWms(asked: URLSearchParams[]): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`;
 }
 
-/** As written, but for the port, the folder of the cache and the address of the server. */
+/** As written, except for the port, the folder of the cache and the address of the server. */
 async function openNginx(backend: string): Promise<string> {
   const [port, folder] = [await freePort(), temporaryFolder()];
   mkdirSync(join(folder, 'temp'));

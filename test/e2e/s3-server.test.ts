@@ -130,7 +130,7 @@ async function usage(server: TaskServer): Promise<number> {
   return ((await answer.json()) as { readonly tiles: number }).tiles;
 }
 
-/** What was asked for before is stored behind its answer. */
+/** Tiles are stored after their responses: waits until all are. */
 function untilSettled(server: TaskServer) {
   return eventually(
     'all that was fetched is stored',

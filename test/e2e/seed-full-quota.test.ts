@@ -27,7 +27,7 @@ interface Usage {
 
 interface TileServer {
   readonly url: string;
-  /** Lets everything go on that was held back. */
+  /** Releases all held responses. */
   release(): void;
 }
 
@@ -100,7 +100,7 @@ async function askFor(server: TaskServer, pages: readonly number[]): Promise<(st
   );
 }
 
-/** The most that was used, looked at all the time until it is stopped. */
+/** The maximum usage, polled until it is stopped. */
 function watchUsage(server: TaskServer) {
   let [highest, watching] = [0, true];
   const done = (async () => {

@@ -28,7 +28,7 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Warnings and errors that belong to the test; any other fails it. */
   readonly expectedLog?: RegExp;
-  /** Goes on for the tests that follow. */
+  /** Keeps running for the tests that follow. */
   readonly outlivesTest?: true;
 }
 
@@ -51,7 +51,7 @@ export interface RunningNode {
   readonly pid: number;
   stdout(): string;
   stderr(): string;
-  /** SIGTERM, and waits for the end; fails the test when the log holds what it should not. */
+  /** SIGTERM, and waits for the end; fails the test when the log has unexpected lines. */
   stop(): Promise<FinishedProcess>;
   /** SIGKILL, and waits for the end. */
   kill(): Promise<FinishedProcess>;
@@ -112,7 +112,7 @@ export async function runTilewarden(
   return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
 }
 
-/** Empty where accounts are kept elsewhere or the password is another; with the administrator in it otherwise. */
+/** Empty if accounts are stored elsewhere or the password is another one; otherwise with the administrator. */
 async function freshData({ config = '', env = {}, args = [] }: ServerOptions): Promise<string> {
   const data = temporaryFolder();
   if ('TILEWARDEN_ADMIN_PASSWORD' in env || /postgres/.test([config, ...args].join())) return data;

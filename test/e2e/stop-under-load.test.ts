@@ -11,13 +11,13 @@ const TILE = '/tiles/world/0/0/0.png';
 
 interface Tally {
   answered: number;
-  /** Connections that the server did not take. */
+  /** Connections that the server did not accept. */
   refused: number;
-  /** Sent on a connection that had been kept for more, and never answered in full. */
+  /** Requests on a kept connection that never got a complete response. */
   lost: string[];
 }
 
-/** Asks again and again on one connection, and on a new one when told so, until the server no longer answers. */
+/** Repeats requests on one connection, or on a new one after `Connection: close`, until the server no longer answers. */
 async function callUntilRefused(url: string, tally: Tally): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
@@ -36,7 +36,7 @@ async function callOnce(url: string, agent: Agent, tally: Tally): Promise<boolea
     tally.answered += 1;
     return true;
   } catch (error) {
-    // A new connection may be turned away; one on which there was an answer before may not.
+    // A new connection may be refused, but not one that already had a response.
     if (request.reusedSocket) tally.lost.push(String(error));
     if (!request.reusedSocket) tally.refused += 1;
     return false;

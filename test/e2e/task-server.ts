@@ -1,8 +1,8 @@
 /**
- * A server process with one layer `roads` on a mock WMS, and what a user does with it over HTTP.
+ * A server process with one layer `roads` on a mock WMS, and the requests of a user to it over HTTP.
  *
  *   const shared = shareTaskServer();
- *   it('seeds', async () => {
+ *   it('a seed fills the cache', async () => {
  *     const { wms, server } = shared;
  *     await server.over(await server.start({ zoomStop: 4 }));
  *     await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' });
@@ -30,7 +30,7 @@ export interface TileAt {
 export interface TileExpectation {
   readonly cache?: 'HIT' | 'MISS';
   readonly gridSet?: 'EPSG:900913' | 'EPSG:4326';
-  /** Of the mock's map. */
+  /** The version of the mock's map. */
   readonly version?: number;
 }
 
@@ -62,7 +62,7 @@ export interface TaskServer extends RunningServer {
   /** Waits until the task has ended. */
   over(id: number): Promise<ShownTask>;
   tile(at: TileAt, gridSet?: string): Promise<{ readonly cache: string | null; readonly bytes: Buffer }>;
-  /** Reads the tiles over HTTP and compares every pixel with what the mock draws there. */
+  /** Reads the tiles over HTTP and compares every pixel with the picture of the mock. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Process ids of the workers. */
   workers(): readonly number[];
@@ -79,7 +79,7 @@ export interface TaskServerOptions {
 
 /**
  * One server and one mock for the tests of a file. Before each test nothing runs, the cache is empty and the mock
- * answers well; task ids go on rising.
+ * draws maps; task ids keep rising.
  */
 export function shareTaskServer(
   options: TaskServerOptions & { readonly more?: (wms: MockWms) => string } = {},
@@ -133,7 +133,7 @@ ${options.layers ?? ''}`;
 
 export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
   const server = await startServer({
-    // One worker does what two do; test/faults has two.
+    // One worker is enough; test/faults has two.
     config: `tasks: { workers: 1 }\n${roadsConfig(wms, options)}`,
     ...(options.data !== undefined && { data: options.data }),
     ...(options.args && { args: options.args }),
@@ -218,7 +218,7 @@ export function* tilesOf(zoomStart: number, zoomStop: number): Generator<TileAt>
   }
 }
 
-/** What the mock WMS draws there. */
+/** The picture of the mock WMS for this tile. */
 export function pictureOf({ z, x, y }: TileAt, gridSetName: string, version: number): Buffer {
   const gridSet = builtInGridSets().find(({ name }) => name === gridSetName);
   const level = gridSet?.levels[z];

@@ -75,7 +75,7 @@ describe('an upstream that fails in places', () => {
     expect(attempts.broken).toBe(24);
     expect(task.errors.length).toBeGreaterThan(0);
     expect(task.errors.every(({ z }) => z === 4)).toBe(true);
-    // In the map server's own words, for those who may see tasks.
+    // The map server's own message, for callers with access to tasks.
     expect(JSON.stringify(task.errors)).toContain('Could not open table secret_roads');
 
     wms.answer = 'good';

@@ -4,7 +4,7 @@ import { isAlive } from '../fixtures/processes.ts';
 import { LAYER, openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 const TILES = 341;
-/** Of zoom 0 to 4 in blocks of 4 × 4. */
+/** Metatiles of zoom 0 to 4, 4 × 4 tiles each. */
 const METATILES = 1 + 1 + 1 + 4 + 16;
 const LEASED_ANEW = /a worker process ended; another one is started/;
 
@@ -31,7 +31,7 @@ async function expectComplete(server: TaskServer, id: number): Promise<ShownTask
   return task;
 }
 
-/** The servers follow each other on one data folder: what one test leaves running, the next one ends. */
+/** The servers follow each other on one data folder: the next test ends the servers of the one before. */
 describe('a task survives', () => {
   let wms: Awaited<ReturnType<typeof openWms>>;
   let server: TaskServer;
@@ -80,7 +80,7 @@ describe('a task survives', () => {
     expect((await server.stop()).code).toBe(0);
     await startAgain();
     const task = await expectComplete(server, id);
-    // What was finished before the stop was counted then, and is not looked at again.
+    // Steps that were finished before the stop are counted, and not checked again.
     expect(task.counters).toMatchObject({ made: TILES, present: 0 });
     expect(wms.requests.length).toBeLessThan(METATILES + 20);
   });

@@ -92,7 +92,7 @@ describe('a Tilewarden on top of a Tilewarden', () => {
     return { statusCode, headers: got, bytes: Buffer.from(await body.arrayBuffer()) };
   }
 
-  /** Comes back when it is told to: on a busy machine the lower one may be silent for so long that it is left alone. */
+  /** Retries after a 503: on a busy machine the lower server may be silent for so long that it is paused. */
   function get(app: App, path: string, headers: Record<string, string> = {}) {
     return eventually(
       `${path} is answered`,

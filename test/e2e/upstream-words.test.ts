@@ -64,7 +64,7 @@ async function seed(): Promise<number> {
   return id;
 }
 
-/** As callers with a role see it. */
+/** As shown to callers with a role. */
 const WORDS = {
   status: 200,
   text: expect.stringMatching(/^Image handling error: out of memory <4 GB, api_key=\*\*\* for \*\*\* \.+…$/),

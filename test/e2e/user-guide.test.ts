@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As the guide has it, but for server, user and password. */
+/** As in the guide, except for server, user and password. */
 async function curl(...given: string[]): Promise<{ readonly status: number; readonly body: string }> {
   const args = given.map((arg) => arg.replace(/^http:\/\/localhost:80[89]0\//, app.url));
   const all = ['-s', '-u', `admin:${PASSWORD}`, '-w', '\n%{http_code}', ...args];
@@ -217,7 +217,7 @@ const GWC = 'http://localhost:8080/geoserver/gwc/rest';
 const JSON_TYPE = ['-H', 'Content-Type: application/json'];
 const LAYER = `${GWC}/layers/layer1.xml`;
 
-/** What scripts and libraries for GeoServer send, unchanged. */
+/** Requests of scripts and libraries for GeoServer, unchanged. */
 it('GeoNode adds its filter of styles to a layer once, and truncates the layer', async () => {
   await curl('-XPUT', ...XML, '-d', '@layer.xml', LAYER);
   const filter =

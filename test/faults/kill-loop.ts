@@ -13,7 +13,7 @@ export interface KillLoopOptions {
   readonly seed: number;
   readonly folder: string;
   readonly wms: MockWms;
-  /** That answer HTTP. */
+  /** Processes that answer HTTP. */
   readonly processes: number;
 }
 
@@ -29,7 +29,7 @@ export interface KillLoopReport {
 const LONGEST_LIFE = 1500;
 const WORLD = 20037508;
 
-/** Starts a server, gives it tasks, kills it at a random moment, again and again; then looks at what became of it all. */
+/** Repeats: starts a server, creates tasks, kills it at a random moment; then checks tasks, tiles and counts. */
 export async function runKillLoop(options: KillLoopOptions): Promise<KillLoopReport> {
   const { cycles, folder, wms } = options;
   const loop = await KillLoop.open(folder, configFor(wms.url, options.processes));
@@ -100,7 +100,7 @@ class KillLoop {
     this.seen.set(id, null);
   }
 
-  /** Every task that was acknowledged is there and has not gone backwards. */
+  /** Every acknowledged task exists and has not gone backwards. */
   async look(server: ServerUnderTest): Promise<readonly ShownTask[]> {
     const tasks = new Map((await server.tasks()).map((task) => [task.id, task]));
     for (const [id, before] of this.seen) {

@@ -21,9 +21,9 @@ export interface LedgerLoopReport {
   readonly tilesChecked: number;
   /** Pages that quotas removed. */
   readonly evicted: number;
-  /** Bytes and tiles by which the ledger and a recount differed, over all kills; what they take on disk, too. */
+  /** Bytes and tiles by which the ledger and a recount differed, over all kills; also the bytes on disk. */
   readonly drift: number;
-  /** Tiles found that were older than a truncation which had been acknowledged. */
+  /** Tiles that were older than an acknowledged truncation. */
   readonly resurrected: number;
 }
 
@@ -33,7 +33,7 @@ const MOST_STEPS = 40;
 const LONGEST_STEP = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 
-/** Kills a process that writes, truncates and evicts, again and again, and counts again after each kill. */
+/** Repeatedly kills a process that writes, truncates and evicts, and recounts after each kill. */
 export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
   const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };
@@ -78,7 +78,7 @@ async function killed({ child }: Worker): Promise<void> {
   await ended;
 }
 
-/** A random number of steps; where it is to evict, those come after the first eviction. */
+/** A random number of steps; with `evicts`, these come after the first eviction. */
 async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>) {
   const { child, evicts } = worker;
   const done = { truncations: 0, steps: 0, evictedAt: evicts ? Number.POSITIVE_INFINITY : 0 };

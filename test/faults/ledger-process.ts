@@ -16,7 +16,7 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
  * under; the parent receives a message for every finished truncation, `{ layer, generation }`, for every step, and
  * when quotas have removed something. Begins on a message:
  * starting takes longer than working, and the next process starts while this one works. With `evicts` it truncates
- * nothing before quotas have removed something: fast as it writes, no page would live long enough to be removed.
+ * nothing before quotas have removed something: it writes so fast that otherwise no page would live long enough to be removed.
  */
 const [folder = '', evicts] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };

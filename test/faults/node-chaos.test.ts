@@ -25,7 +25,7 @@ it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
       await chaos.killed(2);
       await chaos.clockJumps(0, -CLOCK_JUMP);
       for (const mode of S3_FAULTS) await chaos.withFaultyS3(mode, SHORT_OUTAGE);
-      // In the short form one: the second was stopped, and the third is the one that was killed.
+      // In the short form one: the second was stopped, and the third was killed.
       for (const node of isLong ? [0, 1, 2] : [0]) await chaos.restarted(node);
     });
     expect(result.truncations).toBeGreaterThan(0);

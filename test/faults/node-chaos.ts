@@ -269,7 +269,7 @@ export class Chaos {
     await this.#expectExactLedger();
   }
 
-  /** Reads every tile, past the nodes. */
+  /** Reads every tile directly from the store. */
   async #expectExactLedger(): Promise<void> {
     const { database: location, store: options } = this.#parts.cluster;
     const tools = { clock: systemClock, random: systemRandom, log: silentLogger };

@@ -1,4 +1,4 @@
-// Asks for tiles that are not cached, all concurrently, from a process of its own that gives way to others. For each line on
+// Requests tiles that are not cached, all concurrently, from a separate process of low priority. For each line on
 // standard input, `first count`, it answers as JSON with [status, Retry-After, milliseconds] for each column of a row.
 import { Agent, get } from 'node:http';
 import { setPriority } from 'node:os';

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a worker speaks through. */
+/** The connection of a worker to the desk. */
 function hireWorker(desk: UpstreamDesk): UpstreamDesk {
   const { server, child } = createChannelPair();
   serveDesk(desk, server);
@@ -96,7 +96,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
     await askAll(server, clock, sent);
     await clock.run(3000);
     await askAll(server, clock, sent, 1000);
-    // Its clock is set back into the day before, of which nothing is left.
+    // Its clock is set back to the day before, whose budget is used up.
     const late = await openServer(location, createVirtualClock(MIDNIGHT - 60_000));
     await askAll(late, clock, sent);
     await late.close();
@@ -112,7 +112,7 @@ it('a daily budget is shared by servers on one PostgreSQL database', async () =>
   const servers = [await openServer(location, clock), await openServer(location, clock)];
   await Promise.all(servers.map((server) => askAll(server, clock, sent, 1000)));
   for (const server of servers) await server.close();
-  // What one had in hand and did not need is there for the next.
+  // Requests that one server reserved and did not use are available to the next.
   const last = await openServer(location, clock);
   await askAll(last, clock, sent, 1000);
   await last.close();

@@ -10,7 +10,7 @@ export interface HangingRunReport {
   /** Milliseconds, of hits. */
   readonly idleP99: number;
   readonly hangingP99: number;
-  /** How many of the misses were answered with which status. */
+  /** The number of misses by status. */
   readonly misses: Readonly<Record<string, number>>;
   readonly withoutRetryAfter: number;
   readonly slowestMissMs: number;
@@ -22,7 +22,7 @@ export interface HangingRunReport {
 const ZOOM = 12;
 const CACHED = 20;
 
-/** So many misses of an upstream that hangs from one process, and a client in another that reads cached tiles. */
+/** Misses of a hanging upstream from one process, and a client in another process that reads cached tiles. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
   const looker = openLooker(server);
@@ -69,7 +69,7 @@ function openLooker({ url }: ScenarioServer) {
   return { look: (seconds: number) => ask<Hit>(String(seconds * 1000)), close };
 }
 
-/** A process that answers each line with another. */
+/** A process that writes a line for each line that it reads. */
 function openClient(program: string, options: readonly string[]) {
   const path = fileURLToPath(new URL(program, import.meta.url));
   const child = spawn(process.execPath, [path, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });

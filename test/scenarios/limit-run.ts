@@ -5,24 +5,24 @@ export interface LimitRunOptions {
   readonly seconds: number;
   readonly ratePerSecond: number;
   readonly workers: number;
-  /** Requests of people in a second. */
+  /** Requests of clients in a second. */
   readonly people: number;
 }
 
 export interface LimitRunReport {
   readonly requests: number;
-  /** That the run took. */
+  /** The length of the run. */
   readonly seconds: number;
   readonly peopleServed: number;
   readonly peopleRefused: number;
 }
 
 const ZOOM = 14;
-/** Far from what the task seeds first. */
+/** Far from the first tiles of the task. */
 const ROW = 16_000;
 const MOST_ASKED = 2000;
 
-/** A seed with worker processes and people who ask meanwhile, all of one upstream with a limit. */
+/** A seed with worker processes and requests of clients, all to one upstream with a limit. */
 export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunReport> {
   const { seconds, ratePerSecond, workers, people } = options;
   const server = await openScenarioServer({ limits: { ratePerSecond, concurrency: 32 }, workers });
@@ -57,13 +57,13 @@ export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunR
 
 export interface BudgetRunReport {
   readonly requests: number;
-  /** What the task says when nothing is left. */
+  /** The reason why the task waits when nothing is left. */
   readonly taskWaitsFor: string | null;
-  /** How people were refused then. */
+  /** The statuses of clients then. */
   readonly refusals: readonly number[];
 }
 
-/** A seed with worker processes and people who ask until a day's budget is used up, and on. */
+/** A seed with worker processes and requests of clients until a day's budget is used up, and beyond. */
 export async function runOverBudget(options: {
   readonly dailyBudget: number;
   readonly workers: number;

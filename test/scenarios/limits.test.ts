@@ -21,7 +21,7 @@ it('three workers and clients together stay within a limit, and clients are not 
 it('three workers and clients together stay within a daily budget', async () => {
   const report = await runOverBudget({ dailyBudget: 130, workers: 3 });
   expect(report.requests).toBeLessThanOrEqual(130);
-  // One that is given up before it is sent has been counted all the same.
+  // A request that is aborted before it is sent is counted too.
   expect(report.requests).toBeGreaterThan(110);
   expect(report.taskWaitsFor).toBe('daily-budget');
   expect(report.refusals).toEqual([503]);

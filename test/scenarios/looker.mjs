@@ -1,4 +1,4 @@
-// Looks at cached tiles, one after the other, from a process of its own. For each line on standard input, a number of
+// Requests cached tiles, one after the other, from a separate process. For each line on standard input, a number of
 // milliseconds, it answers with what it got in that long, as JSON: [status, milliseconds] each.
 import { Agent, get } from 'node:http';
 import { createInterface } from 'node:readline';

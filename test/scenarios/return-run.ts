@@ -3,21 +3,21 @@ import { type MockAnswer, type MockWms, openMockWms } from '../fixtures/mock-wms
 import { openScenarioServer, type ScenarioServer } from './scenario-server.ts';
 
 export interface ReturnReport {
-  /** How the upstream was away. */
+  /** The kind of outage. */
   readonly away: string;
   /** Milliseconds from its return to the first good tile. */
   readonly firstGoodTileMs: number;
-  /** How often it was asked meanwhile, and how many tiles were asked for. */
+  /** Requests to the upstream during the outage, and tiles that clients requested. */
   readonly requests: number;
   readonly asked: number;
 }
 
 const ZOOM = 12;
-/** Milliseconds between requests of people, each for another tile. */
+/** Milliseconds between requests of clients, each for another tile. */
 const EVERY = 100;
 const MOST_WAIT = 30_000;
 
-/** An upstream that is away for some seconds, in several ways, and people who ask all the time. */
+/** An upstream with outages of some seconds, of several kinds, and clients that always send requests. */
 export async function runReturns(seconds: number): Promise<readonly ReturnReport[]> {
   const server = await openScenarioServer({ timeoutSeconds: 15 });
   const successors: MockWms[] = [];
@@ -46,11 +46,11 @@ interface Stage {
 
 interface Outage {
   begin(): Promise<void>;
-  /** Resolves to how often it was asked meanwhile. */
+  /** Resolves to the number of requests during the outage. */
   end(): Promise<number>;
 }
 
-/** What was asked while it hung is never answered, also when it is back. */
+/** Requests during a hang never get a response, also when it is back. */
 function answering(wms: MockWms, answer: MockAnswer): Outage {
   let before = 0;
   return {

@@ -39,7 +39,7 @@ export interface Look {
   readonly hostState: string;
 }
 
-/** What was seen while a scenario was played. */
+/** The observations of a scenario. */
 export interface Seen {
   readonly replies: readonly SeenReply[];
   /** When requests reached the upstream, in seconds since the beginning. */
@@ -51,17 +51,17 @@ export interface Seen {
 const HOST = 'maps.example.org:443';
 const ZOOM = 9;
 const COLUMNS = 2 ** ZOOM;
-/** A row of tiles that are there before the scenario begins. */
+/** A row of tiles that are cached before the scenario begins. */
 const SEEN_TILES = 8;
-/** Turns of the event loop after which nothing runs any more that does not wait for time or for threads. */
+/** Turns of the event loop after which everything that runs waits for time or for threads. */
 const TURNS = 4;
 const MOST_TURNS = 100_000;
-/** Those who still wait at the end get their answer. */
+/** Clients that still wait at the end get their response. */
 const EPILOGUE_MS = 90_000;
 
 /**
- * Plays a scenario with the real desk, pipeline, store and tasks, against an upstream that does as it is told. Time is
- * virtual: it goes on only when everything waits for it, so that a slow machine sees the same as a fast one.
+ * Plays a scenario with the real desk, pipeline, store and tasks, against a scripted upstream. Time is virtual: it
+ * passes only when everything waits for it, so that the results do not depend on the speed of the machine.
  */
 export async function runScenario(scenario: Scenario): Promise<Seen> {
   const stage = new Stage(scenario);
@@ -175,7 +175,7 @@ class Stage {
     };
   }
 
-  /** By what the upstream draws, without asking it. */
+  /** With pictures of the upstream, without requests to it. */
   async #fillCache(): Promise<void> {
     const { store, tiles } = this.#road;
     const generation = await store.generation(tiles.set.layer);
@@ -257,7 +257,7 @@ class Stage {
   }
 }
 
-/** As a caller of the server would see it. */
+/** As a caller of the server would get it. */
 function refusalOf(error: unknown): Pick<SeenReply, 'status' | 'cache' | 'retryAfter'> {
   const { answer } = problemOf(error, 'scenario');
   const place = answer.headers.indexOf('Retry-After');

@@ -10,11 +10,11 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { residentMemory } from '../fixtures/processes.ts';
 
 export interface ScenarioServerOptions {
-  /** What `upstreams` says about the host. */
+  /** The settings of the host in `upstreams`. */
   readonly limits?: object;
   /** 0: tasks run in the server's own process. */
   readonly workers?: number;
-  /** After which the source gives up. */
+  /** The timeout of the source. */
   readonly timeoutSeconds?: number;
 }
 

@@ -5,7 +5,7 @@ const moment = z.number().min(0);
 
 const span = { from: moment.default(0), to: moment.optional() };
 
-/** What the upstream does from a moment on, until the next line. */
+/** The behaviour of the upstream from a moment on, until the next line. */
 const upstreamStep = z.strictObject({
   at: moment,
   answer: z.union([z.enum(['good', 'hang', 'reset', 'cut']), z.int().min(400).max(599)]),
@@ -21,7 +21,7 @@ const clients = z.strictObject({
   /** Requests a second. Without it `count` are sent together, at `from`. */
   rate: z.number().positive().optional(),
   count: z.int().positive().optional(),
-  /** `new`: each asks for a tile that was never requested; `same`: all ask for one; `seen`: for what was seen before. */
+  /** `new`: each requests a new tile; `same`: all request the same one; `seen`: tiles that are cached. */
   tiles: z.enum(['new', 'same', 'seen']).default('new'),
   name: z.string().default('clients'),
 });
@@ -35,21 +35,21 @@ const task = z.strictObject({
   totalFailures: z.int().optional(),
 });
 
-/** What must be seen. Replies are counted by when they were asked for. */
+/** An expected observation. Replies are counted by the time of their requests. */
 const expectation = z.strictObject({
   ...span,
-  /** Of which clients. */
+  /** The name of the clients. */
   of: z.string().default('clients'),
   /** All replies have one of these statuses. */
   statuses: z.array(z.int()).optional(),
   /** And these come among them. */
   some: z.array(z.int()).optional(),
-  /** Replies that are no 200 say when to come back, at least this many seconds. */
+  /** The minimum `Retry-After` of replies other than 200, in seconds. */
   retryAfter: z.int().optional(),
   cache: z.string().optional(),
   /** Milliseconds; every reply comes sooner. */
   within: z.number().optional(),
-  /** The first good tile after `from`, whenever it was asked for, comes this many seconds after it at the latest. */
+  /** The first good tile after `from`, of any request, comes at most this many seconds later. */
   goodAgainWithin: z.number().optional(),
   /** Requests that reach the upstream in the span. */
   upstreamRequests: z.strictObject({ least: z.int().default(0), most: z.int() }).optional(),
@@ -59,7 +59,7 @@ const expectation = z.strictObject({
   upstreamPeak: z.int().optional(),
 });
 
-/** What `/api/v1/upstreams` and the task show at a moment. */
+/** The state in `/api/v1/upstreams` and of the task at a moment. */
 const look = z.strictObject({
   at: moment,
   breaker: z.enum(['closed', 'open', 'half-open']).optional(),
@@ -67,7 +67,7 @@ const look = z.strictObject({
   taskState: z.string().optional(),
   taskWaitsFor: z.string().nullable().optional(),
   taskReason: z.string().nullable().optional(),
-  /** Tiles that were given up. */
+  /** Tiles that failed. */
   taskFailed: z.int().optional(),
   /** Upstream requests that the task counts. */
   taskRequests: z.int().optional(),
@@ -78,7 +78,7 @@ const look = z.strictObject({
 export const scenarioSchema = z.strictObject({
   title: z.string(),
   seconds: z.number().positive(),
-  /** What `upstreams` says about the host. */
+  /** The settings of the host in `upstreams`. */
   limits: z.record(z.string(), z.unknown()).default({}),
   timeoutSeconds: z.number().default(15),
   upstream: z.array(upstreamStep).min(1),

@@ -27,7 +27,7 @@ export interface UpstreamTools {
   readonly draw: (request: SourceRequest) => SourceAnswer;
 }
 
-/** A source that asks at the desk as every source does, and an upstream that does what a scenario says. */
+/** A source that uses the desk as every source does, and an upstream that follows a scenario. */
 export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools): ScriptedUpstream {
   const { desk, host, clock, draw } = tools;
   const arrivals: number[] = [];

@@ -9,7 +9,7 @@ import {
 
 export interface TestCaller {
   readonly title: string;
-  /** Null: has not shown who it is. */
+  /** Null: anonymous. */
   readonly role: Role | null;
   readonly layers: readonly string[];
   headers(): Record<string, string>;
@@ -17,7 +17,7 @@ export interface TestCaller {
   address(): string;
 }
 
-/** Never asked: a token that is not signed is refused before. */
+/** Never used: an unsigned token is rejected before. */
 const NO_ISSUER = {
   issuer: 'http://127.0.0.1:1',
   clientId: 'tilewarden',

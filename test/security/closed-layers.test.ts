@@ -9,7 +9,7 @@ const PLACE = 'FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913
 const BOX =
   'SRS=EPSG:900913&BBOX=-20037508.34,-20037508.34,20037508.34,20037508.34&WIDTH=256&HEIGHT=256&FORMAT=image/png';
 
-/** What services take in the query rather than in the path. */
+/** Queries of services that have the layer there and not in the path. */
 const QUERIES = [
   '',
   '?SERVICE=WMTS&REQUEST=GetCapabilities',
@@ -51,7 +51,7 @@ it('no service shows a closed layer to an anonymous caller, for any form of requ
   }
   expect(shown).toEqual([]);
   expect(shared).toEqual([]);
-  // Otherwise nothing has been asked for here.
+  // Otherwise no request has reached a layer.
   expect(reached).toBeGreaterThan(3);
 });
 
@@ -60,7 +60,7 @@ function tells({ status, text }: { readonly status: number; readonly text: strin
   return status === 200 && (text.includes(`Title of ${CLOSED}`) || text.includes(`tile of ${CLOSED}`));
 }
 
-/** Neither a page of another site nor a proxy on the way gets hold of it. */
+/** Neither a page of another site nor a proxy can store it. */
 function isOnlyForCaller(headers: Readonly<Record<string, string>>): boolean {
   return (
     headers['access-control-allow-origin'] === undefined &&

@@ -29,7 +29,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     await server?.stop();
   });
 
-  /** A user whose browser keeps the password, as it does once it has asked for it. */
+  /** A user whose browser has stored the password after its prompt. */
   async function withPassword(): Promise<BrowserContext> {
     const context = await browser.newContext({
       httpCredentials: { username: 'admin', password: ADMIN_PASSWORD },
@@ -52,7 +52,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     return context;
   }
 
-  /** Opens the attacker's page under a name; what our server answered to its form. */
+  /** Opens the attacker's page under a host name; returns the status of our server for its form. */
   async function lure(
     context: BrowserContext,
     site: string,

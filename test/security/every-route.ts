@@ -3,7 +3,7 @@ import type { Route } from '../../src/http/route.ts';
 import type { RouteDeps } from '../../src/http/route-deps.ts';
 import { createRoutes } from '../../src/http/routes.ts';
 
-/** Every route there is, now and later. Its handlers have nothing to work with. */
+/** Every route, also new ones. Their handlers have no dependencies. */
 export function everyRoute(): readonly Route[] {
   const anything: object = new Proxy(() => anything, { get: () => anything });
   const deps = new Proxy({}, { get: (_, name) => (name === 'assets' ? [] : anything) });

@@ -6,7 +6,7 @@ import { residentMemory } from '../fixtures/processes.ts';
 /** One tile: a task that a hostile request starts ends quickly. */
 export const SMALL_LAYER = 'small';
 
-/** With the user `admin` only, who comes with a password: hostile requests may revoke tokens. */
+/** With the user `admin` only, by password: hostile requests may revoke tokens. */
 export async function startGuardedServer({ env, ...options }: ServerOptions = {}): Promise<RunningServer> {
   return startServer({
     config: `tasks: { workers: 1 }${await pictureLayer(SMALL_LAYER, 0)}`,
@@ -22,7 +22,7 @@ export function resetPeakMemory(pid: number): void {
   if (HAS_PEAKS) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** The highest resident memory since the last reset, in bytes; where the system does not keep it, what there is now. */
+/** The highest resident memory since the last reset, in bytes; if the system does not record it, the current one. */
 export function peakMemory(pid: number): number {
   if (!HAS_PEAKS) return residentMemory(pid);
   const kibibytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -15,7 +15,7 @@ import { rawRequest } from './raw-request.ts';
 
 const SECRET = 'the content of a file that must stay secret';
 const TYPES = ['text/xml', 'application/json', 'application/x-www-form-urlencoded'];
-/** Bytes. What unfolds takes hundreds of times as much; what garbage there is depends on the machine. */
+/** Bytes. A body that expands takes hundreds of times as much; garbage depends on the machine. */
 const MOST_MEMORY = 64 * 2 ** 20;
 
 let server: RunningServer;
@@ -101,7 +101,7 @@ describe('a hostile body', () => {
     await send('POST', `/api/v1/layers/${SMALL_LAYER}/truncate`, 'application/json', Buffer.from('{}'));
     writeFileSync(opens, '');
     const wrong = await sendAll(routes);
-    // By now the server has grown to the size it works at: what comes on top of that, at its highest, is their doing.
+    // By now the server has its working size: a higher peak is caused by these bodies.
     const before = residentMemory(server.pid);
     resetPeakMemory(server.pid);
     await sendAll(routes.filter((_, i) => i % 4 === 0));

@@ -5,7 +5,7 @@ export interface HostileBody {
 
 const KIB = 1024;
 
-/** Everything that is known to break readers of XML, JSON and forms, none of it longer than we read at all. */
+/** Known attacks on parsers of XML, JSON and forms, none longer than the limit of bodies. */
 export function hostileBodies(canaryFile: string, canaryUrl: string): readonly HostileBody[] {
   const doctype = (inner: string, use: string) =>
     `<?xml version="1.0"?><!DOCTYPE seedRequest [${inner}]><seedRequest><name>${use}</name></seedRequest>`;

@@ -7,15 +7,15 @@ import { askWho, basicOf, openLoginFlood } from './login-flood.ts';
 
 const GUESSES = inLength(40, 5000);
 const AT_ONCE = 20;
-/** From a known place, then from one never seen before. */
+/** From a known address, then from a new one. */
 const ADMINISTRATOR_AT = ['127.0.0.1', '127.0.2.1'];
 const NEW_PASSWORD = 'another sentence for tests';
 
 it('a flood of wrong logins blocks neither tiles nor an administrator', async () => {
-  // Passwords cost what they cost.
+  // With the real cost of passwords.
   const server = await startGuardedServer({ env: { NODE_OPTIONS: '' } });
   expect((await askWho(server.url, server.authorization)).status).toBe(200);
-  // Known here, but not by this password: it has to be checked in the middle of the flood.
+  // A new password is not cached yet: it has to be checked in the middle of the flood.
   const changed = await fetch(`${server.url}/api/v1/me/password`, {
     method: 'PUT',
     headers: { authorization: server.authorization, 'content-type': 'application/json' },

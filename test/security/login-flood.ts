@@ -12,20 +12,20 @@ export function basicOf(password: string): string {
   return `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
 }
 
-/** Who the server takes the caller at this loopback address for. */
+/** The account of a caller at this loopback address. */
 export function askWho(url: string, authorization: string, from?: string): Promise<RawAnswer> {
   const head = `GET /api/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`;
   return rawRequest(url, head, from);
 }
 
 export interface LoginFlood {
-  /** How many guesses were answered with which status. */
+  /** The number of guesses by status. */
   readonly statuses: ReadonlyMap<number | null, number>;
   /** Resolves when the last guess has its answer. */
   stop(): Promise<void>;
 }
 
-/** Wrong passwords of `admin` from many addresses, so many underway all the time. */
+/** Wrong passwords of `admin` from many addresses, with a constant number in flight. */
 export function openLoginFlood(url: string, atOnce: number): LoginFlood {
   const statuses = new Map<number | null, number>();
   let [guesses, stopped] = [0, false];

@@ -36,7 +36,7 @@ async function ask(method: string, path: string, body?: string, type = 'applicat
   return { status: answer.status, text: await answer.text() };
 }
 
-/** All that a slip could change, as it can be seen over HTTP. Times of renewals and finished tasks are left out. */
+/** Everything that an error could change, as shown over HTTP, without times of renewals and finished tasks. */
 async function everything(): Promise<object> {
   // Names of parameters mean the same in either case.
   const read = async (path: string) =>
@@ -90,7 +90,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** No task is left, and what a stopped seed had begun is not there. */
+/** Waits until no task is left. */
 async function settle(): Promise<void> {
   await eventually('no task is left', async () => {
     const { tasks } = JSON.parse((await ask('GET', '/api/v1/tasks?state=pending,running')).text);
@@ -120,13 +120,13 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
 );
 
 it('every changing route of GeoWebCache with a body has an example here', () => {
-  // Forms, and what is declared in the configuration file only. Those of our own interface are checked by their types.
+  // Forms, and resources of the configuration file only. Those of /api/v1 are checked by their types.
   const others = /\/rest\/(seed|seed\/\{layer\}|reload)$|\/rest\/(filter|blobstores)/;
   const changing = GWC_ROUTES.filter(({ shape }) => shape.bodyTypes)
     .map(({ name }) => name)
     .filter((name) => !others.test(name));
   const tried = new Set(REST_BODIES.map(({ method, route }) => `${method} ${route}`));
-  // The same handlers below another path.
+  // The same handlers under another path.
   const aliased = (name: string) =>
     name
       .replace(/^POST (\/rest\/layers)/, 'PUT $1')

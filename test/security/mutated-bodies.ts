@@ -14,18 +14,18 @@ export interface BodyRoute {
   readonly body: Readonly<Record<string, unknown>>;
   /** Fields whose absence has a meaning of its own, by their path; leaving them out is no slip. */
   readonly mayBeAbsent: readonly string[];
-  /** What the body selects is not there, and the answer counts it. */
+  /** The body selects no existing tile, and the response has the count. */
   readonly selectsNothing?: boolean;
-  /** Takes back what a body that is still good has made. */
+  /** Reverts the effect of a mutated body that is still valid. */
   readonly undo?: (ask: Ask) => Promise<void>;
 }
 
-/** What a test needs to know of a body besides its schema. */
+/** Facts about a body besides its schema. */
 interface Example<Body> {
   readonly body: Body;
-  /** Where the address is not that of layer `a`. */
+  /** If the address is not that of layer `a`. */
   readonly path?: string;
-  /** Where the schema does not say it. */
+  /** If the schema does not define it. */
   readonly mayBeAbsent?: readonly string[];
   readonly selectsNothing?: boolean;
   readonly undo?: (ask: Ask) => Promise<void>;
@@ -109,7 +109,7 @@ const gridSet = {
   undo: undeclared,
 };
 
-/** Removes every thing of a list that is not to be kept, by its id or name. */
+/** Removes all entries of a list except those to keep, by id or name. */
 function emptied(path: string, list: string, id: string): (ask: Ask) => Promise<void> {
   return async (ask) => {
     const things = JSON.parse((await ask('GET', path)).text)[list] as Record<string, unknown>[];
@@ -121,7 +121,7 @@ function emptied(path: string, list: string, id: string): (ask: Ask) => Promise<
   };
 }
 
-/** A seed in place of a truncate fills what it was given; it is stopped and what it made removed. */
+/** A seed instead of a truncate fills its range; it is stopped, and its tiles are removed. */
 const stopped = async (ask: Ask) => {
   const { tasks } = JSON.parse((await ask('GET', '/api/v1/tasks?state=pending,running,paused')).text);
   for (const { id, type } of tasks as { id: number; type: string }[]) {
@@ -129,7 +129,7 @@ const stopped = async (ask: Ask) => {
   }
 };
 
-/** A valid body for each request that takes one: the type asks for those of routes to come. */
+/** A valid body for each request with one: the type also requires those of new routes. */
 const EXAMPLES: { readonly [Request in Tried]: Example<ApiBody<Request>> } = {
   'POST /api/v1/layers/{layer}/truncate': { body: selection, selectsNothing: true },
   'POST /api/v1/layers/{layer}/invalidate': {
@@ -219,7 +219,7 @@ const massTruncation = (
   mayBeAbsent,
 });
 
-/** Read leniently: what is not known is kept aside. Whatever becomes of it, nothing else changes. */
+/** Parsed leniently: unknown elements are stored. In any case nothing else changes. */
 const RESOURCES: readonly (readonly [path: string, body: Readonly<Record<string, unknown>>])[] = [
   [
     '/rest/layers/{layer}',

@@ -7,10 +7,10 @@ import { createChance, createMutator } from './mutated-requests.ts';
 const REQUESTS = inLength(600, 100_000);
 const SEED = randomSeed();
 const AT_ONCE = 32;
-/** What is cut short never gets an answer; its sender gives up. */
+/** A truncated request never gets a response; its sender times out. */
 const GIVE_UP_MS = 150;
 
-/** RFC 9110, 15.2: an answer before the answer. */
+/** RFC 9110, 15.2: an interim response. */
 const GO_ON = /^(HTTP\/1\.1 100 Continue\r\n\r\n)+/;
 
 interface Outcome {
@@ -36,14 +36,14 @@ function send(url: URL, bytes: Buffer): Promise<Outcome> {
     socket.once('close', () => end(null));
     socket.once('connect', () => {
       socket.write(bytes, () => {
-        // A half-closed connection tells the server that nothing more will come.
+        // A half-closed connection signals the end of the request.
         setTimeout(() => socket.end(), GIVE_UP_MS);
       });
     });
   });
 }
 
-/** OGC 07-057r7, 8.3: an operation that a service does not have. And what says itself when to come back. */
+/** OGC 07-057r7, 8.3: an operation that a service does not have. Also a 503 with `Retry-After`. */
 function isDeclared({ status, text }: Outcome, request: string): boolean {
   if (status === 501) return text.includes('OperationNotSupported') || request.startsWith('HEAD ');
   return status === 503 && /^retry-after: /im.test(text);

@@ -2,7 +2,7 @@ import { addressOf, everyRoute } from './every-route.ts';
 import { SMALL_LAYER } from './guarded-server.ts';
 import { hostileBodies } from './hostile-bodies.ts';
 
-/** A small generator with a seed, so that a finding can be had again. */
+/** A small generator with a seed, so that a finding can be reproduced. */
 export function createChance(seed: number) {
   let state = seed >>> 0 || 1;
   const next = () => {

@@ -45,7 +45,7 @@ async function openMatrix() {
   /** All callers in the long form; the anonymous one and another, different each time, in the short one. */
   const someCallers = (number: number) =>
     callers.filter((one, at) => isLong || one === anonymous || at === number % callers.length);
-  // Instead of doing anything each says which one was reached.
+  // Each handler only returns its own route.
   const routes = everyRoute().map((route) => ({
     ...route,
     handler: () => textAnswer(200, `${route.method} ${route.path}`),

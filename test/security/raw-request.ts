@@ -9,7 +9,7 @@ export interface RawAnswer {
   readonly ms: number;
 }
 
-/** Sends bytes as they are and takes what comes back until the connection ends or a whole answer is there. */
+/** Sends bytes unchanged and reads until the connection ends or a response is complete. */
 export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.1'): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { createPlannedTasks } from '../fixtures/planned-tasks.ts';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const XML = { 'content-type': 'text/xml' };
 
-/** Whatever would change something is noted. */
+/** Records all calls that would change something. */
 function openApp() {
   const changes: unknown[] = [];
   const note =

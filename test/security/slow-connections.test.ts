@@ -6,7 +6,7 @@ import { startGuardedServer } from './guarded-server.ts';
 
 const CONNECTIONS = inLength(800, 4000);
 
-/** What slow callers do: nothing, half a header, a header byte by byte, half a body. */
+/** The kinds of slow callers: nothing, half a header, a header byte by byte, half a body. */
 const MANNERS = [
   '',
   'GET /healthz HTT',

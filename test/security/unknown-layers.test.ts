@@ -4,7 +4,7 @@ import { catalogOf, format, layerNamed, subset, tileAnswer } from '../fixtures/h
 import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
-/** All names have the same length: an answer may repeat the name, and nothing else tells them apart. */
+/** All names have the same length: a response may repeat the name, and must not differ otherwise. */
 const CLOSED = { access: 'authenticated' } as const;
 const LAYERS = [
   layerNamed('world'),
@@ -16,7 +16,7 @@ const LAYERS = [
 const UNKNOWN = 'ghosts';
 const HIDDEN = LAYERS.slice(1).map(({ name }) => name);
 
-/** What may stand in the path, right and wrong; `LAYER` is the layer's name. */
+/** Valid and invalid values in the path; `LAYER` is the layer's name. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   layer: ['LAYER'],
   version: ['1.0.0', '2'],
