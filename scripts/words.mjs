@@ -32,7 +32,7 @@ const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replace(' ', '\\
 const MEANT = /^User nobody$/m;
 
 /** Tests beside the code they test. */
-const TESTS = /^(src|packages|web[/\\]src)\b.*\.test\.tsx?$/;
+const TESTS = /^(src|packages|test|web[/\\]src)\b.*\.test\.tsx?$/;
 /** None of these is a noun as well, as "answers" or "reads" are. */
 const VERBS =
   'accepts are asks can cannot comes do does draws fails finds forgets gets gives goes has have hides is keeps knows ' +
