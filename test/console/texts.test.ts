@@ -43,10 +43,10 @@ function sample(path: string, text: unknown): string {
   return text(11, 12, 13, 14);
 }
 
-describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
+describe.each(Object.entries(SAME))('the console in %s', (language, [table, same]) => {
   const translated = new Map(entriesOf(table));
 
-  it('a translation has every text of the English table, and no other', () => {
+  it(`the ${language} translation has every text of the English table, and no other`, () => {
     expect([...translated.keys()].sort()).toEqual(
       entriesOf(ENGLISH)
         .map(([path]) => path)
@@ -54,7 +54,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
     );
   });
 
-  it('a translation has no text that was left in English', () => {
+  it(`the ${language} translation has no text that was left in English`, () => {
     const known = new Set(same.split(' '));
     const left = entriesOf(ENGLISH).flatMap(([path, text]) => {
       const words = sample(path, text);
@@ -64,7 +64,7 @@ describe.each(Object.entries(SAME))('the console in %s', (_, [table, same]) => {
     expect(left.filter((words) => !known.has(words))).toEqual([]);
   });
 
-  it('a translation puts the same values into its sentences', () => {
+  it(`the ${language} translation puts the same values into its sentences`, () => {
     const values = (text: string) => [...new Set(text.match(/\d+/g))].sort();
     for (const [path, text] of entriesOf(ENGLISH))
       expect([path, ...values(sample(path, translated.get(path)))]).toEqual([

@@ -79,7 +79,7 @@ async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<
 }
 
 describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
-  it('a daily budget is never exceeded over restarts and midnight of its time zone', async () => {
+  it(`a daily budget on ${kind} is never exceeded over restarts and midnight of its time zone`, async () => {
     const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await createPostgresDatabase();
     const clock = createVirtualClock(MIDNIGHT - HOUR);
     const sent = new Map<string, number>();
