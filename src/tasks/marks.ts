@@ -11,6 +11,7 @@
  */
 import { boundLayer, type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { DEEPEST_ZOOM, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -18,7 +19,7 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/open-marks.ts';
 import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
-import { DEEPEST_ZOOM, type TruncationSelection, WHOLE_LEVEL } from './mass-truncation-selection.ts';
+import type { TruncationSelection } from './mass-truncation-selection.ts';
 import { raiseGenerations } from './raise-generations.ts';
 import type { TaskStore } from './store/task-store.ts';
 

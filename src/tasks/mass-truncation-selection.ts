@@ -5,7 +5,7 @@ import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   type AreaCover,
@@ -47,11 +47,6 @@ interface SelectedPlace {
   readonly rect: TileRect;
   readonly cover: AreaCover | null;
 }
-
-/** Beyond any tile index: zoom 30 ends at 2^30. */
-const FAR = 2 ** 31;
-export const DEEPEST_ZOOM = 30;
-export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function selects(selection: TruncationSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
@@ -165,7 +160,7 @@ export async function* rectsOf(
   set: TileSetKey,
   { z, rect, cover }: SelectedPlace,
 ): AsyncGenerator<TileRect> {
-  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
+  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part.rect);
 }
 
 /** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */

@@ -6,7 +6,7 @@ import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -33,7 +33,6 @@ import {
   selects,
   selectsWholeSets,
   type TruncationSelection,
-  WHOLE_LEVEL,
 } from './mass-truncation-selection.ts';
 import { raiseGenerations } from './raise-generations.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
