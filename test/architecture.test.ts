@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const MAX_LINES = 400;
+const MAX_MEMBERS = 10;
 
 interface SourceFile {
   readonly path: string;
@@ -57,6 +58,17 @@ function loadedBy(text: string): readonly string[] {
   });
 }
 
+/** Of the interfaces that have methods, those that an implementation must have. */
+function requiredMembers(text: string): readonly { name: string; members: readonly string[] }[] {
+  const interfaces = [...text.matchAll(/^export interface (\w+)[^{]*\{\n(.*?)^\}/gms)];
+  return interfaces
+    .filter(([, , body = '']) => /^ {2}\w+\??\(/m.test(body))
+    .map(([, name = '', body = '']) => ({
+      name,
+      members: [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map(([, member = '']) => member),
+    }));
+}
+
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
@@ -104,6 +116,21 @@ describe('the house', () => {
       ({ text }) => text.split('\n').length > MAX_LINES + 1,
     );
     expect(long.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('no contract of a store or a source asks for more than ten members', () => {
+    const contracts = [
+      'storage/tile-store',
+      'storage/store-driver',
+      'storage/packs/object-store',
+      'sources/tile-source',
+    ];
+    const asked = contracts.flatMap((name) =>
+      requiredMembers(code.find(({ path }) => path === `src/${name}.ts`)?.text ?? ''),
+    );
+    const longest = asked.find(({ name }) => name === 'DriverStore');
+    expect(longest?.members).toContain('raiseGeneration');
+    expect(asked.filter(({ members }) => members.length > MAX_MEMBERS)).toEqual([]);
   });
 
   it('no folder or file is called utils, helpers, misc or common', () => {

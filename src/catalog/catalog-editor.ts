@@ -4,7 +4,8 @@ import { everySubset, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { amountInSet } from '../storage/amount-in-set.ts';
+import { NO_CHANGE, type StoreChange } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type {
   CatalogEntries,
@@ -189,7 +190,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
         for await (const set of store.tileSets(layer)) {
           const judged = judge(set);
           const fate = judged === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : judged;
-          if (fate) found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountIn(store, set)) });
+          if (fate)
+            found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
         }
       }
     }
@@ -318,13 +320,6 @@ function refuseWrong(tileSets: readonly Affected[]): void {
   throw invalid(
     `tiles must be drop or be left out: the change gives cached tiles of ${wrong.set.layer} in ${wrong.set.gridSet} another meaning, so they cannot be kept or renewed.`,
   );
-}
-
-/** From the page tables alone. */
-async function amountIn(store: TileStore, set: TileSetKey): Promise<StoreChange> {
-  let amount = NO_CHANGE;
-  for await (const page of store.pages(set)) amount = sumOfChanges([amount, page]);
-  return amount;
 }
 
 function wordFor(kind: EntryKind): string {

@@ -1,5 +1,6 @@
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import { expandBounds } from '../domain/bounds.ts';
+import { DEEPEST_ZOOM } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { ChangedPlace } from './change.ts';
 
@@ -17,7 +18,6 @@ interface TileBlock extends Tile {
 
 /** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
-const DEEPEST_ZOOM = 30;
 const WEB_MERCATOR = 3857;
 const HALF_WORLD = 20037508.342789244;
 /** Metres: grid sets round the size of the world, and no neighbour is to be reached by that. */

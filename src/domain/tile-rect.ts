@@ -8,6 +8,11 @@ export interface TileRect {
   readonly maxY: number;
 }
 
+export const DEEPEST_ZOOM = 30;
+/** Beyond any tile index: zoom 30 ends at 2^30. */
+const FAR = 2 ** 31;
+export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
+
 /** Of a grid of blocks that each have so many tiles, the one in this column and row. */
 export function blockAt(column: number, row: number, columns: number, rows = columns): TileRect {
   const [minX, minY] = [column * columns, row * rows];

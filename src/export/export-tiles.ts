@@ -218,11 +218,11 @@ async function readAll(
   for (const place of places) {
     const { z, x, y } = place;
     const name = `${z}/${Math.floor(x / PAGE_SIZE)}/${Math.floor(y / PAGE_SIZE)}`;
-    if (store.pageWith && page.name !== name) {
+    if (page.name !== name) {
       const tiles = await store.pageWith(set, place);
       page = { name, tiles: new Map(tiles.map((tile) => [`${tile.x}/${tile.y}`, tile])) };
     }
-    const tile = store.pageWith ? page.tiles.get(`${x}/${y}`) : await store.get(set, place);
+    const tile = page.tiles.get(`${x}/${y}`);
     if (tile) found.push({ z, x, y, ...(await archived(tile.bytes, format)) });
   }
   return found;

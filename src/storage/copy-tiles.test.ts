@@ -77,8 +77,8 @@ describe('copying a store', () => {
   it('copying a store does not bring back tiles that are truncated while it reads them', async () => {
     const [from, to] = [await filled(), open()];
     let truncated = false;
-    const present: TileStore['present'] = async (set, ...rest) => {
-      const found = await from.present(set, ...rest);
+    const pageWith: TileStore['pageWith'] = async (set, ...rest) => {
+      const found = await from.pageWith(set, ...rest);
       if (set.layer === 'rivers' && !truncated) {
         truncated = true;
         for (const store of [from, to]) {
@@ -88,17 +88,17 @@ describe('copying a store', () => {
       }
       return found;
     };
-    await copyTiles({ ...quietly, from: { ...from, present }, to });
+    await copyTiles({ ...quietly, from: { ...from, pageWith }, to });
     expect(await collect(to.layers())).toEqual(['roads']);
   });
 
   it('copying a store fails when a tile read back differs from the written one', async () => {
     const [from, to] = [await filled(), open()];
-    const get: TileStore['get'] = async (set, place) => {
-      const found = await to.get(set, place);
-      return found && { ...found, bytes: Buffer.from('other') };
+    const pageWith: TileStore['pageWith'] = async (set, place) => {
+      const found = await to.pageWith(set, place);
+      return found.map((tile) => ({ ...tile, bytes: Buffer.from('other') }));
     };
-    await expect(copyTiles({ ...quietly, from, to: { ...to, get } })).rejects.toMatchObject({
+    await expect(copyTiles({ ...quietly, from, to: { ...to, pageWith } })).rejects.toMatchObject({
       code: 'store-failed',
     });
   });

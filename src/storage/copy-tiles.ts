@@ -1,7 +1,7 @@
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
-import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
+import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../domain/tile-rect.ts';
-import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
+import type { PageStatistics, TileStore, TileWrite } from './tile-store.ts';
 
 export interface CopyOptions {
   readonly from: TileStore;
@@ -73,7 +73,7 @@ async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, si
     const generation = await to.generation(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
     const tiles = await readPage(from, page);
     const stored = await to.putMany(set, z, tiles, generation).catch(falseIfOutdated);
-    if (stored && (await isSame(to, set, z, tiles))) {
+    if (stored && (await isSame(to, page, tiles))) {
       return { tiles: tiles.length, bytes: tiles.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     }
   }
@@ -81,43 +81,16 @@ async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, si
   throw new TilewardenError('store-failed', `The copy of a page is not what was copied: ${place}.`);
 }
 
-async function readPage(store: TileStore, page: PageStatistics): Promise<TileWrite[]> {
-  const places = await store.present(page.set, page.z, rectOf(page), 0);
-  const found = await readAll(store, page.set, page.z, places);
-  return places.flatMap(({ x, y }) => {
-    const tile = found.get(`${x} ${y}`);
-    if (!tile) return [];
-    const { bytes, createdAt, freshUntil, madeBy } = tile;
-    return [{ x, y, bytes, createdAt, freshUntil, madeBy }];
+async function readPage(store: TileStore, { set, z, pageX, pageY }: PageStatistics): Promise<TileWrite[]> {
+  const found = await store.pageWith(set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
+  return found.map(({ x, y, bytes, createdAt, freshUntil, madeBy }) => {
+    return { x, y, bytes, createdAt, freshUntil, madeBy };
   });
 }
 
-/** What comes beside a tile is not asked for again. */
-async function readAll(
-  store: TileStore,
-  set: TileSetKey,
-  z: number,
-  places: readonly Pick<TileIndex, 'x' | 'y'>[],
-): Promise<ReadonlyMap<string, StoredTile>> {
-  const found = new Map<string, StoredTile>();
-  for (const { x, y } of places) {
-    if (found.has(`${x} ${y}`)) continue;
-    const tile = await store.get(set, { z, x, y }, (other, stored) =>
-      found.set(`${other.x} ${other.y}`, stored),
-    );
-    if (tile) found.set(`${x} ${y}`, tile);
-  }
-  return found;
-}
-
 /** Whether each tile is there, or one that is newer. */
-async function isSame(
-  store: TileStore,
-  set: TileSetKey,
-  z: number,
-  tiles: readonly TileWrite[],
-): Promise<boolean> {
-  const found = await readAll(store, set, z, tiles);
+async function isSame(store: TileStore, page: PageStatistics, tiles: readonly TileWrite[]): Promise<boolean> {
+  const found = new Map((await readPage(store, page)).map((tile) => [`${tile.x} ${tile.y}`, tile]));
   return tiles.every(({ x, y, bytes, createdAt }) => {
     const tile = found.get(`${x} ${y}`);
     return tile !== undefined && (tile.bytes.equals(bytes) || tile.createdAt > createdAt);

@@ -1,5 +1,5 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { type MarkEffect, type OpenMark, outdatedSince, type StoredTile } from './tile-store.ts';
 
@@ -25,13 +25,6 @@ export class OpenMarks {
       if (!places) add(EVERYWHERE, null);
       for (const { gridSet, z, rect, parts } of places ?? []) add(levelName(gridSet, z), parts ?? [rect]);
     }
-  }
-
-  /** Whether tiles in `rect` may be concerned. */
-  touch(set: TileSetKey, z: number, rect: TileRect): boolean {
-    return this.#of(set, z).some(
-      ({ rects }) => rects?.some((one) => intersectRects(one, rect) !== null) ?? true,
-    );
   }
 
   /** The tile as it counts for readers; null: a truncation hides it. */

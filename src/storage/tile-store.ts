@@ -140,9 +140,21 @@ export interface StoreFiles {
   remove(names: readonly string[]): Promise<void>;
 }
 
-export interface TileEntry extends TileIndex {
+/** A tile without its picture. */
+export interface TileEntry extends TileIndex, Pick<StoredTile, 'createdAt'> {
+  /** Their number. */
   readonly bytes: number;
-  readonly createdAt: number;
+  /** As readers see it: see `OpenMark`. */
+  readonly freshUntil: number | null;
+  readonly validator: string | null;
+  /** An open mark keeps it from readers. */
+  readonly hidden: boolean;
+}
+
+/** A block of at most 128 × 128 tiles, or what a rectangle has of one, that has tiles. */
+export interface TilePart extends StoreChange {
+  /** Its counts are those of the pages that this touches. */
+  readonly rect: TileRect;
 }
 
 /** Raises of places that a store tells apart for each layer. */
@@ -192,6 +204,16 @@ export interface TileLimits {
   readonly within?: readonly TileRect[] | undefined;
 }
 
+/** What becomes of tiles in a rectangle. */
+export type TileEdit =
+  | ({ readonly type: 'remove' } & TileLimits)
+  /** They are outdated since `at`: see `outdatedSince`. */
+  | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
+  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
+  | ({ readonly type: 'confirm'; readonly ticket: number } & Confirmation);
+
+export type Confirmation = Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>;
+
 /** Changes by other machines to the tiles of a store, for holders of copies. */
 export type TileNews =
   /** The changes since are unknown: no copy is to be trusted. */
@@ -213,7 +235,8 @@ export interface TilePlace {
 }
 
 /**
- * Keeps tiles. Every driver passes the behaviours in `test/contracts/tile-store.ts`.
+ * What a driver has to do: keep tiles, and their order. `derive.ts` makes the store of it that callers use. Every driver
+ * passes the behaviours in `test/contracts/tile-store.ts`.
  *
  * Tickets and generations are numbers of one order that the store gives out. A writer takes a ticket before it asks its
  * source, and hands it to `putMany`, which keeps it with the tile: of two writers of one tile the one with the later
@@ -221,12 +244,13 @@ export interface TilePlace {
  * `putMany` stores nothing and throws `generation-stale` when a tile's place has a later one than its ticket. A
  * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
  * a slow removal does harm. With an effect, readers of every process obey it when `raiseGeneration` returns, whatever has
- * been removed by then, until `settleMark` says that all of it has. Of the places of a layer the latest 256 raises are told apart; what was asked for before
- * them counts as outdated. An eviction only removes. Ticket 0 is earlier than all that are given out.
+ * been removed by then, until `settleMark` says that all of it has. Of the places of a layer the latest 256 raises are
+ * told apart; what was asked for before them counts as outdated. An eviction only removes. Ticket 0 is earlier than all
+ * that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
-export interface TileStore {
+export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
   /** `beside` receives other tiles that were read along with it, before this returns. */
   get(
     set: TileSetKey,
@@ -234,12 +258,103 @@ export interface TileStore {
     beside?: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null>;
   /**
+   * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
+   * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
+   * A tile with a later ticket than the one handed in stays, whatever any clock says. `lease` is the token of the lease
+   * that the tiles were made under: a store that several machines share keeps nothing and throws `lease-lost` once no
+   * lease with that token is held.
+   */
+  putMany(
+    set: TileSetKey,
+    z: number,
+    tiles: readonly TileWrite[],
+    ticket: number,
+    lease?: number | null,
+  ): Promise<StoreChange>;
+  /** All that is there, or what is there of `rect`; in any order. */
+  tiles(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<TileEntry>;
+  /**
+   * Visits only what exists. Stops between blocks when the signal aborts, with the signal's reason. Returns how many tiles
+   * were meant, and the sum of the lengths of removed ones.
+   */
+  edit(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    edit: TileEdit,
+    signal?: AbortSignal,
+  ): Promise<StoreChange>;
+  /** Those of a layer, or of all layers, that have tiles, whether or not the layer is still declared. */
+  tileSets(layer: string | null): AsyncIterable<TileSetKey>;
+  /** For a writer of this place; without one its generation is the latest of any place of the layer. */
+  ticket(layer: string, place?: TilePlace): Promise<Ticket>;
+  /** For the whole layer, or for these places. */
+  raiseGeneration(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number>;
+  /** Those whose effect has not been settled, the earliest first; few. */
+  openMarks(): Promise<readonly OpenMark[]>;
+  /** No tile is left that an open mark concerns. */
+  settleMark(layer: string, number: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What follows from the other methods, but takes longer so: a driver has those that it can do quicker. */
+export interface QuickerMethods {
+  /** Of the layer, or of a place in it, without taking a ticket; 0: it was never raised. */
+  generation(layer: string, place?: TilePlace): Promise<number>;
+  /**
+   * One of the layer's tile sets, or all of them. The tiles are gone for every reader when this returns; freeing their
+   * space may go on behind it. It does not say what was there: counting it would take longer than dropping it.
+   */
+  drop(layer: string, set: TileSetKey | null): Promise<void>;
+  /** What has been dropped and still takes room. */
+  sweeping(): Promise<SweepingStatistics>;
+  /** Every whole tile of the page that holds this one, row by row. */
+  pageWith(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & StoredTile)[]>;
+  /** Where in `rect` there are tiles, in parts that do not overlap. */
+  parts(set: TileSetKey, z: number, rect: TileRect): AsyncIterable<TilePart>;
+  pages(set: TileSetKey): AsyncIterable<PageStatistics>;
+  /**
+   * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
+   * all of them. The counts of a block are those of one moment, and exactly of the tiles it had then.
+   */
+  blocks(since: number | null): Promise<BlockChanges>;
+  /** The pages with tiles of these blocks, as they are now; none of a block that is gone. Some hundred ids at most. */
+  pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>>;
+}
+
+/** What only some stores can do, or know. */
+export interface StoreFacets {
+  /**
    * As `get`, but synchronous and without a failure. Undefined: it takes longer; use `get`. Only drivers have it
    * that read from this machine in microseconds.
    */
   getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null | undefined;
-  /** Every whole tile of the page that holds this one, for readers of all of them. Only drivers have it that are quicker so. */
-  pageWith?(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & Pick<StoredTile, 'bytes'>)[]>;
+  /** Of many whole layers, all or none, where a driver does that quicker than one after the other; the first of their numbers. */
+  raiseGenerations?(layers: readonly string[]): Promise<number>;
+  /**
+   * Counts a block's tiles one by one and mends its statistics; returns how wrong they were, which is zero but for
+   * a bug. Drivers that keep no statistics have none to mend.
+   */
+  recount?(id: string): Promise<StoreChange>;
+  /**
+   * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
+   * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
+   * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored
+   * where there was none is not told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
+   * else is, so a process that has copies asks again before their time is up.
+   */
+  news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;
+  /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
+  takeRequests?(): readonly Count[];
+  /** Only drivers have it whose stores several machines share. */
+  readonly files?: StoreFiles;
+  /** Absent for drivers without a disk; null while it is unknown. */
+  room?(): Promise<StoreRoom | null>;
+}
+
+/** What callers say; nothing of it is a driver's business. */
+export interface DerivedMethods {
+  layers(): AsyncIterable<string>;
   /**
    * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
    * those whose `freshUntil` lies beyond it. `rect` is at most 128 × 128 tiles.
@@ -253,7 +368,9 @@ export interface TileStore {
   ): Promise<readonly TileIndex[]>;
   /** The validator that all tiles of `rect` have; null when one is missing or has another. */
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
-  /** What is there in `rect` is outdated since `at`: see `outdatedSince`. Visits only what exists; returns how many tiles that are. */
+  /** What is there in `rect`, and was created before a moment where one is given. */
+  count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
+  /** Returns how many tiles that are. */
   markStale(
     set: TileSetKey,
     z: number,
@@ -262,28 +379,7 @@ export interface TileStore {
     signal?: AbortSignal,
     limits?: TileLimits,
   ): Promise<number>;
-  /** Existing tiles in `rect` count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
-  confirm(
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    tile: Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>,
-    ticket: number,
-  ): Promise<void>;
-  /**
-   * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
-   * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
-   * A tile with a later ticket than the one handed in stays, whatever any clock says. `lease` is the token of the lease that the tiles were made under: a store that several machines
-   * share keeps nothing and throws `lease-lost` once no lease with that token is held.
-   */
-  putMany(
-    set: TileSetKey,
-    z: number,
-    tiles: readonly TileWrite[],
-    ticket: number,
-    lease?: number | null,
-  ): Promise<StoreChange>;
-  /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
+  confirm(set: TileSetKey, z: number, rect: TileRect, tile: Confirmation, ticket: number): Promise<void>;
   deleteRange(
     set: TileSetKey,
     z: number,
@@ -291,63 +387,9 @@ export interface TileStore {
     signal?: AbortSignal,
     limits?: TileLimits,
   ): Promise<StoreChange>;
-  /** What is there in `rect`, and was created before a moment where one is given. */
-  count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
-  /** Where in `rect` tiles may be: blocks of at most 128 × 128 tiles that do not overlap and miss none. */
-  parts(set: TileSetKey, z: number, rect: TileRect): AsyncIterable<TileRect>;
-  /**
-   * The tiles are gone for every reader when this returns; freeing their space may go on behind it. Neither says
-   * what was there: counting it would take longer than dropping it.
-   */
   dropTileSet(set: TileSetKey): Promise<void>;
   dropLayer(layer: string): Promise<void>;
-  /** What has been dropped and still takes room. */
-  sweeping(): Promise<SweepingStatistics>;
-
-  /** For a writer of this place. */
-  ticket(layer: string, place: TilePlace): Promise<Ticket>;
-  /** Of the layer, or of a place in it; 0: it was never raised. */
-  generation(layer: string, place?: TilePlace): Promise<number>;
-  /** For the whole layer, or for these places. */
-  raiseGeneration(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number>;
-  /** Those whose effect has not been settled, the earliest first; few. */
-  openMarks(): Promise<readonly OpenMark[]>;
-  /** No tile is left that an open mark concerns. */
-  settleMark(layer: string, number: number): Promise<void>;
-  /** Of many whole layers, all or none, where a driver does that quicker than one after the other; the first of their numbers. */
-  raiseGenerations?(layers: readonly string[]): Promise<number>;
-
-  /** Layers that have tiles, whether or not anybody still declares them. */
-  layers(): AsyncIterable<string>;
-  tileSets(layer: string): AsyncIterable<TileSetKey>;
-  pages(set: TileSetKey): AsyncIterable<PageStatistics>;
-  tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
-  /**
-   * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
-   * all of them. The counts of a block are those of one moment, and exactly of the tiles it had then.
-   */
-  blocks(since: number | null): Promise<BlockChanges>;
-  /** The pages with tiles of these blocks, as they are now; none of a block that is gone. Some hundred ids at most. */
-  pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>>;
-  /**
-   * Counts a block's tiles one by one and mends its statistics; returns how wrong they were, which is zero but for
-   * a bug. Drivers that keep no statistics have none to mend.
-   */
-  recount?(id: string): Promise<StoreChange>;
-  /**
-   * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
-   * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
-   * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored where there was none is not
-   * told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing else is, so a process that has
-   * copies asks again before their time is up.
-   */
-  news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;
-  /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
-  takeRequests?(): readonly Count[];
-  /** Only drivers have it whose stores several machines share. */
-  readonly files?: StoreFiles;
-  /** Absent for drivers without a disk; null while it is unknown. */
-  room?(): Promise<StoreRoom | null>;
-
-  close(): Promise<void>;
 }
+
+/** A store as callers know it. */
+export type TileStore = DriverStore & QuickerMethods & DerivedMethods;

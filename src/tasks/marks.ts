@@ -11,6 +11,7 @@
  */
 import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { DEEPEST_ZOOM, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -20,7 +21,7 @@ import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
 import type { TaskStore } from './store/task-store.ts';
-import { DEEPEST_ZOOM, type TileSelection, WHOLE_LEVEL } from './tile-selection.ts';
+import type { TileSelection } from './tile-selection.ts';
 
 interface MarksOptions extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;

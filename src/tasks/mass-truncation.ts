@@ -6,7 +6,7 @@ import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { inLanes } from '../lib/in-turns.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -16,7 +16,6 @@ import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
-import { WHOLE_LEVEL } from './tile-selection.ts';
 
 interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;

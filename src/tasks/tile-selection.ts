@@ -4,7 +4,7 @@ import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   type AreaCover,
@@ -46,11 +46,6 @@ interface SelectedPlace {
   readonly rect: TileRect;
   readonly cover: AreaCover | null;
 }
-
-/** Beyond any tile index: zoom 30 ends at 2^30. */
-const FAR = 2 ** 31;
-export const DEEPEST_ZOOM = 30;
-export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function selects(selection: TileSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
@@ -164,7 +159,7 @@ export async function* rectsOf(
   set: TileSetKey,
   { z, rect, cover }: SelectedPlace,
 ): AsyncGenerator<TileRect> {
-  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
+  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part.rect);
 }
 
 /** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */

@@ -101,6 +101,24 @@ function readsWhatWasWritten(use: () => TileStore): void {
       expect(await use().get(states, { z: 30, x: far - 128, y: far })).toBeNull();
     });
 
+    it('a page is read as a whole, without its neighbours and without hidden tiles', async () => {
+      const written = [
+        tile(16, 15, 'above'),
+        tile(17, 16, 'b', 3),
+        tile(31, 31, 'c'),
+        tile(16, 16, 'hidden'),
+      ];
+      await use().putMany(states, 9, [...written, tile(32, 16, 'beside')], 0);
+      const rect = { minX: 16, minY: 16, maxX: 16, maxY: 16 };
+      await use().raiseGeneration(states.layer, [{ ...AT_ZOOM_9, rect }], { type: 'hide', at: 500 });
+      const page = await use().pageWith(states, { z: 9, x: 20, y: 20 });
+      expect(page.map(({ x, y, bytes }) => [x, y, bytes.toString()])).toEqual([
+        [17, 16, 'b'],
+        [31, 31, 'c'],
+      ]);
+      expect(page[0]).toEqual({ z: 9, x: 17, y: 16, ...(await use().get(states, { z: 9, x: 17, y: 16 })) });
+    });
+
     it('tiles of other zooms, layers, grid sets, formats and parameters are separate', async () => {
       const sets = [
         states,
@@ -462,7 +480,7 @@ function deletes(use: () => TileStore): void {
     it('parts of a zoom cover every tile exactly once', async () => {
       await use().putMany(states, 9, grid, 0);
       const within = { minX: 10, minY: 0, maxX: 2 ** 31, maxY: 130 };
-      const parts = await collect(use().parts(states, 9, within));
+      const parts = (await collect(use().parts(states, 9, within))).map(({ rect }) => rect);
       for (const { x, y } of grid.filter((one) => one.x >= 10)) {
         expect(parts.filter((part) => rectContains(part, x, y))).toHaveLength(1);
       }
@@ -603,9 +621,10 @@ function tellsWhatIsThere(use: () => TileStore): void {
     it('the tiles of a zoom are listed with sizes and times', async () => {
       await use().putMany(states, 9, [tile(5, 200, 'abc', 17), tile(129, 1, '', 18)], 0);
       const entries = await collect(use().tiles(states, 9));
+      const fresh = { freshUntil: null, validator: null, hidden: false };
       expect(entries.sort((a, b) => a.x - b.x)).toEqual([
-        { z: 9, x: 5, y: 200, bytes: 3, createdAt: 17 },
-        { z: 9, x: 129, y: 1, bytes: 0, createdAt: 18 },
+        { z: 9, x: 5, y: 200, bytes: 3, createdAt: 17, ...fresh },
+        { z: 9, x: 129, y: 1, bytes: 0, createdAt: 18, ...fresh },
       ]);
       expect(await collect(use().tiles(states, 8))).toEqual([]);
     });

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Database from 'better-sqlite3';
-import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileLimits } from '../tile-store.ts';
+import {
+  NO_CHANGE,
+  negated,
+  type StoreChange,
+  sumOfChanges,
+  type TileEdit,
+  type TileLimits,
+} from '../tile-store.ts';
 import {
   COUNT_RANGE,
   openForReading,
@@ -17,15 +24,18 @@ import {
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
 import { type BundleIndex, summaryOfBundle } from './bundle-index.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
-import type { FreshnessChange, KeyedTile } from './write-commands.ts';
+import type { KeyedTile } from './write-commands.ts';
 
 /** Bytes. Larger tiles are seldom equal. */
 const MAX_SHARED = 1500;
 /** Checksums that are remembered, to know what comes again. */
 const MAX_SEEN = 1000;
 
+/** Changes how long tiles count as fresh. */
+export type FreshnessEdit = Exclude<TileEdit, { readonly type: 'remove' }>;
+
 /** Later than any tile. */
-export const FOREVER = Number.MAX_SAFE_INTEGER;
+const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
@@ -131,25 +141,14 @@ export class BundleEditor {
   }
 
   /** Returns how many tiles that are. */
-  freshen(ranges: readonly KeyRange[], change: FreshnessChange): number {
+  freshen(ranges: readonly KeyRange[], edit: FreshnessEdit): number {
     const { markStale, confirm } = this.#statements;
-    return this.#guarded(() =>
-      ranges.reduce((tiles, { first, last }) => {
-        const { changes } =
-          'staleAt' in change
-            ? markStale.run(change.staleAt, change.staleAt, first, last, ...boundsOf(change))
-            : confirm.run(
-                change.createdAt,
-                change.freshUntil,
-                change.madeBy,
-                change.ticket,
-                first,
-                last,
-                change.ticket,
-              );
-        return tiles + changes;
-      }, 0),
-    );
+    const run = ({ first, last }: KeyRange) => {
+      if (edit.type === 'outdate') return markStale.run(edit.at, edit.at, first, last, ...boundsOf(edit));
+      const { createdAt, freshUntil, madeBy, ticket } = edit;
+      return confirm.run(createdAt, freshUntil, madeBy, ticket, first, last, ticket);
+    };
+    return this.#guarded(() => ranges.reduce((tiles, range) => tiles + run(range).changes, 0));
   }
 
   /** Counts tile by tile and puts right what the page statistics say otherwise; returns how wrong they were. */
@@ -342,7 +341,7 @@ function statementsOf(db: Sqlite) {
          written_at = max(written_at, excluded.written_at)`,
     ),
     removeEmptyPages: db.prepare<[]>('DELETE FROM page WHERE tiles = 0'),
-    countRange: db.prepare<Range, StoreChange>(`${COUNT_RANGE} AND ticket < ?`),
+    countRange: db.prepare<Range, StoreChange>(COUNT_RANGE),
     deleteRange: db.prepare<Range>(
       'DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),

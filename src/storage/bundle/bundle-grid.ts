@@ -1,7 +1,7 @@
 import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
-import type { PageStatistics, TileEntry } from '../tile-store.ts';
-import type { EntryRow, PageRow } from './bundle-reader.ts';
+import type { PageStatistics } from '../tile-store.ts';
+import type { PageRow } from './bundle-reader.ts';
 
 /** Tiles along a side of a bundle. */
 export const BUNDLE_SIZE = 128;
@@ -53,10 +53,6 @@ export function tilePlace(bundle: ListedBundle, key: number): { readonly x: numb
     x: pageX * PAGE_SIZE + (within % PAGE_SIZE),
     y: pageY * PAGE_SIZE + Math.floor(within / PAGE_SIZE),
   };
-}
-
-export function tileEntry(z: number, bundle: ListedBundle, row: EntryRow): TileEntry {
-  return { z, ...tilePlace(bundle, row.key), bytes: row.size, createdAt: row.created_at };
 }
 
 export function pageStatistics(

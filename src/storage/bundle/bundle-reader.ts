@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import type { StoreChange, StoredTile } from '../tile-store.ts';
+import type { StoreChange, TileEntry } from '../tile-store.ts';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
-  COUNT_RANGE,
   copyStamp,
   FORMER_FORMAT,
   findBundleFile,
@@ -25,17 +24,6 @@ export interface FoundTile {
   readonly row: TileRow | null;
 }
 
-export interface ValidatorRow {
-  readonly tiles: number;
-  readonly least: string | null;
-  readonly greatest: string | null;
-}
-
-export interface PresentRow extends Pick<StoredTile, 'createdAt' | 'freshUntil'> {
-  readonly key: number;
-  readonly ticket: number;
-}
-
 export interface PageRow extends StoreChange {
   readonly page: number;
   readonly written_at: number;
@@ -48,10 +36,9 @@ const TILE_ROW = `created_at, checksum, fresh_until, made_by, ${TICKET}, ${PROOF
 /** Of a bundle, in the order of its keys. */
 export const PAGES = 'SELECT page, tiles, bytes, written_at FROM page ORDER BY page';
 
-export interface EntryRow {
+export interface EntryRow extends Pick<TileEntry, 'bytes' | 'createdAt' | 'freshUntil' | 'validator'> {
   readonly key: number;
-  readonly created_at: number;
-  readonly size: number;
+  readonly ticket: number;
 }
 
 /** A bundle that is open for reading. Statements are prepared when first used: most bundles are opened for one tile. */
@@ -80,16 +67,7 @@ export class OpenBundle {
   );
   readonly pages = this.#lazily<[], PageRow>(PAGES);
   readonly entries = this.#lazily<[number, number], EntryRow>(
-    `SELECT key, created_at, ${TILE_LENGTH} AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key`,
-  );
-  readonly countRange = this.#lazily<[number, number, number], StoreChange>(COUNT_RANGE);
-  /** First and last key, and the earliest creation. */
-  readonly present = this.#lazily<[number, number, number], PresentRow>(
-    `SELECT key, created_at AS createdAt, fresh_until AS freshUntil, ${TICKET} FROM tile
-     WHERE key BETWEEN ? AND ? AND created_at >= ?`,
-  );
-  readonly validators = this.#lazily<[number, number], ValidatorRow>(
-    `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
+    `SELECT key, created_at AS createdAt, fresh_until AS freshUntil, validator, ${TICKET}, ${TILE_LENGTH} AS bytes
      FROM tile WHERE key BETWEEN ? AND ?`,
   );
   /** Null for a bundle without tiles. */

@@ -3,16 +3,22 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
-import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import { blockAt, intersectRects, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import { NO_CHANGE, type StoreChange, type StoredTile, sumOfChanges, type TileStore } from '../tile-store.ts';
+import { derive } from '../derive.ts';
+import {
+  type StoreChange,
+  type StoredTile,
+  sumOfChanges,
+  type TileLimits,
+  type TileStore,
+} from '../tile-store.ts';
 import type { TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
-import { FOREVER } from './bundle-editor.ts';
-import { findBundleFile, proofOf, proofSeed } from './bundle-file.ts';
+import { proofOf, proofSeed } from './bundle-file.ts';
 import { bundlesTouching, existingBundles, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
@@ -23,8 +29,6 @@ import {
   type ListedBundle,
   pageOfKey,
   pageStatistics,
-  rangesIn,
-  tileEntry,
   tilePlace,
 } from './bundle-grid.ts';
 import {
@@ -35,14 +39,14 @@ import {
   layerFolder,
 } from './bundle-layout.ts';
 import { BundleMarks, removeMark } from './bundle-marks.ts';
-import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
+import { type OpenBundle, READERS_LEASE } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import { checkSqliteVersion } from './sqlite-version.ts';
 import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
-import { type FreshnessChange, packTiles } from './write-commands.ts';
+import { packTiles } from './write-commands.ts';
 
 interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
@@ -51,8 +55,6 @@ interface BundleStoreTools extends Surroundings {
   readonly readOnly?: boolean;
 }
 
-/** A moment at which every tile was fresh. */
-const BEFORE_ALL = -FOREVER;
 /** Bundles whose seed is remembered; working it out takes a twentieth as long as reading a tile. */
 const MAX_SEEDS = 20_000;
 /** Milliseconds. More than file systems take to tell times apart. */
@@ -108,57 +110,36 @@ export async function openBundleStore(
     return null;
   }
 
-  async function* presentIn(
-    set: TileSetKey,
-    z: number,
-    at: ListedBundle,
-    rect: TileRect,
-    since: number,
-    freshAt: number,
-  ): AsyncGenerator<TileIndex> {
+  const pagesOf = async (set: TileSetKey, z: number, at: ListedBundle) =>
+    (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
+
+  /** Page by page, so that no turn is long. */
+  async function* tilesIn(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect) {
     const open = currentMarks();
-    for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
+    for (const [turn, { ranges }] of [...coverOfBundle(at.bundleX, at.bundleY, rect)].entries()) {
+      if (turn > 0) await nextTurn();
       const rows = await readBundle(set, z, at, (bundle) =>
-        ranges.flatMap((range) => bundle.present().all(range.first, range.last, since)),
+        ranges.flatMap(({ first, last }) => bundle.entries().all(first, last)),
       );
       if (!rows) return;
       for (const row of rows) {
+        const { bytes, createdAt, validator } = row;
         const place = { z, ...tilePlace(at, row.key) };
-        const tile = open.shown(set, place, row, row.ticket);
-        if (tile && (tile.freshUntil ?? FOREVER) > freshAt) yield place;
+        const shown = open.shown(set, place, row, row.ticket);
+        yield {
+          ...place,
+          bytes,
+          createdAt,
+          validator,
+          freshUntil: (shown ?? row).freshUntil,
+          hidden: !shown,
+        };
       }
-      await nextTurn();
     }
-  }
-
-  /** The pages of a bundle that are there and that `rect` touches, with all that each of them holds. */
-  async function coversWithin(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect) {
-    const rows = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
-    const pages = new Map(rows.map((row) => [row.page, row]));
-    return [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => {
-      const counts = pages.get(cover.page);
-      return counts ? [{ ...cover, counts }] : [];
-    });
-  }
-
-  async function freshen(
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    change: FreshnessChange,
-    signal?: AbortSignal,
-  ): Promise<number> {
-    let tiles = 0;
-    const parts = 'staleAt' in change ? change.within : undefined;
-    for await (const at of existingBundles(folderOf(set), z, rect, parts)) {
-      signal?.throwIfAborted();
-      tiles += await writer.run('freshen', [{ set, z, ...at, rect, change }]);
-    }
-    return tiles;
   }
 
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
-  async function drop(folder: string): Promise<void> {
+  async function dropFolder(folder: string): Promise<void> {
     if (!existsSync(folder)) return settleOtherRemovals(dirname(folder));
     try {
       const mark = await writer.run('dropping', [folder]);
@@ -202,7 +183,7 @@ export async function openBundleStore(
     }
   }
 
-  return {
+  return derive({
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const folder = folderHolding(set, tile);
@@ -213,6 +194,61 @@ export async function openBundleStore(
       return stored
         ? open.shown(set, tile, stored, found.row.ticket)
         : discardTorn(found.path, key, found.row);
+    },
+
+    async putMany(set, z, tiles, ticket) {
+      const { slots, bytes } = packTiles(tiles);
+      return writer.run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
+    },
+
+    async *tiles(set, z, rect = WHOLE_LEVEL) {
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) yield* tilesIn(set, z, at, rect);
+    },
+
+    async edit(set, z, rect, edit, signal) {
+      const limits: TileLimits = edit.type === 'confirm' ? {} : edit;
+      const done: StoreChange[] = [];
+      let anyRemoved = false;
+      for await (const at of existingBundles(folderOf(set), z, rect, limits.within)) {
+        signal?.throwIfAborted();
+        const { change, removed } = await writer.run('edit', [{ set, z, ...at, rect, edit }]);
+        done.push(change);
+        anyRemoved ||= removed;
+      }
+      const syncing = anyRemoved && limits.before !== undefined ? syncFolder(`${folderOf(set)}/${z}`) : null;
+      if (anyRemoved) await Promise.all([syncing, settleRemoval()]);
+      return sumOfChanges(done);
+    },
+
+    async *tileSets(layer) {
+      if (layer !== null) return yield* tileSetsBelow(layerFolder(layout, layer));
+      for await (const name of listFolders(layout.layers)) yield* tileSetsBelow(`${layout.layers}/${name}`);
+    },
+
+    async ticket(layer, place) {
+      writer.start();
+      try {
+        return await access.patiently(() => generations.ticket(layer, place));
+      } catch (error) {
+        throw storeFailure(error);
+      }
+    },
+    async raiseGeneration(layer, places, effect) {
+      const number = await writer.run('raise', [layer, places, effect]);
+      if (effect) await clock.sleep(READERS_LEASE);
+      return number;
+    },
+    openMarks: async () => marks.list(),
+    async settleMark(_, number) {
+      removeMark(layout, number);
+    },
+
+    async close() {
+      await blocks.close();
+      await access.close();
+      await writer.close();
+      await sweeper?.close();
+      generations.close();
     },
 
     getNow(set, tile) {
@@ -226,6 +262,11 @@ export async function openBundleStore(
       return stored ? open.shown(set, tile, stored, found.row.ticket) : undefined;
     },
 
+    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
+    drop: (layer, set) => dropFolder(set ? folderOf(set) : layerFolder(layout, layer)),
+    sweeping: () => measureTrash(layout.trash),
+    raiseGenerations: (layers) => writer.run('raiseAll', [layers]),
+
     async pageWith(set, { z, x, y }) {
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
@@ -235,137 +276,24 @@ export async function openBundleStore(
       return rows.flatMap((row) => {
         const place = { z, ...tilePlace(at, row.key) };
         const stored = storedTile(folder, row.key, row);
-        return stored && open.shown(set, place, stored, row.ticket)
-          ? [{ ...place, bytes: stored.bytes }]
-          : [];
+        const shown = stored && open.shown(set, place, stored, row.ticket);
+        return shown ? [{ ...place, ...shown }] : [];
       });
     },
 
-    async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
-      const tiles: TileIndex[] = [];
-      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        for await (const tile of presentIn(set, z, at, rect, createdSince, freshAt)) tiles.push(tile);
-      }
-      return tiles.sort((a, b) => a.y - b.y || a.x - b.x);
-    },
-
-    async validatorOf(set, z, rect) {
-      // Hidden tiles have none.
-      if (currentMarks().touch(set, z, rect)) return null;
-      const rows: ValidatorRow[] = [];
-      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        const found = await readBundle(set, z, at, (bundle) =>
-          rangesIn(at, rect).map(({ first, last }) => bundle.validators().get(first, last)),
-        );
-        rows.push(...(found ?? []).flatMap((row) => (row && row.tiles > 0 ? [row] : [])));
-      }
-      const [first] = rows;
-      const tiles = rows.reduce((sum, row) => sum + row.tiles, 0);
-      const same = rows.every(({ least, greatest }) => least === first?.least && greatest === first?.least);
-      return first && same && tiles === sizeOfRect(rect) ? first.least : null;
-    },
-
-    async markStale(set, z, rect, staleAt, signal, limits) {
-      return freshen(set, z, rect, { staleAt, ...limits }, signal);
-    },
-
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
-      await freshen(set, z, rect, { createdAt, freshUntil, madeBy, ticket });
-    },
-
-    async putMany(set, z, tiles, ticket) {
-      const { slots, bytes } = packTiles(tiles);
-      return writer.run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
-    },
-
-    async deleteRange(set, z, rect, signal, limits) {
-      const changes: StoreChange[] = [];
-      let anyRemoved = false;
-      for await (const at of existingBundles(folderOf(set), z, rect, limits?.within)) {
-        signal?.throwIfAborted();
-        const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, limits }]);
-        changes.push(change);
-        anyRemoved ||= removed;
-      }
-      const isDurable = anyRemoved && limits?.before !== undefined;
-      const syncing = isDurable ? syncFolder(`${folderOf(set)}/${z}`) : null;
-      if (anyRemoved) await Promise.all([syncing, settleRemoval()]);
-      return sumOfChanges(changes);
-    },
-
-    async count(set, z, rect, createdBefore = FOREVER) {
-      let total: StoreChange = NO_CHANGE;
-      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        for (const cover of await coversWithin(set, z, at, rect)) {
-          const counts =
-            (createdBefore === FOREVER && cover.whole && [cover.counts]) ||
-            (await readBundle(set, z, at, ({ countRange }) =>
-              cover.ranges.map(({ first, last }) => countRange().get(first, last, createdBefore)),
-            ));
-          total = sumOfChanges([total, ...(counts ?? [])]);
-          await nextTurn();
-        }
-      }
-      return total;
-    },
-
     async *parts(set, z, rect) {
-      for await (const { bundleX, bundleY } of bundlesTouching(folderOf(set), z, rect)) {
-        const part = intersectRects(blockAt(bundleX, bundleY, BUNDLE_SIZE), rect);
-        if (part && findBundleFile(bundleFolder(folderOf(set), z, bundleX, bundleY))) yield part;
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        const part = intersectRects(blockAt(at.bundleX, at.bundleY, BUNDLE_SIZE), rect);
+        const covered = new Set(Array.from(coverOfBundle(at.bundleX, at.bundleY, rect), ({ page }) => page));
+        const touched = (await pagesOf(set, z, at)).filter(({ page }) => covered.has(page));
+        if (part && touched.length > 0) yield { rect: part, ...sumOfChanges(touched) };
       }
     },
-
-    dropTileSet: (set) => drop(folderOf(set)),
-    dropLayer: (layer) => drop(layerFolder(layout, layer)),
-    sweeping: () => measureTrash(layout.trash),
-
-    async ticket(layer, place) {
-      writer.start();
-      try {
-        return await access.patiently(() => generations.ticket(layer, place));
-      } catch (error) {
-        throw storeFailure(error);
-      }
-    },
-    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
-    async raiseGeneration(layer, places, effect) {
-      const number = await writer.run('raise', [layer, places, effect]);
-      if (effect) await clock.sleep(READERS_LEASE);
-      return number;
-    },
-    openMarks: async () => marks.list(),
-    async settleMark(_, number) {
-      removeMark(layout, number);
-    },
-    raiseGenerations: (layers) => writer.run('raiseAll', [layers]),
-
-    async *layers() {
-      for await (const name of listFolders(layout.layers)) {
-        const sets = tileSetsBelow(`${layout.layers}/${name}`);
-        const first = await sets.next();
-        await sets.return(undefined);
-        if (!first.done) yield first.value.layer;
-      }
-    },
-    tileSets: (layer) => tileSetsBelow(layerFolder(layout, layer)),
 
     async *pages(set) {
       for await (const z of listLevels(folderOf(set))) {
         for await (const at of listBundles(folderOf(set), z)) {
-          const rows = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
-          for (const row of rows) yield pageStatistics(set, z, at, row);
-        }
-      }
-    },
-
-    async *tiles(set, z) {
-      for await (const at of listBundles(folderOf(set), z)) {
-        const pages = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
-        for (const { page } of pages) {
-          const { first, last } = keysOfPage(page);
-          const rows = (await readBundle(set, z, at, (bundle) => bundle.entries().all(first, last))) ?? [];
-          for (const row of rows) yield tileEntry(z, at, row);
+          for (const row of await pagesOf(set, z, at)) yield pageStatistics(set, z, at, row);
         }
       }
     },
@@ -373,15 +301,7 @@ export async function openBundleStore(
     blocks: (since) => blocks.changes(since),
     pagesIn: (ids) => blocks.pagesIn(ids),
     recount: (id) => writer.run('recount', [`${layout.layers}/${id}`]),
-
-    async close() {
-      await blocks.close();
-      await access.close();
-      await writer.close();
-      await sweeper?.close();
-      generations.close();
-    },
-  };
+  });
 }
 
 async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {

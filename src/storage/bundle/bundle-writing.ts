@@ -12,7 +12,7 @@ import {
   type TileLimits,
   type TilePlace,
 } from '../tile-store.ts';
-import { BundleEditor, restBundle } from './bundle-editor.ts';
+import { BundleEditor, type FreshnessEdit, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { BUNDLE_SIZE, coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
@@ -21,9 +21,8 @@ import { writeMark } from './bundle-marks.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
-  type DeleteCommand,
   type DiscardTileCommand,
-  type FreshenCommand,
+  type EditCommand,
   groupByBundle,
   type PutCommand,
 } from './write-commands.ts';
@@ -40,6 +39,12 @@ const NO_MARK = 0;
 
 /** Null: no tile at all, which is nowhere in particular. */
 type WrittenPlace = Pick<PutCommand, 'set' | 'z'> & { readonly rect: TileRect | null };
+
+/** What was meant. `removed`: nothing was left, so that the bundle itself went. */
+interface EditResult {
+  readonly change: StoreChange;
+  readonly removed: boolean;
+}
 
 type OnDamage = (path: string, reason: string) => void;
 
@@ -90,26 +95,24 @@ export class BundleWriting {
     });
   }
 
-  /** `removed`: nothing was left, so that the bundle itself went. */
-  delete(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
+  edit(command: EditCommand): EditResult {
+    const { edit } = command;
+    if (edit.type !== 'remove') return { change: this.#freshen(command, edit), removed: false };
     try {
-      return this.#deleteRows(command);
+      return this.#remove(command, edit);
     } catch (error) {
       // A full disk has no room for a log. Removing the bundle as a whole needs none.
-      if (!isNoRoom(error) || !isWhole(command)) throw error;
+      if (!isNoRoom(error) || !isWhole(command, edit)) throw error;
       const { folder } = this.#addressOf(command);
       const path = findBundleFile(folder);
       // Nor has the index any, as a rule: what went is counted where it is known.
       const { tiles, bytes } = this.#index?.countsOf(folder) ?? NO_CHANGE;
-      return {
-        change: negated({ tiles, bytes }),
-        removed: path !== null && this.#removeFile(path, false),
-      };
+      return { change: { tiles, bytes }, removed: path !== null && this.#removeFile(path, false) };
     }
   }
 
-  #deleteRows(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
-    const { bundleX, bundleY, rect, limits } = command;
+  #remove(command: EditCommand, limits: TileLimits): EditResult {
+    const { bundleX, bundleY, rect } = command;
     const address = this.#addressOf(command);
     const { folder } = address;
     let removed = false;
@@ -122,23 +125,21 @@ export class BundleWriting {
       }
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
       if (removed) this.#tell(folder, () => editor.removed());
-      return deleted;
+      return negated(deleted);
     });
     if (removed) this.#close(folder);
     // Of a truncation nothing comes back; an eviction may be done again.
-    else if (limits?.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
+    else if (limits.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
     return { change, removed };
   }
 
-  /** How many tiles there were. */
-  freshen(command: FreshenCommand): number {
-    const { rect, change } = command;
+  #freshen(command: EditCommand, edit: FreshnessEdit): StoreChange {
     return this.#locked([this.#addressOf(command)], false, ([editor]) => {
-      if ('ticket' in change) this.#checkGeneration(command, change.ticket);
-      const parts = 'staleAt' in change ? partsOf(rect, change) : [rect];
+      if (edit.type === 'confirm') this.#checkGeneration(command, edit.ticket);
+      const parts = partsOf(command.rect, edit.type === 'confirm' ? {} : edit);
       const ranges = parts.flatMap((part) => rangesIn(command, part));
-      return { tiles: editor?.freshen(ranges, change) ?? 0 };
-    }).tiles;
+      return { tiles: editor?.freshen(ranges, edit) ?? 0, bytes: 0 };
+    });
   }
 
   discardTile({ path, key, checksum, createdAt }: DiscardTileCommand): StoreChange {
@@ -337,14 +338,18 @@ export class BundleWriting {
   }
 }
 
-function partsOf(rect: TileRect, limits: TileLimits | undefined): readonly TileRect[] {
-  return limits?.within?.flatMap((part) => intersectRects(part, rect) ?? []) ?? [rect];
+function partsOf(rect: TileRect, { within }: TileLimits): readonly TileRect[] {
+  return within?.flatMap((part) => intersectRects(part, rect) ?? []) ?? [rect];
 }
 
-/** Whether a deletion leaves nothing of a bundle, whatever it holds. */
-function isWhole({ bundleX, bundleY, rect, limits }: DeleteCommand): boolean {
+/** Whether a removal leaves nothing of a bundle, whatever it holds. */
+function isWhole(
+  { bundleX, bundleY, rect }: EditCommand,
+  { createdBefore, before, within }: TileLimits,
+): boolean {
+  if (createdBefore !== undefined || before !== undefined || within) return false;
   const covered = intersectRects(blockAt(bundleX, bundleY, BUNDLE_SIZE), rect);
-  return limits === undefined && covered !== null && sizeOfRect(covered) === BUNDLE_SIZE ** 2;
+  return covered !== null && sizeOfRect(covered) === BUNDLE_SIZE ** 2;
 }
 
 /** Each once, in one order everywhere: several bundles are always locked in this order. */

@@ -98,7 +98,7 @@ export function openGenerations(layout: BundleLayout, patience: number) {
   let counter: TicketCounter | null = null;
   return {
     read,
-    ticket(layer: string, place: TilePlace): Ticket {
+    ticket(layer: string, place?: TilePlace): Ticket {
       // Before the number: what is raised from now on is greater than it, or sees it given out.
       const { tickets, latest } = state();
       counter ??= openTicketCounter(layout, tickets);

@@ -1,6 +1,6 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoredTile, TileLimits, TileWrite } from '../tile-store.ts';
+import type { StoredTile, TileEdit, TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
@@ -19,19 +19,10 @@ export interface PutCommand {
   readonly bytes: Uint8Array;
 }
 
-export interface DeleteCommand extends Omit<BundleAddress, 'folder'> {
+export interface EditCommand extends Omit<BundleAddress, 'folder'> {
   readonly rect: TileRect;
-  readonly limits?: TileLimits | undefined;
+  readonly edit: TileEdit;
 }
-
-/** Changes how long tiles count as fresh; with a ticket, only if the place has no later generation. */
-export interface FreshenCommand extends Omit<DeleteCommand, 'limits'> {
-  readonly change: FreshnessChange;
-}
-
-export type FreshnessChange =
-  | ({ readonly staleAt: number } & TileLimits)
-  | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly ticket: number });
 
 /** Removes a tile whose bytes do not have its checksum, unless it has been replaced. */
 export interface DiscardTileCommand extends Pick<StoredTile, 'checksum' | 'createdAt'> {

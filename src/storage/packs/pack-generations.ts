@@ -87,7 +87,7 @@ export function createPackGenerations(database: Database, store: string, index: 
       const { rows } = await askSoon(() => asked.execute(database.query));
       return rows[0]?.generation ?? 0;
     },
-    async ticket(layer: string, place: TilePlace): Promise<Ticket> {
+    async ticket(layer: string, place?: TilePlace): Promise<Ticket> {
       const asked = sql<Ticket & { generation: number | null }>`select nextval('tile_tickets') as number,
         (${latest(JSON.stringify(layer), place)}) as generation`;
       const { rows } = await askSoon(() => asked.execute(database.query));

@@ -173,20 +173,6 @@ export class PackIndex {
     return { found, marks, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };
   }
 
-  /** Some packs of a zoom, in the order of the index. */
-  async after(
-    id: number,
-    z: number,
-    last: PackRow | null,
-    limit: number,
-  ): Promise<(PackRow & { detail: Buffer })[]> {
-    const [band, x, y] = last ? [last.y >> 5, last.x, last.y] : [-1, -1, -1];
-    const query = sql<PackRow & { detail: Buffer }>`select x, y, detail from packs
-      where tile_set = ${id} and z = ${z} and (band, x, y) > (${band}::int, ${x}::int, ${y}::int)
-      order by band, x, y limit ${limit}`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
-  }
-
   async change(change: PackChange): Promise<ChangeOutcome> {
     try {
       const { rows } = await this.#changeStatement(change).execute(this.#database.change);

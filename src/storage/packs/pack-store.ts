@@ -9,16 +9,18 @@ import {
   intersectRects,
   rectContains,
   rectOfTile,
-  sizeOfRect,
   type TileRect,
+  WHOLE_LEVEL,
 } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/size.ts';
+import { derive } from '../derive.ts';
+import { edited, isMeant } from '../edit-tile.ts';
 import type { StoreTools } from '../store-driver.ts';
 import {
-  outdatedSince,
   type StoreChange,
   sumOfChanges,
-  type TileLimits,
+  type TileEntry,
+  type TilePart,
   type TileStore,
 } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
@@ -41,9 +43,6 @@ export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | '
   /** Where copies of tiles are kept if the options ask for it. */
   readonly copies?: TileStore | null;
 }
-
-/** Packs read concurrently. */
-const SLICE = 500;
 
 /** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
 export const TILES_IN_A_TURN = 512;
@@ -110,149 +109,86 @@ export async function openPackStore(
     return sumOfChanges(changes);
   }
 
-  /** As they are stored, or as readers see them. */
-  async function tilesWithin(
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    seen: 'stored' | 'shown',
-  ): Promise<PlacedTile[]> {
+  /** Of at most 128 × 128 tiles. */
+  async function* tilesWithin(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<TileEntry> {
     const answer = await index.within(set, z, rect);
-    if (!answer) return [];
-    const tiles: PlacedTile[] = [];
+    if (!answer) return;
     for (const rows of inSlices(answer.found, answer.rows)) {
-      for (const row of rows) tiles.push(...tilesOf(answer.found, row));
+      for (const tile of rows.flatMap((row) => tilesOf(answer.found, row))) {
+        const { x, y, length: bytes, createdAt, validator, ticket } = tile;
+        if (!rectContains(rect, x, y)) continue;
+        const shown = answer.marks.shown(set, { z, x, y }, tile, ticket);
+        const { freshUntil } = shown ?? tile;
+        yield { z, x, y, bytes, createdAt, freshUntil, validator, hidden: !shown };
+      }
       await nextTurn();
     }
-    const inside = tiles
-      .filter(({ x, y }) => rectContains(rect, x, y))
-      .sort((a, b) => a.y - b.y || a.x - b.x);
-    if (seen === 'stored') return inside;
-    return inside.flatMap((tile) => answer.marks.shown(set, { ...tile, z }, tile, tile.ticket) ?? []);
   }
 
   /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
-  async function* partsOf(set: TileSetKey, z: number, rect: TileRect) {
+  async function* parts(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<TilePart> {
     for await (const { x, y, tiles, bytes } of pages.blocksWithin(set, z, rect)) {
-      const block = blockAt(x, y, BLOCK_SIZE);
-      const part = intersectRects(block, rect);
-      if (part) yield { part, whole: sizeOfRect(part) === sizeOfRect(block), tiles, bytes };
+      const part = intersectRects(blockAt(x, y, BLOCK_SIZE), rect);
+      if (part) yield { rect: part, tiles, bytes };
     }
   }
+
+  /** The same, unless it is small enough to be read as a whole. */
+  const slices = (set: TileSetKey, z: number, rect: TileRect) =>
+    Math.max(rect.maxX - rect.minX, rect.maxY - rect.minY) < BLOCK_SIZE ? [{ rect }] : parts(set, z, rect);
 
   async function drop(layer: string, set: TileSetKey | null): Promise<void> {
     await index.drop(layer, set, clock.now());
     sweeper.wake();
   }
 
-  return {
+  return derive({
     get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
-
-    async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
-      const tiles = await tilesWithin(set, z, rect, 'shown');
-      return tiles
-        .filter(
-          ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
-        )
-        .map(({ x, y }) => ({ z, x, y }));
+    putMany: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
+    async *tiles(set, z, rect = WHOLE_LEVEL) {
+      for await (const part of slices(set, z, rect)) yield* tilesWithin(set, z, part.rect);
     },
 
-    async validatorOf(set, z, rect) {
-      const tiles = await tilesWithin(set, z, rect, 'shown');
-      const validator = tiles[0]?.validator ?? null;
-      return tiles.length === sizeOfRect(rect) && tiles.every((tile) => tile.validator === validator)
-        ? validator
-        : null;
-    },
-
-    async markStale(set, z, rect, at, signal, limits) {
-      const isMeant = meantBy(limits);
-      let marked = 0;
-      for await (const { part } of partsOf(set, z, rect)) {
+    async edit(set, z, rect, edit, signal) {
+      signal?.throwIfAborted();
+      const fence = edit.type === 'confirm' ? { ticket: edit.ticket, rect } : null;
+      const total = { tiles: 0, bytes: 0 };
+      for await (const part of slices(set, z, rect)) {
         signal?.throwIfAborted();
         // An edit is asked again for tiles that another writer has changed in the meantime.
-        const inPart = new Set<string>();
-        await editWithin(set, z, part, (tile) => {
-          if (!isMeant(tile)) return tile;
-          inPart.add(`${tile.x} ${tile.y}`);
-          const freshUntil = outdatedSince(tile.freshUntil, at);
-          return freshUntil === tile.freshUntil ? tile : { ...tile, freshUntil };
-        });
-        marked += inPart.size;
-      }
-      return marked;
-    },
-
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
-      const conditions = { ...UNCONDITIONAL, fence: { ticket, rect } };
-      const confirmed = { createdAt, freshUntil, madeBy, ticket };
-      const edit = (tile: PlacedTile) => (tile.ticket > ticket ? tile : { ...tile, ...confirmed });
-      await editWithin(set, z, rect, edit, conditions);
-    },
-
-    putMany: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
-
-    async deleteRange(set, z, rect, signal, limits) {
-      const isMeant = meantBy(limits);
-      signal?.throwIfAborted();
-      const total = { tiles: 0, bytes: 0 };
-      for await (const { part } of partsOf(set, z, rect)) {
-        signal?.throwIfAborted();
-        const change = await editWithin(set, z, part, (tile) => (isMeant(tile) ? null : tile));
-        total.tiles += change.tiles;
-        total.bytes += change.bytes;
+        const meant = new Set<string>();
+        const change = (tile: PlacedTile) => {
+          if (!isMeant(tile, edit)) return tile;
+          meant.add(`${tile.x} ${tile.y}`);
+          return edited(tile, edit);
+        };
+        const { tiles, bytes } = await editWithin(set, z, part.rect, change, { ...UNCONDITIONAL, fence });
+        total.tiles += edit.type === 'remove' ? 0 - tiles : meant.size;
+        total.bytes -= bytes;
       }
       return total;
     },
 
-    async count(set, z, rect, createdBefore) {
-      const total = { tiles: 0, bytes: 0 };
-      for await (const { part, whole, ...block } of partsOf(set, z, rect)) {
-        const counted =
-          whole && createdBefore === undefined
-            ? block
-            : sumOf(await tilesWithin(set, z, part, 'stored'), createdBefore);
-        total.tiles += counted.tiles;
-        total.bytes += counted.bytes;
-      }
-      return total;
-    },
-
-    async *parts(set, z, rect) {
-      for await (const { part } of partsOf(set, z, rect)) yield part;
-    },
-
-    dropTileSet: (set) => drop(set.layer, set),
-    dropLayer: (layer) => drop(layer, null),
-    sweeping: () => sweeper.statistics(),
-
-    ticket: generations.ticket,
-    generation: generations.read,
-    raiseGeneration: generations.raise,
-    openMarks: generations.openMarks,
-    settleMark: generations.settleMark,
-
-    async *layers() {
-      yield* new Set((await pages.sets(null)).map(({ layer }) => layer));
-    },
     async *tileSets(layer) {
       yield* await pages.sets(layer);
     },
+    ticket: generations.ticket,
+    raiseGeneration: generations.raise,
+    openMarks: generations.openMarks,
+    settleMark: generations.settleMark,
+    async close() {
+      await sweeper.close();
+      await tier?.close();
+      bucket.close();
+    },
+
+    generation: generations.read,
+    drop,
+    sweeping: () => sweeper.statistics(),
+    parts,
     async *pages(set) {
       for await (const { z, x, y, tiles, bytes, writtenAt } of pages.pages(set)) {
         yield { set, z, pageX: x, pageY: y, tiles, bytes, writtenAt };
-      }
-    },
-    async *tiles(set, z) {
-      const found = await index.find(set);
-      if (!found) return;
-      for (let last = null; ; ) {
-        const rows = await index.after(found.id, z, last, SLICE);
-        for (const { x, y, length, createdAt } of rows.flatMap((row) => tilesOf(found, row))) {
-          yield { z, x, y, bytes: length, createdAt };
-        }
-        last = rows.at(-1) ?? null;
-        if (rows.length < SLICE) return;
       }
     },
     blocks: (since) => readPackBlocks(pages, since),
@@ -265,20 +201,7 @@ export async function openPackStore(
     },
     takeRequests: () => bucket.counters.take(),
     files: createObjectFiles(bucket, prefix),
-
-    async close() {
-      await sweeper.close();
-      await tier?.close();
-      bucket.close();
-    },
-  };
-}
-
-function meantBy({ createdBefore = Infinity, before = Infinity, within }: TileLimits = {}) {
-  return ({ x, y, createdAt, ticket }: PlacedTile) =>
-    createdAt < createdBefore &&
-    ticket < before &&
-    (within?.some((part) => rectContains(part, x, y)) ?? true);
+  });
 }
 
 function* inSlices(
@@ -287,11 +210,6 @@ function* inSlices(
 ): Generator<readonly PackRow[]> {
   const size = Math.ceil(TILES_IN_A_TURN / (columns * rows));
   for (let from = 0; from < packs.length; from += size) yield packs.slice(from, from + size);
-}
-
-function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {
-  const counted = tiles.filter(({ createdAt }) => createdAt < createdBefore);
-  return { tiles: counted.length, bytes: counted.reduce((sum, { length }) => sum + length, 0) };
 }
 
 /** The index of packs needs what SQLite does not have. */

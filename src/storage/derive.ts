@@ -1,0 +1,209 @@
+import {
+  BLOCK_SIZE,
+  PAGE_SIZE,
+  pageOf,
+  type TileIndex,
+  type TileSetKey,
+  tileSetId,
+} from '../domain/tile-key.ts';
+import {
+  blockAt,
+  DEEPEST_ZOOM,
+  intersectRects,
+  sizeOfRect,
+  type TileRect,
+  WHOLE_LEVEL,
+} from '../domain/tile-rect.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import { maskOf, numberInBlock } from './page-mask.ts';
+import {
+  type DerivedMethods,
+  type DriverStore,
+  NO_CHANGE,
+  negated,
+  type PageStatistics,
+  type QuickerMethods,
+  type StoreBlock,
+  type StoreChange,
+  type StoredTile,
+  sumOfChanges,
+  type TileEntry,
+  type TilePart,
+  type TileStore,
+} from './tile-store.ts';
+
+/** The store that callers use, of what a driver does. Reading a tile calls the driver itself. */
+export function derive(driver: DriverStore): TileStore {
+  const quick = { ...slowerMethods(driver), ...driver };
+  return { ...derivedMethods(quick), ...quick };
+}
+
+function derivedMethods({
+  tiles,
+  edit,
+  tileSets,
+  drop,
+  parts,
+}: DriverStore & QuickerMethods): DerivedMethods {
+  return {
+    async *layers() {
+      const seen = new Set<string>();
+      for await (const { layer } of tileSets(null)) {
+        if (!seen.has(layer)) yield layer;
+        seen.add(layer);
+      }
+    },
+    async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
+      const found = await shownWithin(tiles(set, z, rect));
+      return found
+        .filter(
+          ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
+        )
+        .map(({ x, y }) => ({ z, x, y }));
+    },
+    async validatorOf(set, z, rect) {
+      const found = await shownWithin(tiles(set, z, rect));
+      const validator = found[0]?.validator ?? null;
+      const same = found.every((tile) => tile.validator === validator);
+      return same && found.length === sizeOfRect(rect) ? validator : null;
+    },
+    async count(set, z, rect, createdBefore) {
+      let total = NO_CHANGE;
+      for await (const part of parts(set, z, rect)) {
+        const isCounted = createdBefore === undefined && isOfWholePages(part.rect);
+        total = sumOfChanges([
+          total,
+          isCounted ? part : await amountOf(tiles(set, z, part.rect), createdBefore),
+        ]);
+      }
+      return total;
+    },
+    async markStale(set, z, rect, at, signal, limits) {
+      return (await edit(set, z, rect, { ...limits, type: 'outdate', at }, signal)).tiles;
+    },
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
+      await edit(set, z, rect, { type: 'confirm', createdAt, freshUntil, madeBy, ticket });
+    },
+    async deleteRange(set, z, rect, signal, limits) {
+      return negated(await edit(set, z, rect, { ...limits, type: 'remove' }, signal));
+    },
+    dropTileSet: (set) => drop(set.layer, set),
+    dropLayer: (layer) => drop(layer, null),
+  };
+}
+
+/** By listing tiles. Good enough where that costs nothing. */
+function slowerMethods(driver: DriverStore): QuickerMethods {
+  const { get, tiles, edit, tileSets, ticket } = driver;
+
+  async function* blocks(): AsyncGenerator<StoreBlock & { readonly pages: readonly PageStatistics[] }> {
+    for await (const set of tileSets(null)) {
+      const byBlock = new Map<string, PageStatistics[]>();
+      for await (const page of (driver.pages ?? pages)(set)) {
+        getOrMake(byBlock, blockId(page), () => []).push(page);
+      }
+      for (const [id, inside] of byBlock) yield { ...blockOf(id, inside), pages: inside };
+    }
+  }
+
+  async function* pages(set: TileSetKey): AsyncGenerator<PageStatistics> {
+    for (let z = 0; z <= DEEPEST_ZOOM; z++) yield* await pagesOf(set, tiles(set, z));
+  }
+
+  return {
+    generation: async (layer, place) => (await ticket(layer, place)).generation,
+    async drop(layer, only) {
+      for await (const set of tileSets(layer)) {
+        if (only && tileSetId(set) !== tileSetId(only)) continue;
+        for (let z = 0; z <= DEEPEST_ZOOM; z++) await edit(set, z, WHOLE_LEVEL, { type: 'remove' });
+      }
+    },
+    sweeping: async () => ({ files: 0, bytes: 0 }),
+    async pageWith(set, { z, x, y }) {
+      const places = await shownWithin(tiles(set, z, blockAt(pageOf(x), pageOf(y), PAGE_SIZE)));
+      const found = new Map<string, StoredTile | null>();
+      for (const place of places) {
+        const beside = (other: TileIndex, stored: StoredTile) => found.set(`${other.x} ${other.y}`, stored);
+        const name = `${place.x} ${place.y}`;
+        if (!found.has(name)) found.set(name, await get(set, { z, x: place.x, y: place.y }, beside));
+      }
+      return places.flatMap((place) => {
+        const stored = found.get(`${place.x} ${place.y}`);
+        return stored ? [{ z, x: place.x, y: place.y, ...stored }] : [];
+      });
+    },
+    async *parts(set, z, rect) {
+      yield* await partsOf(tiles(set, z, rect), rect);
+    },
+    pages,
+    blocks: async () => ({ blocks: blocks(), complete: true, cursor: 0 }),
+    async pagesIn(ids) {
+      const found = new Map<string, readonly PageStatistics[]>();
+      for await (const { id, pages: inside } of blocks()) if (ids.includes(id)) found.set(id, inside);
+      return found;
+    },
+  };
+}
+
+/** What readers see, row by row. */
+async function shownWithin(tiles: AsyncIterable<TileEntry>): Promise<readonly TileEntry[]> {
+  const shown: TileEntry[] = [];
+  for await (const tile of tiles) if (!tile.hidden) shown.push(tile);
+  return shown.sort((a, b) => a.y - b.y || a.x - b.x);
+}
+
+async function amountOf(tiles: AsyncIterable<TileEntry>, createdBefore = Infinity): Promise<StoreChange> {
+  const sum = { tiles: 0, bytes: 0 };
+  for await (const { createdAt, bytes } of tiles) {
+    if (createdAt >= createdBefore) continue;
+    sum.tiles += 1;
+    sum.bytes += bytes;
+  }
+  return sum;
+}
+
+function isOfWholePages({ minX, minY, maxX, maxY }: TileRect): boolean {
+  return [minX, minY, maxX + 1, maxY + 1].every((edge) => edge % PAGE_SIZE === 0);
+}
+
+async function partsOf(tiles: AsyncIterable<TileEntry>, rect: TileRect): Promise<Iterable<TilePart>> {
+  const parts = new Map<string, TilePart>();
+  for await (const { x, y, bytes } of tiles) {
+    const block = blockAt(Math.floor(x / BLOCK_SIZE), Math.floor(y / BLOCK_SIZE), BLOCK_SIZE);
+    const id = `${block.minX} ${block.minY}`;
+    const part = intersectRects(block, rect) ?? block;
+    parts.set(id, { rect: part, ...sumOfChanges([parts.get(id), { tiles: 1, bytes }]) });
+  }
+  return parts.values();
+}
+
+async function pagesOf(set: TileSetKey, tiles: AsyncIterable<TileEntry>): Promise<Iterable<PageStatistics>> {
+  const pages = new Map<string, PageStatistics>();
+  for await (const { z, x, y, bytes, createdAt } of tiles) {
+    const place = { set, z, pageX: pageOf(x), pageY: pageOf(y) };
+    const id = `${place.pageX} ${place.pageY}`;
+    const known = pages.get(id);
+    const writtenAt = Math.max(known?.writtenAt ?? 0, createdAt);
+    pages.set(id, { ...place, ...sumOfChanges([known, { tiles: 1, bytes }]), writtenAt });
+  }
+  return pages.values();
+}
+
+function blockId({ set, z, pageX, pageY }: PageStatistics): string {
+  return `${tileSetId(set)} ${z} ${placeOfBlock(pageX)} ${placeOfBlock(pageY)}`;
+}
+
+function blockOf(id: string, pages: readonly PageStatistics[]): StoreBlock {
+  const [first] = pages;
+  if (!first) return { id, content: null };
+  const { set, z, pageX, pageY } = first;
+  const { tiles, bytes } = sumOfChanges(pages);
+  const changedAt = Math.max(...pages.map(({ writtenAt }) => writtenAt));
+  const place = { set, z, x: placeOfBlock(pageX), y: placeOfBlock(pageY) };
+  const mask = maskOf(pages.map(numberInBlock));
+  return { id, content: { ...place, mask, tiles, bytes, diskBytes: bytes, changedAt } };
+}
+
+function placeOfBlock(page: number): number {
+  return Math.floor((page * PAGE_SIZE) / BLOCK_SIZE);
+}

@@ -1,0 +1,28 @@
+import { rectContains } from '../domain/tile-rect.ts';
+import { outdatedSince, type StoredTile, type TileEdit } from './tile-store.ts';
+
+interface EditedTile extends Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> {
+  readonly x: number;
+  readonly y: number;
+  readonly ticket: number;
+}
+
+/** Whether an edit means this tile of its rectangle. */
+export function isMeant({ x, y, createdAt, ticket }: EditedTile, edit: TileEdit): boolean {
+  if (edit.type === 'confirm') return ticket <= edit.ticket;
+  const { createdBefore = Infinity, before = Infinity, within } = edit;
+  return (
+    createdAt < createdBefore && ticket < before && (within?.some((part) => rectContains(part, x, y)) ?? true)
+  );
+}
+
+/** What it makes of the tile, the same where that changes nothing; null: it is gone. */
+export function edited<Tile extends EditedTile>(tile: Tile, edit: TileEdit): Tile | null {
+  if (edit.type === 'remove') return null;
+  if (edit.type === 'outdate') {
+    const freshUntil = outdatedSince(tile.freshUntil, edit.at);
+    return freshUntil === tile.freshUntil ? tile : { ...tile, freshUntil };
+  }
+  const { createdAt, freshUntil, madeBy, ticket } = edit;
+  return { ...tile, createdAt, freshUntil, madeBy, ticket };
+}
