@@ -24,7 +24,7 @@ export interface LoginSecrets {
   readonly redirectUri: string;
 }
 
-/** Milliseconds. An issuer that was away is asked again after this long. */
+/** Milliseconds. The issuer is not asked again for its configuration before this has passed, whether it answered or not. */
 const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 const TIMEOUT_S = 5;
@@ -40,8 +40,10 @@ export function createOidcProvider(
   { clock, log, fetch = globalThis.fetch }: Surroundings & { readonly fetch?: typeof globalThis.fetch },
 ) {
   const { issuer, clientId, clientSecret } = settings;
-  let found: Promise<Configuration> | null = null;
-  let failedAt = Number.NEGATIVE_INFINITY;
+  /** The latest that was read; kept while the issuer is away. */
+  let known: Configuration | null = null;
+  let latest: Promise<Configuration> | null = null;
+  let askAgainAt = Number.NEGATIVE_INFINITY;
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
@@ -49,15 +51,30 @@ export function createOidcProvider(
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
+  /** Rejects while the issuer is away: a browser that is sent there would show its own error page. */
+  function current(): Promise<Configuration> {
+    if (latest && clock.monotonic() < askAgainAt) return latest;
+    askAgainAt = Number.POSITIVE_INFINITY;
+    latest = discover()
+      .then(
+        (configuration) => {
+          known = configuration;
+          return configuration;
+        },
+        (error: unknown) => {
+          log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
+          throw away(error);
+        },
+      )
+      .finally(() => {
+        askAgainAt = clock.monotonic() + ASK_AGAIN_MS;
+      });
+    return latest;
+  }
+
+  /** For what goes on without the issuer. */
   async function configuration(): Promise<Configuration> {
-    if (!found && clock.monotonic() - failedAt < ASK_AGAIN_MS) throw away();
-    found ??= discover();
-    return found.catch((error: unknown) => {
-      if (found) log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
-      found = null;
-      failedAt = clock.monotonic();
-      throw away(error);
-    });
+    return known ?? current();
   }
 
   async function discover(): Promise<Configuration> {
@@ -85,7 +102,7 @@ export function createOidcProvider(
 
   async function fetchKeys(): Promise<void> {
     const { createLocalJWKSet } = await loadJose();
-    const { jwks_uri: address } = (await configuration()).serverMetadata();
+    const { jwks_uri: address } = (await current()).serverMetadata();
     keysAskedAt = clock.monotonic();
     const answer = await fetch(address ?? '', {
       redirect: 'error',
@@ -184,7 +201,7 @@ export function createOidcProvider(
 
     /** Where the browser goes to sign in, and what has to be remembered until it comes back. */
     async begin(redirectUri: string): Promise<{ readonly url: string } & LoginSecrets> {
-      const config = await configuration();
+      const config = await current();
       const client = await import('openid-client');
       const verifier = client.randomPKCECodeVerifier();
       const [state, nonce] = [client.randomState(), client.randomNonce()];
@@ -216,7 +233,7 @@ export function createOidcProvider(
 
     /** Where the browser signs out at the issuer; null: nowhere, or the issuer is away. */
     async logoutUrl(returnTo: string): Promise<string | null> {
-      const config = await configuration().catch(() => null);
+      const config = await current().catch(() => null);
       if (config?.serverMetadata().end_session_endpoint === undefined) return null;
       const { buildEndSessionUrl } = await import('openid-client');
       return buildEndSessionUrl(config, { post_logout_redirect_uri: returnTo }).href;
