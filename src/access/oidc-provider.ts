@@ -24,7 +24,13 @@ export interface LoginSecrets {
   readonly redirectUri: string;
 }
 
-/** Milliseconds. An issuer that was away is asked again after this long. */
+interface Discovered {
+  readonly config: Configuration;
+  /** Each call of `config.serverMetadata()` copies it, which costs as much as half a signature. */
+  readonly metadata: ReturnType<Configuration['serverMetadata']>;
+}
+
+/** Milliseconds. The issuer is not asked again for its configuration before this has passed, whether it answered or not. */
 const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 const TIMEOUT_S = 5;
@@ -40,8 +46,10 @@ export function createOidcProvider(
   { clock, log, fetch = globalThis.fetch }: Surroundings & { readonly fetch?: typeof globalThis.fetch },
 ) {
   const { issuer, clientId, clientSecret } = settings;
-  let found: Promise<Configuration> | null = null;
-  let failedAt = Number.NEGATIVE_INFINITY;
+  /** The latest that was read; kept while the issuer is away. */
+  let known: Discovered | null = null;
+  let latest: Promise<Discovered> | null = null;
+  let askAgainAt = Number.NEGATIVE_INFINITY;
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
@@ -49,18 +57,33 @@ export function createOidcProvider(
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
-  async function configuration(): Promise<Configuration> {
-    if (!found && clock.monotonic() - failedAt < ASK_AGAIN_MS) throw away();
-    found ??= discover();
-    return found.catch((error: unknown) => {
-      if (found) log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
-      found = null;
-      failedAt = clock.monotonic();
-      throw away(error);
-    });
+  /** Rejects while the issuer is away: a browser that is sent there would show its own error page. */
+  function current(): Promise<Discovered> {
+    if (latest && clock.monotonic() < askAgainAt) return latest;
+    askAgainAt = Number.POSITIVE_INFINITY;
+    latest = discover()
+      .then(
+        (discovered) => {
+          known = discovered;
+          return discovered;
+        },
+        (error: unknown) => {
+          log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
+          throw away(error);
+        },
+      )
+      .finally(() => {
+        askAgainAt = clock.monotonic() + ASK_AGAIN_MS;
+      });
+    return latest;
   }
 
-  async function discover(): Promise<Configuration> {
+  /** For what goes on without the issuer. */
+  async function configuration(): Promise<Discovered> {
+    return known ?? current();
+  }
+
+  async function discover(): Promise<Discovered> {
     const client = await import('openid-client');
     const [basic, post] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
     // OpenID Connect Discovery 1.0, 3: without the member it is client_secret_basic.
@@ -68,13 +91,14 @@ export function createOidcProvider(
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
       return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);
     };
-    return client.discovery(new URL(issuer), clientId, undefined, authenticate, {
+    const config = await client.discovery(new URL(issuer), clientId, undefined, authenticate, {
       timeout: TIMEOUT_S,
       [client.customFetch]: (url, { body, ...how }) =>
         fetch(url, { ...how, body: body ? String(body) : null }),
       // The settings allow http on this machine only.
       execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
     });
+    return { config, metadata: config.serverMetadata() };
   }
 
   /** Once: importing it again for each token costs more than the check. */
@@ -85,7 +109,7 @@ export function createOidcProvider(
 
   async function fetchKeys(): Promise<void> {
     const { createLocalJWKSet } = await loadJose();
-    const { jwks_uri: address } = (await configuration()).serverMetadata();
+    const { jwks_uri: address } = (await current()).metadata;
     keysAskedAt = clock.monotonic();
     const answer = await fetch(address ?? '', {
       redirect: 'error',
@@ -125,7 +149,7 @@ export function createOidcProvider(
     if (!isSignedAsAllowed(token)) return null;
     try {
       const { payload } = await jwtVerify(token, keyOf, {
-        issuer: (await configuration()).serverMetadata().issuer,
+        issuer: (await configuration()).metadata.issuer,
         audience,
         algorithms: ALGORITHMS,
         clockTolerance: CLOCK_TOLERANCE_S,
@@ -156,9 +180,9 @@ export function createOidcProvider(
   async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
     const { roleClaim, layersClaim } = settings;
     const wanted = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
-    const config = await configuration();
+    const { config, metadata } = await configuration();
     const isWhole = wanted.every((path) => claimAt(claims, path) !== undefined);
-    if (isWhole || config.serverMetadata().userinfo_endpoint === undefined) return claims;
+    if (isWhole || metadata.userinfo_endpoint === undefined) return claims;
     const { fetchUserInfo } = await import('openid-client');
     try {
       const info = await fetchUserInfo(config, accessToken, claims.sub);
@@ -184,7 +208,7 @@ export function createOidcProvider(
 
     /** Where the browser goes to sign in, and what has to be remembered until it comes back. */
     async begin(redirectUri: string): Promise<{ readonly url: string } & LoginSecrets> {
-      const config = await configuration();
+      const { config } = await current();
       const client = await import('openid-client');
       const verifier = client.randomPKCECodeVerifier();
       const [state, nonce] = [client.randomState(), client.randomNonce()];
@@ -201,7 +225,7 @@ export function createOidcProvider(
 
     /** The claims of who has signed in. Throws when the answer of the issuer is not valid. */
     async end(query: string, login: LoginSecrets): Promise<Claims> {
-      const config = await configuration();
+      const { config } = await configuration();
       const client = await import('openid-client');
       const tokens = await client.authorizationCodeGrant(config, new URL(`${login.redirectUri}?${query}`), {
         pkceCodeVerifier: login.verifier,
@@ -216,10 +240,10 @@ export function createOidcProvider(
 
     /** Where the browser signs out at the issuer; null: nowhere, or the issuer is away. */
     async logoutUrl(returnTo: string): Promise<string | null> {
-      const config = await configuration().catch(() => null);
-      if (config?.serverMetadata().end_session_endpoint === undefined) return null;
+      const issuer = await current().catch(() => null);
+      if (issuer?.metadata.end_session_endpoint === undefined) return null;
       const { buildEndSessionUrl } = await import('openid-client');
-      return buildEndSessionUrl(config, { post_logout_redirect_uri: returnTo }).href;
+      return buildEndSessionUrl(issuer.config, { post_logout_redirect_uri: returnTo }).href;
     },
   };
 }

@@ -47,7 +47,11 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
         <Button type="submit" kind="primary" disabled={action.busy}>
           {TEXTS.signIn}
         </Button>
-        {oidc && <Button onClick={goToIssuer}>{TEXTS.login.oidc}</Button>}
+        {oidc && (
+          <Button disabled={action.busy} onClick={() => action.run(goToIssuer)}>
+            {TEXTS.login.oidc}
+          </Button>
+        )}
         <p className="small quiet">{TEXTS.login.hint}</p>
         <LanguageChoice />
         <div className="row">
@@ -59,10 +63,14 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
   );
 }
 
-/** It returns to the same page of the console. */
-function goToIssuer(): void {
+/** It returns to the same page of the console. An issuer that is away leaves the user here, where a local account can sign in. */
+async function goToIssuer(): Promise<void> {
   const here = `${location.pathname}${location.hash}`;
-  location.assign(`login/oidc?return=${encodeURIComponent(here)}`);
+  const address = `login/oidc?return=${encodeURIComponent(here)}`;
+  const answer = await fetch(address, { redirect: 'manual' }).catch(() => null);
+  if (!answer) throw new Problem(TEXTS.errors.unreachable, 0, null);
+  if (answer.status === 503) throw new Problem(TEXTS.login.away, 503, answer.headers.get('x-request-id'));
+  location.assign(address);
 }
 
 function explain(error: unknown): never {

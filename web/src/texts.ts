@@ -101,6 +101,7 @@ export const ENGLISH = {
     password: 'Password',
     wrong: 'Name or password is wrong.',
     oidc: 'Sign in with your organisation',
+    away: 'The sign-in service of your organisation cannot be reached. Sign in with a local account, or try again later.',
     hint: 'First sign-in: user admin; the password is in the file initial-admin-password in the data folder, unless you set one.',
   },
 

@@ -8,6 +8,7 @@ import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { catalogOf, layerNamed } from '../../../test/fixtures/http-app.ts';
 import { type OidcIssuer, openOidcIssuer, signInAt } from '../../../test/fixtures/oidc-issuer.ts';
 import { createOidcProvider } from '../../access/oidc-provider.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { returnPath } from './oidc-login.ts';
 
@@ -25,9 +26,9 @@ afterAll(() => issuer.close());
 
 const LAYERS = [layerNamed('world'), layerNamed('ours', { access: 'authenticated' })];
 
-async function open(settings = {}) {
-  const oidc = { ...issuer.settings, ...settings };
-  const opened = await openAccountApp({ deps: { catalog: catalogOf(LAYERS) } }, { oidc });
+async function open(settings = {}, clock?: Clock, at = issuer) {
+  const oidc = { ...at.settings, ...settings };
+  const opened = await openAccountApp({ deps: { catalog: catalogOf(LAYERS) } }, { oidc }, clock);
   const get = (url: string, headers: Record<string, string> = {}) =>
     opened.app.inject({ method: 'GET', url, headers: { host: 'localhost', ...headers } });
   const begin = async (path = '/login/oidc') => {
@@ -37,7 +38,7 @@ async function open(settings = {}) {
   };
   const signIn = async (name: string, path?: string) => {
     const { cookie, address } = await begin(path);
-    const back = (await signInAt(issuer.url, address, name)).replace('http://localhost', '');
+    const back = (await signInAt(at.url, address, name)).replace('http://localhost', '');
     const answer = await get(back, { cookie });
     const cookies = [answer.headers['set-cookie'] ?? []].flat();
     const session = { cookie: cookies.find((each) => each.startsWith('tilewarden='))?.split(';')[0] ?? '' };
@@ -48,6 +49,12 @@ async function open(settings = {}) {
     return answer.statusCode === 200 ? answer.json() : answer.statusCode;
   };
   return { ...opened, get, begin, signIn, me };
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+
+function tokenOf({ url }: OidcIssuer) {
+  return { iss: url, aud: 'tilewarden', sub: 'robot', exp: now() + 300, groups: ['operators'] };
 }
 
 describe('signing in with OpenID Connect', () => {
@@ -156,14 +163,7 @@ describe('signing in with OpenID Connect', () => {
 });
 
 describe('bearer tokens of an OpenID Connect issuer', () => {
-  const now = () => Math.floor(Date.now() / 1000);
-  const good = () => ({
-    iss: issuer.url,
-    aud: 'tilewarden',
-    sub: 'robot',
-    exp: now() + 300,
-    groups: ['operators'],
-  });
+  const good = () => tokenOf(issuer);
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
   it('a valid bearer token is a caller with the role of its groups, in a header only', async () => {
@@ -297,6 +297,36 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     await expect(provider.begin('http://localhost/')).rejects.toThrow('cannot be reached');
     clock.advance(2000);
     expect((await provider.begin('http://localhost/')).url).toContain('code_challenge=');
+  });
+});
+
+describe('an OpenID Connect issuer that is killed after sign-ins', () => {
+  it('a browser is not sent to an issuer that was killed, neither to sign in nor to sign out', async () => {
+    const clock = { ...systemClock, skipped: 0, monotonic: () => systemClock.monotonic() + clock.skipped };
+    const own = await openOidcIssuer((name) => CLAIMS[name] ?? {});
+    onTestFinished(() => own.close());
+    const { app, signIn, me, begin, get } = await open({}, clock, own);
+    const { session } = await signIn('anna');
+    const other = await signIn('anna');
+    const bearer = { authorization: `Bearer ${await own.sign(tokenOf(own))}` };
+    expect(await me(bearer)).toMatchObject({ via: 'jwt' });
+
+    await own.close();
+    clock.skipped += 2000;
+    const { answer } = await begin('/login/oidc?return=/layers/ours');
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
+    expect(answer.body).toContain('href="/#/overview"');
+    expect(answer.body).toContain('href="/login/oidc?return=%2Flayers%2Fours"');
+    const headers = { host: 'localhost', ...session };
+    const out = await app.inject({ method: 'DELETE', url: '/api/v1/session', headers });
+    expect([out.statusCode, out.json()]).toEqual([200, { logoutUrl: null }]);
+    expect(await me(other.session)).toMatchObject({ via: 'oidc' });
+    expect(await me(bearer)).toMatchObject({ via: 'jwt' });
+    expect((await get('/api/v1/me', ANNA)).statusCode).toBe(200);
+
+    await own.reopen();
+    clock.skipped += 2000;
+    expect((await signIn('anna')).answer.statusCode).toBe(303);
   });
 });
 

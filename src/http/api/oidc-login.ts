@@ -35,7 +35,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
       const { url, ...login } = await provider().begin(`${exchange.baseUrl}${END}`);
       return redirect(url, loginCookie(seal.seal({ ...login, returnTo }), exchange));
     } catch (error) {
-      return away(error);
+      return away(error, returnTo);
     }
   }
 
@@ -73,9 +73,9 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     return redirect(returnTo, sessionCookie(secret, exchange.secure, 'Lax'));
   }
 
-  function away(error: unknown): Answer {
+  function away(error: unknown, returnTo: string): Answer {
     if (!(error instanceof OutOfReach)) throw error;
-    const { headers, ...answer } = shown('stopping', error.message);
+    const { headers, ...answer } = shown('stopping', error.message, returnTo);
     return { ...answer, headers: [...headers, 'Retry-After', '5'] };
   }
 
@@ -83,8 +83,10 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     return shown('body-unreadable', text);
   }
 
-  function shown(code: Parameters<typeof statusOf>[0], text: string): Answer {
-    const body = html`<p>${text}</p><p><a href="${BEGIN}">Try again</a> · <a href="/">Start page</a></p>`;
+  function shown(code: Parameters<typeof statusOf>[0], text: string, returnTo = '/'): Answer {
+    const again = `${BEGIN}?return=${encodeURIComponent(returnTo)}`;
+    const body = html`<p>${text}</p><p><a href="${again}">Try again</a> ·
+      <a href="/#/overview">Sign in with a local account</a> · <a href="/">Start page</a></p>`;
     const { headers, body: written } = page({ title: 'Sign-in', body });
     const status = statusOf(code);
     return { status, headers: [...headers, 'Cache-Control', 'no-store'], body: written };

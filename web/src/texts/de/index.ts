@@ -101,6 +101,7 @@ const GERMAN: Texts = {
     password: 'Passwort',
     wrong: 'Name oder Passwort ist falsch.',
     oidc: 'Mit Ihrer Organisation anmelden',
+    away: 'Der Anmeldedienst Ihrer Organisation ist nicht erreichbar. Melden Sie sich mit einem lokalen Konto an, oder versuchen Sie es später noch einmal.',
     hint: 'Erste Anmeldung: Benutzer admin; das Passwort steht in der Datei initial-admin-password im Datenordner, wenn Sie keines gesetzt haben.',
   },
 

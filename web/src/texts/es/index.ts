@@ -100,6 +100,7 @@ const SPANISH: Texts = {
     password: 'Contraseña',
     wrong: 'El nombre o la contraseña no son correctos.',
     oidc: 'Iniciar sesión con su organización',
+    away: 'No se puede contactar con el servicio de inicio de sesión de su organización. Inicie sesión con una cuenta local o inténtelo más tarde.',
     hint: 'Primer inicio de sesión: usuario admin; la contraseña está en el archivo initial-admin-password de la carpeta de datos, si no estableció otra.',
   },
 

@@ -100,6 +100,7 @@ const FRENCH: Texts = {
     password: 'Mot de passe',
     wrong: 'Le nom ou le mot de passe est incorrect.',
     oidc: 'Se connecter avec votre organisation',
+    away: 'Le service de connexion de votre organisation est injoignable. Connectez-vous avec un compte local, ou réessayez plus tard.',
     hint: 'Première connexion : utilisateur admin ; le mot de passe est dans le fichier initial-admin-password du dossier de données, si vous n’en avez pas défini.',
   },
 
