@@ -35,13 +35,13 @@ export function createAccountDesk({ users, hasher, passwordFile }: AccountDeskDe
       return users.add({ name, password: stored, role, layers, passwordIsInitial: false });
     },
 
-    /** Ends the user's sessions. */
-    async change(name: string, { password, role, layers }: UserChanges): Promise<Change<User>> {
+    /** Ends the user's sessions. `known`: as in the store. */
+    async change(name: string, { password, role, layers }: UserChanges, known?: User): Promise<Change<User>> {
       if (role !== undefined) checkRole(role);
       if (layers !== undefined) checkLayerPatterns(layers);
       if (password !== undefined) checkPassword(password, name);
       const stored = password === undefined ? undefined : await hasher.hash(password);
-      const change = await users.change(name, withoutAbsent({ password: stored, role, layers }));
+      const change = await users.change(name, withoutAbsent({ password: stored, role, layers }), known);
       if (stored !== undefined) await forgetInitialPasswordOf(name);
       return change;
     },

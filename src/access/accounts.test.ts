@@ -1,6 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { basic, createHeldClock, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
+import {
+  basic,
+  createHeldClock,
+  GOOD_PASSWORD,
+  openTestAccounts,
+  refuseRows,
+} from '../../test/fixtures/accounts.ts';
 import type { Presented } from './authenticator.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './session-store.ts';
 import { isKnownToAll, weaknessOf } from './user.ts';
@@ -63,8 +69,7 @@ describe('a user', () => {
 
   it('a removed user cannot sign in, and their tokens and sessions end', async () => {
     const { users, tokens, sessions, authenticator } = await openTestAccounts();
-    await users.add(MARY);
-    const session = await sessions.begin('mary');
+    const session = await sessions.begin(await users.add(MARY));
     const { secret } = await tokens.create(
       { name: 'cron', role: 'viewer', layers: ['*'], expiresAt: null },
       'mary',
@@ -210,11 +215,11 @@ describe('a session', () => {
   async function begin() {
     const clock = createHeldClock();
     const accounts = await openTestAccounts(clock);
-    await accounts.users.add(MARY);
-    const session = await accounts.sessions.begin('mary');
+    const mary = await accounts.users.add(MARY);
+    const session = await accounts.sessions.begin(mary);
     const who = async () =>
       (await accounts.authenticator.authenticate(shows(null, { session })))?.name ?? null;
-    return { ...accounts, clock, session, who };
+    return { ...accounts, clock, mary, session, who };
   }
 
   it('a session ends half an hour after it was last used', async () => {
@@ -238,9 +243,9 @@ describe('a session', () => {
   });
 
   it('a session ends with logging out, and with a new password', async () => {
-    const { sessions, users, session, who, authenticator } = await begin();
-    const another = await sessions.begin('mary');
-    await sessions.end(session);
+    const { sessions, users, mary, session, who, authenticator } = await begin();
+    const another = await sessions.begin(mary);
+    await sessions.end(session ?? '');
     expect(await who()).toBeNull();
     await users.change('mary', { password: 'another long sentence' });
     expect(await authenticator.authenticate(shows(null, { session: another }))).toBeNull();
@@ -252,12 +257,36 @@ describe('a session', () => {
   });
 
   it('a session ends when its user has begun twenty more', async () => {
-    const { sessions, who, clock } = await begin();
+    const { sessions, who, clock, mary } = await begin();
     for (let i = 0; i < 20; i++) {
       clock.advance(1);
-      await sessions.begin('mary');
+      await sessions.begin(mary);
     }
     expect(await who()).toBeNull();
+  });
+
+  it.each([
+    ['its password is changed', { password: 'another long sentence' }],
+    ['its role is changed', { role: 'viewer' }],
+    ['the user is removed and added again', null],
+  ] as const)('a session does not begin when %s between the check and its beginning', async (_, changes) => {
+    const { sessions, users, authenticator, clock } = await begin();
+    const caller = await authenticator.byPassword('mary', GOOD_PASSWORD, '10.0.0.1');
+    const user = caller && authenticator.userOf(caller);
+    if (changes) await users.change('mary', changes);
+    else {
+      await users.remove('mary');
+      clock.advance(1);
+      await users.add(MARY);
+    }
+    expect(user && (await sessions.begin(user))).toBeNull();
+  });
+
+  it('a session goes on when its use cannot be written, as on a full disk', async () => {
+    const { clock, database, who } = await begin();
+    await refuseRows(database, 'update on sessions');
+    clock.advance(2 * MINUTE);
+    expect(await who()).toBe('mary');
   });
 });
 

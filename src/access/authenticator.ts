@@ -58,8 +58,8 @@ export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #checks = createKeyedSingleFlight<string | null>();
   readonly #marking = new Set<number>();
-  /** The stored text that a caller's password matched. */
-  readonly #matched = new WeakMap<Caller, string>();
+  /** The users that callers' passwords matched. */
+  readonly #matched = new WeakMap<Caller, StoredUser>();
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
@@ -91,7 +91,7 @@ export class Authenticator {
       return false;
     const user = await this.#deps.users.find(caller.name);
     if (!user || !sameRights(user, caller)) return false;
-    return caller.via === 'session' || user.password === this.#matched.get(caller);
+    return caller.via === 'session' || user.password === this.#matched.get(caller)?.password;
   }
 
   async #tokenHolds(authorization: string): Promise<boolean> {
@@ -128,9 +128,14 @@ export class Authenticator {
     return user && user.password === stored ? this.#byMatch(user) : null;
   }
 
+  /** The user whose password let this caller in, as it was then; null: it was something else. */
+  userOf(caller: Caller): User | null {
+    return this.#matched.get(caller) ?? null;
+  }
+
   #byMatch(user: StoredUser): Caller {
     const caller = callerOf(user, 'basic');
-    this.#matched.set(caller, user.password);
+    this.#matched.set(caller, user);
     return caller;
   }
 

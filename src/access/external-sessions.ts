@@ -51,11 +51,13 @@ export function createExternalSessions(database: Database, clock: Clock) {
         .executeTakeFirst();
       if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
       if (!peek && now - row.seen_at >= SEEN_EVERY_MS) {
+        // On a full disk nothing can be written, and the console is what shows it.
         await database.change
           .updateTable('oidc_sessions')
           .set({ seen_at: now })
           .where('hash', '=', hash)
-          .execute();
+          .execute()
+          .catch(() => {});
       }
       const { name, account } = row;
       return externalCaller('oidc', account, {

@@ -2,36 +2,44 @@ import type { Database, Statements } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecret, hashSecret } from './api-token.ts';
+import type { User } from './user.ts';
 
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_LIFE_MS = 12 * 60 * 60_000;
 /** The last use of a session is written no more often than this. */
 export const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
-const LOCK = 'sessions';
+/** That of accounts: a session and a change of its user come one after the other. */
+const LOCK = 'accounts';
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** Who is logged in to the console. Kept in the database, so that a restart ends no session. */
 export function createSessionStore(database: Database, clock: Clock) {
   return {
-    /** What goes into the cookie; kept nowhere but there. */
-    async begin(userName: string): Promise<string> {
+    /**
+     * What goes into the cookie; kept nowhere but there. Null: the user was changed or removed since it was read, which ended
+     * all sessions.
+     */
+    async begin({ name, changedAt }: Pick<User, 'name' | 'changedAt'>): Promise<string | null> {
       const secret = createSecret();
       const now = clock.now();
-      const row = { hash: hashSecret(secret), user_name: userName, created_at: now, seen_at: now };
-      await database.transaction(LOCK, async (query) => {
+      const row = { hash: hashSecret(secret), user_name: name, created_at: now, seen_at: now };
+      return database.transaction(LOCK, async (query) => {
+        const same = query.selectFrom('users').where('name', '=', name).where('changed_at', '=', changedAt);
+        if (!(await same.select('name').executeTakeFirst())) return null;
         await removeEnded(query, now);
-        await removeOldest(query, userName);
+        await removeOldest(query, name);
         await query.insertInto('sessions').values(row).execute();
+        return secret;
       });
-      return secret;
     },
 
     /** The user's name; null when the session has ended. */
     async find(secret: string): Promise<string | null> {
       const row = await lasting(secret);
-      if (row && clock.now() - row.seen_at >= SEEN_EVERY_MS) await markSeen(row.hash, clock.now());
+      // On a full disk nothing can be written, and the console is what shows it.
+      if (row && clock.now() - row.seen_at >= SEEN_EVERY_MS) await markSeen(row.hash).catch(() => {});
       return row?.user_name ?? null;
     },
 
@@ -58,10 +66,9 @@ export function createSessionStore(database: Database, clock: Clock) {
     return ended ? null : row;
   }
 
-  async function markSeen(hash: string, now: number): Promise<void> {
-    await database.transaction(LOCK, (query) =>
-      query.updateTable('sessions').set({ seen_at: now }).where('hash', '=', hash).execute(),
-    );
+  async function markSeen(hash: string): Promise<void> {
+    const seen = { seen_at: clock.now() };
+    await database.change.updateTable('sessions').set(seen).where('hash', '=', hash).execute();
   }
 }
 

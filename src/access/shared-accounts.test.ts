@@ -20,13 +20,13 @@ const shows = (authorization: string | null, session: string | null = null) => (
 
 it('users, sessions and the audit log are the same on every node', async () => {
   const [a, b] = await openNodes();
-  await a.users.add(MARY);
+  const mary = await a.users.add(MARY);
   expect(await b.authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toMatchObject({
     name: 'mary',
   });
-  const session = await a.sessions.begin('mary');
+  const session = await a.sessions.begin(mary);
   expect(await b.authenticator.authenticate(shows(null, session))).toMatchObject({ name: 'mary' });
-  await b.sessions.end(session);
+  await b.sessions.end(session ?? '');
   expect(await a.authenticator.authenticate(shows(null, session))).toBeNull();
 
   await a.audit.record({ phase: 'begun', id: '1', action: 'POST /a', actor: 'mary' });

@@ -53,11 +53,12 @@ export function createUserStore(database: Database, clock: Clock) {
     /**
      * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
      * administrator would be left. Ends the user's sessions, and
-     * revokes the tokens of one who is no administrator any more.
+     * revokes the tokens of one who is no administrator any more. `known`: the user as it was read; one that was changed since stays.
      */
-    change: (name: string, changes: StoredChanges): Promise<Change<User>> =>
+    change: (name: string, changes: StoredChanges, known?: User): Promise<Change<User>> =>
       database.transaction(LOCK, async (query) => {
         const before = await existing(query, name);
+        if (known && known.changedAt !== before.changedAt) throw changedMeanwhile(name);
         const { role = before.role, layers = before.layers } = changes;
         if (changes.role !== undefined || changes.layers !== undefined) checkScope({ role, layers });
         const demoted = role !== 'admin' && before.role === 'admin';
@@ -65,7 +66,7 @@ export function createUserStore(database: Database, clock: Clock) {
         if (demoted) await revokeTokens(query, name);
         await query
           .updateTable('users')
-          .set(rowChanges(changes, clock.now()))
+          .set(rowChanges(changes, Math.max(clock.now(), before.changedAt + 1)))
           .where('name', '=', name)
           .execute();
         await query.deleteFrom('sessions').where('user_name', '=', name).execute();
@@ -110,6 +111,10 @@ async function existing(query: Statements, name: string): Promise<User> {
 async function refuseTakenName(query: Statements, name: string): Promise<void> {
   if (!(await rowOf(query, name))) return;
   throw new TilewardenError('account-conflict', `User ${name} already exists.`);
+}
+
+function changedMeanwhile(name: string): TilewardenError {
+  return new TilewardenError('account-conflict', `User ${name} was changed in the meantime; try again.`);
 }
 
 async function anotherAdministrator(query: Statements, name: string): Promise<boolean> {

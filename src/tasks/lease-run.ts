@@ -4,6 +4,7 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import type { SeldomWarning } from '../pipeline/seldom-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
@@ -42,6 +43,8 @@ export interface LeaseRunOptions extends Surroundings {
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
   /** A task cannot go on: its layer is gone or no longer has the tile set, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
+  /** One for all leases of the worker: without a database, or on a full disk, each of them fails twice a second. */
+  readonly warn: SeldomWarning;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -295,13 +298,13 @@ export class LeaseRun {
 
   /** A database that is away for a moment costs no work; one that stays away costs the lease. */
   async #send(report: Report): Promise<ReportAnswer> {
-    const { clock, leases, log } = this.#options;
+    const { clock, leases, warn } = this.#options;
     const deadline = clock.monotonic() + DATABASE_PATIENCE;
     for (;;) {
       try {
         return await leases.report(report);
       } catch (error) {
-        log.warn({ err: error, task: this.lease.taskId }, 'a report could not be recorded');
+        warn(error, 'reports of tasks could not be recorded');
         if (clock.monotonic() > deadline) return 'over';
         await clock.sleep(DATABASE_PAUSE);
       }

@@ -4,6 +4,7 @@ import type { HostClosed, HostClosing } from '../domain/upstream-status.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
+import { createSeldomWarning, type SeldomWarning } from '../pipeline/seldom-warning.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import type { Lease } from './store/lease.ts';
@@ -33,7 +34,8 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf'> {
+interface TaskRunnerOptions
+  extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf' | 'warn'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -49,12 +51,15 @@ const LOOK_INTERVAL = 1000;
 const LEFTOVERS_AFTER = 100;
 /** Milliseconds that steps in flight get to end by themselves when the runner stops. */
 const STOP_PATIENCE = 2000;
+/** Milliseconds between warnings of the same kind. */
+const WARN_INTERVAL = 60_000;
 
 /** Leases pieces and performs them, as many concurrently as it has threads. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
   readonly #resting: ReturnType<typeof createRestingTasks>;
+  readonly #warn: SeldomWarning;
   readonly #looking: Repeater;
   readonly #ending = new AbortController();
   /** No thread is free: the end of a run will wake us. */
@@ -64,6 +69,7 @@ export class TaskRunner {
     this.#options = options;
     this.#resting = createRestingTasks(options.clock);
     const { clock, log } = options;
+    this.#warn = createSeldomWarning(log, clock, WARN_INTERVAL);
     const pause = () => (this.#full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL);
     const looks = { clock, log, pause, failure: 'looking for work failed' };
     this.#looking = openRepeater((_, woken) => this.#look(woken), looks);
@@ -144,6 +150,7 @@ export class TaskRunner {
   async #runOf(lease: Lease): Promise<LeaseRun | null> {
     const options = {
       ...this.#options,
+      warn: this.#warn,
       tilesOf: ({ request }: Lease) => tileSetOf(request, this.#options.layer),
       crowded: () => this.#freeThreads() < 1,
       resting: () => this.#resting.ids(),

@@ -335,13 +335,39 @@ describe('a webhook', () => {
     expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
   });
 
+  it('a webhook that does not exist is refused like one that does, and so is a feed of another kind', async () => {
+    const known = await post({ whole: true }, { 'x-hub-signature-256': signatureOf('another body') });
+    expect(known.status).toBe(401);
+    for (const name of ['nothing', 'osm']) expect(await post({ whole: true }, {}, name)).toEqual(known);
+  });
+
+  it('a webhook with the headers of Standard Webhooks is in force once, and is refused when its signed time is over', async () => {
+    const body = JSON.stringify({ bounds: ZURICH });
+    const signed = (id: string, ageSeconds: number) => {
+      const time = String(Math.floor(Date.now() / 1000) - ageSeconds);
+      const signature = createHmac('sha256', SECRET).update(`${id}.${time}.${body}`).digest('base64');
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': time,
+        'webhook-signature': `v1,x v1,${signature}`,
+      };
+      return { 'x-hub-signature-256': '', ...headers };
+    };
+    const captured = signed('msg_1', 0);
+    const first = await post(body, captured);
+    expect(JSON.parse(first.text)).toMatchObject({ repeated: false });
+    expect(JSON.parse((await post(body, captured)).text)).toMatchObject({ repeated: true });
+    expect((await post(body, signed('msg_2', 301))).status).toBe(401);
+    expect((await post(body, { ...captured, 'webhook-id': 'msg_3' })).status).toBe(401);
+    expect((await post(body, { ...captured, 'webhook-timestamp': String(Date.now()) })).status).toBe(401);
+  });
+
   it('a webhook answers 401 to missing and wrong signatures, then 429, but accepts right ones', async () => {
     const wrong = { 'x-hub-signature-256': signatureOf('another body') };
     expect((await post({ whole: true }, { 'x-hub-signature-256': '' })).status).toBe(401);
     for (let i = 0; i < 12; i++) await post({ whole: true }, wrong);
     expect((await post({ whole: true }, wrong)).status).toBe(429);
     expect((await post({ type: 'FeatureCollection', features: [] })).status).toBe(202);
-    expect((await post({ whole: true }, {}, 'osm')).status).toBe(404);
   });
 });
 

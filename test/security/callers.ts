@@ -56,7 +56,9 @@ export async function openCallers(): Promise<{
     { name: 'olga', role: 'operator', layers: ['other', 'oth*'] },
     { name: 'anna', role: 'admin', layers: ['*'] },
   ] as const;
-  for (const user of users) await accounts.users.add({ ...user, password: GOOD_PASSWORD });
+  const added = await Promise.all(
+    users.map((user) => accounts.users.add({ ...user, password: GOOD_PASSWORD })),
+  );
   const expired = await accounts.tokens.create(
     { name: 'old', role: 'admin', layers: ['*'], expiresAt: clock.now() + 1000 },
     'anna',
@@ -65,7 +67,7 @@ export async function openCallers(): Promise<{
     { name: 'new', role: 'operator', layers: ['*'], expiresAt: null },
     'anna',
   );
-  const session = await accounts.sessions.begin('vera');
+  const session = (added[0] && (await accounts.sessions.begin(added[0]))) ?? '';
   const external = await accounts.externalSessions.begin('issuer subject', {
     name: 'anna',
     role: 'operator',

@@ -1,4 +1,3 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -35,7 +34,6 @@ export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
   { desk, store, clock }: { readonly desk: FeedDesk; readonly store: FeedStore; readonly clock: Clock },
 ) {
-  const key = createSecretKey(feed.secret, 'utf8');
   const waiting: Waiting[] = [];
   let working: Promise<void> | null = null;
   /** By the event's id. */
@@ -75,14 +73,7 @@ export function createWebhookFeed(
 
   return {
     layers: feed.layers,
-
-    /** Whether the header has the signature of these bytes. */
-    isSigned(body: Buffer, header: string | undefined): boolean {
-      const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
-      const right = createHmac('sha256', key).update(body).digest();
-      const given = Buffer.from(hex, 'hex');
-      return given.length === right.length && timingSafeEqual(given, right);
-    },
+    secret: feed.secret,
 
     /** Resolves when the change is in force. A repeat changes nothing and returns the first id. */
     async take(event: WebhookEvent): Promise<{ readonly id: number; readonly repeated: boolean }> {

@@ -3,8 +3,9 @@ import { catalogOf, createTestApp, layerNamed, noAccounts } from '../../../test/
 import type { Caller } from '../../access/caller.ts';
 import type { FeedStatus } from '../../changes/change.ts';
 
+const FAULT = 'getaddrinfo ENOTFOUND gis-db.internal';
 const feed = (name: string, layers: readonly string[]): FeedStatus => ({
-  ...{ name, layers, type: 'webhook', action: 'invalidate', state: 'ok', lastAt: null, lastError: null },
+  ...{ name, layers, type: 'webhook', action: 'invalidate', state: 'ok', lastAt: null, lastError: FAULT },
   ...{ received: 2, applied: 2, pending: 0 },
 });
 const recorded = (id: number, layers: readonly string[]) => ({
@@ -39,6 +40,13 @@ it('a caller of some layers sees feeds of these, with no other layer in them', a
     { name: 'own', layers: ['roads'] },
     { name: 'both', layers: ['roads'] },
   ]);
+});
+
+it('the words of a database are shown to operators of a feed, and a plain reason to viewers', async () => {
+  expect((await appFor('operator').ask('GET', '')).text).toContain(FAULT);
+  const { text } = await appFor('viewer').ask('GET', '');
+  expect(text).not.toContain('gis-db');
+  expect(JSON.parse(text).changes[0].lastError).toMatch(/Operators see the reason/);
 });
 
 it('a caller of some layers sees recent changes of these alone, and an unknown feed as one of other layers', async () => {

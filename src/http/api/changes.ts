@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
+import { isSigned } from '../../changes/feeds/webhook-signature.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { refuseForeignLayer } from '../auth/gate.ts';
 import { mayLookAt } from '../auth/layer-visibility.ts';
@@ -21,7 +22,7 @@ export const changeFeedsAnswer = z.object({
       action: z.enum(CHANGE_ACTIONS),
       state: z.enum(['ok', 'failing']),
       lastAt: time.nullable().describe('Of the latest accepted change'),
-      lastError: z.string().nullable(),
+      lastError: z.string().nullable().describe('For viewers without names of servers and accounts'),
       received: count,
       applied: count,
       pending: count,
@@ -96,7 +97,16 @@ async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedS
 
 function feedDocument(caller: Caller, feed: FeedStatus, deps: ApiDeps): readonly object[] {
   const layers = seenBy(caller, feed.layers, deps);
-  return layers.length === 0 ? [] : [{ ...feed, layers, lastAt: isoTime(feed.lastAt) }];
+  const lastError = caller.role === 'viewer' ? plainReason(feed) : feed.lastError;
+  return layers.length === 0 ? [] : [{ ...feed, layers, lastError, lastAt: isoTime(feed.lastAt) }];
+}
+
+/** For viewers: the words of a database or a host name servers, accounts and tables. */
+function plainReason({ state, lastError }: FeedStatus): string | null {
+  if (lastError === null) return null;
+  return state === 'failing'
+    ? 'The feed cannot be read. Operators see the reason.'
+    : 'A change could not be used. Operators see the reason.';
 }
 
 function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps): readonly string[] {
@@ -106,19 +116,19 @@ function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps)
   });
 }
 
-/** The signature is checked before anything is read. */
+/** The signature is checked before anything is read, and no answer without one says whether there is such a feed. */
 export async function acceptChange(
   { exchange, params: { name } }: Call<{ params: 'name' }>,
-  { changes, accounts }: ApiDeps,
+  { changes, accounts, clock }: ApiDeps,
 ) {
   const { source, body } = exchange;
   const feed = changes.webhook(name);
-  if (!feed) throw new HttpProblem('path-unknown', 'There is no webhook of that name.');
-  if (!feed.isSigned(body, headerIn(exchange, 'x-hub-signature-256'))) {
+  const header = (of: string) => headerIn(exchange, of);
+  if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     accounts.throttle.begin(source, `feed:${name}`);
     throw new HttpProblem(
       'credentials-needed',
-      'X-Hub-Signature-256 must be sha256= and the HMAC-SHA-256 of the body in hexadecimal digits.',
+      'X-Hub-Signature-256 must be sha256= and the HMAC-SHA-256 of the body in hexadecimal digits, or the headers of Standard Webhooks must sign it within 5 minutes.',
       ['WWW-Authenticate', 'X-Hub-Signature-256'],
     );
   }
@@ -127,11 +137,14 @@ export async function acceptChange(
   return feed.take({ change, source, eventId: eventIdIn(exchange) });
 }
 
+/** Signed, where the signature has one. */
 function eventIdIn(exchange: Exchange): string | null {
-  const id = headerIn(exchange, 'x-event-id');
+  const isStandard = headerIn(exchange, 'webhook-signature') !== undefined;
+  const name = isStandard ? 'webhook-id' : 'x-event-id';
+  const id = headerIn(exchange, name);
   if (id === undefined) return null;
   if (EVENT_ID.test(id)) return id;
-  throw new HttpProblem('header-invalid', 'X-Event-Id must have 1 to 200 printable ASCII characters.');
+  throw new HttpProblem('header-invalid', `${name} must have 1 to 200 printable ASCII characters.`);
 }
 
 function headerIn({ headers }: Exchange, name: string): string | undefined {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
+import type { User } from '../../access/user.ts';
 import { jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../auth/access.ts';
 import type { Exchange } from '../exchange.ts';
@@ -23,8 +24,9 @@ export async function logIn({ body, exchange }: Call<{ body: typeof loginBody }>
   const { name, role, layers } = caller;
   const entry = { id, phase: 'ended', action: 'login', outcome: 'done', status: 200 } as const;
   await audit.record({ ...entry, actor: name, via: 'session', source });
+  const cookie = await cookieFor(exchange, authenticator.userOf(caller), deps);
   await endCurrent(exchange, deps);
-  return jsonAnswer({ name, role, layers }, await cookieFor(exchange, name, deps));
+  return jsonAnswer({ name, role, layers }, cookie);
 }
 
 export async function logOut({ exchange, caller }: Call, deps: ApiDeps) {
@@ -42,12 +44,15 @@ async function endCurrent(exchange: Exchange, { accounts }: ApiDeps): Promise<vo
   await accounts.externalSessions.end(current);
 }
 
+/** Of a session for the user as it was when the password was checked: one that was changed or removed since gets none. */
 async function cookieFor(
-  { secure }: Exchange,
-  userName: string,
+  exchange: Exchange,
+  user: User | null,
   { accounts }: ApiDeps,
 ): Promise<readonly string[]> {
-  return ['Set-Cookie', sessionCookie(await accounts.sessions.begin(userName), secure)];
+  const secret = user && (await accounts.sessions.begin(user));
+  if (secret === null) throw exchange.credentialsNeeded();
+  return ['Set-Cookie', sessionCookie(secret, exchange.secure)];
 }
 
 export async function showCaller({ caller }: Call, { accounts }: ApiDeps) {
@@ -65,11 +70,13 @@ export async function changePassword(
   if (!isUser(via)) {
     throw new HttpProblem('forbidden', 'Only a user who has logged in has a password to change.');
   }
-  const known = await authenticator.byPassword(name, body.current, exchange.source);
+  const again = await authenticator.byPassword(name, body.current, exchange.source);
+  const known = again && authenticator.userOf(again);
   if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
-  await users.change(name, { password: body.password });
+  // One that an administrator has replaced since it was checked is not put back.
+  const { after } = await users.change(name, { password: body.password }, known);
   note({ target: `user:${name}`, after: { passwordChanged: true } });
-  const headers = via === 'session' ? await cookieFor(exchange, name, deps) : [];
+  const headers = via === 'session' ? await cookieFor(exchange, after, deps) : [];
   return { status: 204, headers, body: null };
 }
 

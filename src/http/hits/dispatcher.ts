@@ -217,7 +217,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
     try {
       await admit(request, exchange, match);
-      if (!isReading(request)) exchange.body = await readBody(request, limits.bodySize);
+      if (!isReading(request)) await readWhole(request, exchange);
     } catch (error) {
       noteDenial(audit, exchange, request.method ?? '', match, error);
       answerProblem(response, error, exchange, match);
@@ -244,6 +244,12 @@ export function createDispatcher(options: DispatcherOptions) {
     routeOf(match);
     if (!isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
     refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
+  }
+
+  /** A body may be held back until its caller has been removed, or has lost a role: the right to act is that of its end. */
+  async function readWhole(request: IncomingMessage, exchange: Exchange): Promise<void> {
+    exchange.body = await readBody(request, limits.bodySize);
+    if (!(await exchange.callerStillHolds())) throw exchange.credentialsNeeded();
   }
 
   function refuseMalformed(request: IncomingMessage, exchange: Exchange): void {
