@@ -78,7 +78,7 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
       if (ended?.logoutUrl) location.assign(ended.logoutUrl);
     }, onSignedOut);
   return (
-    <div className="who">
+    <div className="who stack tight">
       <span>
         <strong>{caller.name}</strong> <span className="quiet">· {TEXTS.roles[caller.role]}</span>
       </span>

@@ -116,7 +116,7 @@ function GridSets({ document, onChange }: FieldsProps) {
       <legend>{WORDS.gridSets}</legend>
       {subsets.map((subset, at) => (
         <div className="row" key={subset.name}>
-          <span className="grow">{subset.name}</span>
+          <span>{subset.name}</span>
           {(['zoomStart', 'zoomStop'] as const).map((field) => (
             <Input
               key={field}
