@@ -47,15 +47,11 @@ const DOORS = {
   cli: ['config', 'import', 'lib'],
 };
 
-/** Folders of `src/storage` with a driver in them. */
-const STORES = readdirSync('src/storage').filter((name) =>
-  existsSync(`src/storage/${name}/${name}-driver.ts`),
-);
+/** Folders of a room with a driver in them. */
+const driversIn = (room) =>
+  readdirSync(`src/${room}`).filter((name) => existsSync(`src/${room}/${name}/${name}-driver.ts`));
 
-const DRIVERS = {
-  storage: STORES,
-  sources: ['wms', 'wmts', 'xyz', 'archive', 'layer', 'world'],
-};
+const DRIVERS = { storage: driversIn('storage'), sources: driversIn('sources') };
 
 /** Libraries that live in one place each. */
 const HOMES = [
@@ -134,15 +130,15 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: `^src/storage/(drivers\\.ts$|${[...STORES, 'packs'].join('|')})|${TESTS}`,
+        pathNot: `^src/storage/(drivers\\.ts$|${[...DRIVERS.storage, 'packs'].join('|')})|${TESTS}`,
       },
-      to: { path: `^src/storage/(${[...STORES, 'packs'].join('|')})/` },
+      to: { path: `^src/storage/(${[...DRIVERS.storage, 'packs'].join('|')})/` },
     },
     {
-      name: 'sources-are-named-by-app-and-config',
-      comment: 'All others know the contract, not the driver.',
+      name: 'sources-are-named-in-drivers',
+      comment: 'All others know the contract and the list, not the driver.',
       severity: 'error',
-      from: { path: '^src/', pathNot: `^src/(app\\.ts$|app/|config/|${SOURCES})|${TESTS}` },
+      from: { path: '^src/', pathNot: `^src/sources/drivers\\.ts$|^src/${SOURCES}/|${TESTS}` },
       to: { path: `^src/${SOURCES}/` },
     },
     ...Object.entries(DRIVERS).map(([room, names]) => ({

@@ -3,7 +3,6 @@ import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { restoreTileRecords } from '../catalog/tile-records.ts';
-import type { SourceSettings } from '../config/driver-schemas.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -12,15 +11,13 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
+import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import { driverOf, typesOf } from '../storage/drivers.ts';
 import type { RebuildResult, RebuildTools } from '../storage/store-driver.ts';
 import { databaseOf } from './open-road.ts';
 import { openStores, withoutCaches } from './open-stores.ts';
 import { whileOpen } from './opened.ts';
-
-/** Sources whose tiles are ready-made, one by one. */
-const SINGLE_TILES: readonly SourceSettings['type'][] = ['archive', 'wmts', 'xyz'];
 
 /** What is cached and declared, for commands that ask no source. A server may run on the data folder or not. */
 export async function openCache(
@@ -47,8 +44,8 @@ export async function openCache(
     open,
   );
   const { layers, gridSets } = settings;
-  const openSource = ({ type }: SourceSettings) => ({
-    maxMetatile: SINGLE_TILES.includes(type) ? { columns: 1, rows: 1 } : null,
+  const openSource = (source: SourceSettings) => ({
+    maxMetatile: sourceDriverOf(source).pictures === 'ready-made' ? { columns: 1, rows: 1 } : null,
     fetch: async (): Promise<never> => {
       throw new TilewardenError('source-unavailable', 'This command asks no source.');
     },

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { BoundLayer, ChangeableCatalog } from '../catalog/catalog.ts';
 import { createLayer } from '../catalog/create-layer.ts';
 import type { DocumentReader } from '../catalog/declared-entries.ts';
-import type { SourceSettings } from '../config/driver-schemas.ts';
 import { invalid } from '../domain/errors.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { SourceSettings } from '../sources/drivers.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 
 export interface PreviewOptions {

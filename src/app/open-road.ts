@@ -6,7 +6,6 @@ import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
-import type { SourceSettings } from '../config/driver-schemas.ts';
 import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { SettingsFile } from '../config/load-settings.ts';
@@ -27,15 +26,9 @@ import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import { openArchiveSource } from '../sources/archive/archive-source.ts';
-import { openLayerSource } from '../sources/layer/layer-source.ts';
-import type { LayerReader, TileSource } from '../sources/tile-source.ts';
-import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
+import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
-import { openWmsSource } from '../sources/wms/wms-source.ts';
-import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
-import { openWorldSource } from '../sources/world/world-source.ts';
-import { openXyzSource } from '../sources/xyz/xyz-source.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { HostRules } from './host-rules.ts';
@@ -92,7 +85,12 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   const opener = (source: SourceSettings, _layer: string, below: BoundLayer | null) =>
-    openSource(source, upstreams, parts, () => below && readLayer(below));
+    sourceDriverOf(source).open(source, {
+      upstream: upstreams,
+      readLayer: () => below && readLayer(below),
+      clock,
+      log,
+    });
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -181,17 +179,3 @@ export function databaseOf({ database, data }: Settings): string {
 }
 
 export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
-
-export function openSource(
-  source: SourceSettings,
-  upstreams: UpstreamClient,
-  { log, clock }: Surroundings,
-  readLayer: LayerReader,
-): TileSource {
-  if (source.type === 'layer') return openLayerSource(source, { readLayer });
-  if (source.type === 'world') return openWorldSource(source, { logger: log });
-  if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
-  if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });
-  if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
-  return openWmsSource(source, { upstream: upstreams });
-}

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
-import { flag, text, whole } from '../lib/schemas.ts';
-import { httpAddress } from '../sources/http-options.ts';
+import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
+import { httpSchemas } from '../sources/http-options.ts';
 import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { updateSources } from './update-source.ts';
 
@@ -124,7 +124,9 @@ const legendSchema = z.strictObject({
     .string()
     .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
     .default('image/png'),
-  url: httpAddress.optional().describe('Address of the picture; GetLegendGraphic of the source when absent'),
+  url: httpSchemas(schemaKit)
+    .httpAddress.optional()
+    .describe('Address of the picture; GetLegendGraphic of the source when absent'),
   minScale: z.number().min(0).optional().describe('Scale denominator'),
   maxScale: z.number().min(0).optional().describe('Scale denominator'),
 });

@@ -4,6 +4,7 @@ import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { declarationOf } from '../http/api/schedule-document.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
+import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
 import {
   adoptionProblems,
   type LayersByName,
@@ -11,7 +12,6 @@ import {
   sourceProblems,
   unknownName,
 } from './check-sources.ts';
-import type { SourceSettings } from './driver-schemas.ts';
 import { attempt, resolveSettings, toDeclaration } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
@@ -101,17 +101,16 @@ function layerProblems(
 }
 
 function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
-  if (!layer.queryable || layer.source.type === 'wms') return [];
-  const message = `needs a source of type wms; one of type ${layer.source.type} answers no GetFeatureInfo`;
+  if (!layer.queryable || sourceDriverOf(layer.source).queryable) return [];
+  const types = sourceTypes(({ queryable }) => queryable);
+  const message = `needs a source of type ${types}; one of type ${layer.source.type} answers no GetFeatureInfo`;
   return [{ path: [...path, 'queryable'], message }];
 }
 
-/** What a source has ready-made has as many pixels as it has. */
-const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
-
 function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
-  if (!layer.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
-  const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
+  if (!layer.retina || sourceDriverOf(layer.source).pictures === 'drawn') return [];
+  const types = sourceTypes(({ pictures }) => pictures === 'drawn');
+  const message = `needs a source that draws (${types}); one of type ${layer.source.type} has its tiles ready-made`;
   return [{ path: [...path, 'retina'], message }];
 }
 

@@ -7,10 +7,9 @@ import { sameSrs } from '../domain/srs.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import { archiveOffers } from '../sources/archive/archive-source.ts';
-import { xyzOffers } from '../sources/xyz/xyz-source.ts';
+import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
 import { driverOf, type StoreSettings } from '../storage/drivers.ts';
-import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
+import type { AdoptSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
@@ -43,16 +42,16 @@ interface Problem {
 
 function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetBook): Problem | null {
   const { source } = layer;
-  if (source.type === 'xyz' || source.type === 'archive') return problemOfGridSets(layer, source, gridSets);
   if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
-  return null;
+  return problemOfGridSets(layer, gridSets);
 }
 
 /** What would keep or share what one caller may see, or has credentials of its own. Null: nothing. */
 function problemOfPassing({ passCredentials, source, ...layer }: Declared): string | null {
   if (!passCredentials) return null;
-  if (source.type !== 'wms' && source.type !== 'wmts' && source.type !== 'xyz') {
-    return `needs a source of type wms, wmts or xyz, not ${source.type}`;
+  if (!sourceDriverOf(source).passesCredentials || !('headers' in source)) {
+    const types = sourceTypes(({ passesCredentials }) => passesCredentials);
+    return `needs a source of type ${types}, not ${source.type}`;
   }
   const names = Object.keys(source.headers).map((name) => name.toLowerCase());
   if (source.username !== undefined || names.includes('authorization')) {
@@ -72,14 +71,9 @@ function offeredBy(layer: Declared, gridSets: GridSetBook): readonly GridSet[] {
   return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
-function problemOfGridSets(
-  layer: Declared,
-  source: Extract<SourceSettings, { type: 'xyz' | 'archive' }>,
-  gridSets: GridSetBook,
-): Problem | null {
-  const has = (gridSet: GridSet) =>
-    source.type === 'xyz' ? xyzOffers(source, gridSet) : archiveOffers(source, gridSet);
-  const missing = offeredBy(layer, gridSets).filter((gridSet) => !has(gridSet));
+function problemOfGridSets(layer: Declared, gridSets: GridSetBook): Problem | null {
+  const { offers } = sourceDriverOf(layer.source);
+  const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(layer.source, gridSet) === false);
   if (missing.length === 0) return null;
   const names = missing.map(({ name }) => name).join(', ');
   return {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { NOTIFIED_EVENTS } from '../changes/deliveries/delivery-targets.ts';
-import { text } from '../lib/schemas.ts';
-import { headerName, httpAddress, httpOptions } from '../sources/http-options.ts';
+import { schemaKit, text } from '../lib/schemas.ts';
+import { httpSchemas } from '../sources/http-options.ts';
+
+const { headerName, httpAddress, httpOptions } = httpSchemas(schemaKit);
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, {
   error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',

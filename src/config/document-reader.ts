@@ -4,9 +4,10 @@ import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
+import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import { type LayerContext, resolveLayer } from './check-settings.ts';
-import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
+import type { AdoptSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
 import { adoptedBy, toGridSet } from './resolve-settings.ts';
@@ -97,10 +98,10 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
   const [given] = checked('layers', document).layers;
   if (!given) throw refusal([{ path: [], message: 'must be a layer' }]);
   const { declaration, problems } = resolveLayer(given, context);
-  const local = given.source.type === 'archive' && given.source.path !== undefined;
+  const file = sourceDriverOf(given.source).fileOption?.(given.source) ?? null;
   const refused = [
     ...problems,
-    ...(local ? [onlyFromFile(['source', 'path'])] : []),
+    ...(file === null ? [] : [onlyFromFile(['source', file])]),
     ...adoptedBy(given).flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
   ];

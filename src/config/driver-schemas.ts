@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { schemaKit } from '../lib/schemas.ts';
-import { archiveSourceOptions } from '../sources/archive/archive-source-options.ts';
-import { layerSourceOptions } from '../sources/layer/layer-source-options.ts';
+import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
-import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
-import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
-import { worldSourceOptions } from '../sources/world/world-source-options.ts';
-import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 import { adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 
@@ -15,17 +10,12 @@ export const storeSchema = z.discriminatedUnion(
   'type',
   STORE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as StoreSchemas,
 );
-export const sourceSchema = z.discriminatedUnion('type', [
-  wmsSourceOptions,
-  wmtsSourceOptions,
-  xyzSourceOptions,
-  archiveSourceOptions,
-  layerSourceOptions,
-  worldSourceOptions,
-]);
+export const sourceSchema = z.discriminatedUnion(
+  'type',
+  SOURCE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as SourceSchemas,
+);
 export const upstreamSchema = upstreamOptions;
 export const adoptSchema = adoptOptions;
 
-export type SourceSettings = z.output<typeof sourceSchema>;
 export type UpstreamSettings = z.output<typeof upstreamSchema>;
 export type AdoptSettings = z.output<typeof adoptSchema>;

@@ -8,7 +8,8 @@ import { checkProjection } from '../domain/projection.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
+import type { SourceSettings } from '../sources/drivers.ts';
+import type { AdoptSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 

@@ -1,8 +1,8 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
-import type { SourceSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 /** All settings of the application, checked and complete. Paths are absolute. */

@@ -18,5 +18,5 @@ export const sizeSchema = z
   .describe('Bytes, or a number with a unit such as 64 MiB');
 
 /** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */
-export const schemaKit = { z, text, flag, whole, sizeSchema };
+export const schemaKit = { z, text, texts, flag, whole, sizeSchema };
 export type SchemaKit = typeof schemaKit;

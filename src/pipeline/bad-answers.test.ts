@@ -5,6 +5,7 @@ import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
+import { schemaKit } from '../lib/schemas.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
@@ -72,10 +73,12 @@ function serverOf(mode: Mode): MockWms {
 function openSource(mode: Mode, format: Format, upstream: UpstreamClient): TileSource {
   const { url } = serverOf(mode);
   if (mode === 'metatile') {
-    return openWmsSource(wmsSourceOptions.parse({ type: 'wms', url, layers: 'roads' }), { upstream });
+    return openWmsSource(wmsSourceOptions(schemaKit).parse({ type: 'wms', url, layers: 'roads' }), {
+      upstream,
+    });
   }
   const template = `${url}/{z}/{x}/{y}.${format.extensions[0]}`;
-  return openXyzSource(xyzSourceOptions.parse({ type: 'xyz', url: template }), { upstream });
+  return openXyzSource(xyzSourceOptions(schemaKit).parse({ type: 'xyz', url: template }), { upstream });
 }
 
 /** What lies beside it is good; then the server has too much to do, and says so once. */

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z as Zod } from 'zod';
+import type { SchemaKit } from '../lib/schemas.ts';
 
 /** The connection is ours: these headers would change the target of a request or the framing of a response. */
 const OWN_HEADERS = new Set([
@@ -12,31 +13,34 @@ export function isOwnHeader(name: string): boolean {
 
 export const MAX_TIMEOUT_SECONDS = 600;
 
-export const httpAddress = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-  .refine((url) => !URL.canParse(url) || new URL(url).username === '', {
-    error: 'must not contain credentials; use username and password',
-  });
+export function httpSchemas({ z }: SchemaKit) {
+  const httpAddress = z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .refine((url) => !URL.canParse(url) || new URL(url).username === '', {
+      error: 'must not contain credentials; use username and password',
+    });
 
-export const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
-  .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
+  const headerName = z
+    .string()
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
+    .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
 
-/** What every source that speaks HTTP understands. */
-export const httpOptions = {
-  username: z.string().optional(),
-  password: z.string().optional(),
-  headers: z
-    .record(headerName, z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'))
-    .default({})
-    .describe('Sent with every request'),
-  timeoutSeconds: z
-    .number()
-    .positive()
-    .max(MAX_TIMEOUT_SECONDS)
-    .optional()
-    .describe('Time for a whole answer; 15 to its first byte and 60 in all when left out'),
-};
+  /** What every source that speaks HTTP understands. */
+  const options = {
+    username: z.string().optional(),
+    password: z.string().optional(),
+    headers: z
+      .record(headerName, z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'))
+      .default({})
+      .describe('Sent with every request'),
+    timeoutSeconds: z
+      .number()
+      .positive()
+      .max(MAX_TIMEOUT_SECONDS)
+      .optional()
+      .describe('Time for a whole answer; 15 to its first byte and 60 in all when left out'),
+  };
+  return { httpAddress, headerName, httpOptions: options };
+}
 
-export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
+export type HttpOptions = Zod.output<Zod.ZodObject<ReturnType<typeof httpSchemas>['httpOptions']>>;

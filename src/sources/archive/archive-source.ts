@@ -4,16 +4,19 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { HttpOptions } from '../http-options.ts';
 import { requestManners } from '../request-manners.ts';
+import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import type { SourceTools, UpstreamClient } from '../upstream/upstream-client.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { type Archive, VECTOR_TILE } from './archive.ts';
 import type { ArchiveSourceOptions } from './archive-source-options.ts';
 import { openMbtiles } from './mbtiles.ts';
 import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
 /** Takes tiles out of one file. Where it has none, there is nothing: an archive is complete. */
-export function openArchiveSource(options: ArchiveSourceOptions, tools: SourceTools): TileSource {
+type ArchiveTools = Pick<SourceTools, 'upstream' | 'clock'>;
+
+export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveTools): TileSource {
   const life = createSourceLife();
   const archive = openArchive(options, tools);
 
@@ -41,15 +44,12 @@ export function openArchiveSource(options: ArchiveSourceOptions, tools: SourceTo
   };
 }
 
-export function archiveOffers(
-  { gridSets }: Pick<ArchiveSourceOptions, 'gridSets'>,
-  gridSet: GridSet,
-): boolean {
+export function archiveOffers({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): boolean {
   if (!gridSets) return isWebMercator(gridSet);
   return [gridSet.name, ...gridSet.aliases].some((name) => gridSets.includes(name));
 }
 
-function openArchive(options: ArchiveSourceOptions, { upstream, clock }: SourceTools): Archive {
+function openArchive(options: ArchiveSourceOptions, { upstream, clock }: ArchiveTools): Archive {
   const { path, url } = options;
   if (url !== undefined) return openPmtilesArchive(createRemoteFileParts(url, options, upstream));
   if (path?.toLowerCase().endsWith('.mbtiles')) return openMbtiles(path, clock);

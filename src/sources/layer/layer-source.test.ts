@@ -9,6 +9,7 @@ import { boundsOfTile, createGridSet, type GridSet } from '../../domain/grid-set
 import { createGridSubset, type GridSubset } from '../../domain/grid-subset.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { ReadableLayer, SourceRequest, TileSource } from '../tile-source.ts';
 import { openLayerSource } from './layer-source.ts';
 import { layerSourceOptions } from './layer-source-options.ts';
@@ -74,7 +75,7 @@ afterEach(async () => {
 });
 
 function drawing(layer: ReadableLayer, options: object = {}): TileSource {
-  const parsed = layerSourceOptions.parse({ type: 'layer', layer: 'lower', ...options });
+  const parsed = layerSourceOptions(schemaKit).parse({ type: 'layer', layer: 'lower', ...options });
   const source = openLayerSource(parsed, { readLayer: (name) => (name === 'lower' ? layer : null) });
   open.push(source);
   return source;
@@ -254,7 +255,7 @@ describe('the layer source', () => {
 
   it('a layer source fails as a source when the other layer is missing, refuses or cannot be reached', async () => {
     const request = picture(MERCATOR, 5, 16, 10);
-    const missing = openLayerSource(layerSourceOptions.parse({ type: 'layer', layer: 'gone' }), {
+    const missing = openLayerSource(layerSourceOptions(schemaKit).parse({ type: 'layer', layer: 'gone' }), {
       readLayer: () => null,
     });
     await expect(missing.fetch(request)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
-import { type Clock, ifLate } from '../../lib/clock.ts';
+import { ifLate } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -88,12 +88,6 @@ interface Host {
 }
 
 /** What sources that ask a server are opened with. */
-export interface SourceTools {
-  /** Shared; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
-  readonly clock: Clock;
-}
-
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 
 /**

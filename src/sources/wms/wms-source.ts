@@ -2,10 +2,10 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
+import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoAnswer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { SourceTools } from '../upstream/upstream-client.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 

@@ -9,6 +9,7 @@ import { createManualClock } from '../../../test/fixtures/tile-road.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { boundsOfTile, createGridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { schemaKit } from '../../lib/schemas.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { srsOfCrs } from '../wmts-capabilities.ts';
@@ -21,7 +22,11 @@ describe.each(['url', 'documentUrl'] as const)('with its %s', (which) => {
     async open() {
       contractWmts = await openMockWmts();
       const upstream = openTestUpstream();
-      const options = wmtsSourceOptions.parse({ type: 'wmts', url: contractWmts[which], layer: 'roads' });
+      const options = wmtsSourceOptions(schemaKit).parse({
+        type: 'wmts',
+        url: contractWmts[which],
+        layer: 'roads',
+      });
       const source = openWmtsSource(options, { upstream, clock: systemClock });
       return {
         source,
@@ -57,7 +62,12 @@ describe('the wmts source', () => {
   });
 
   function open(options: object = {}): TileSource {
-    const parsed = wmtsSourceOptions.parse({ type: 'wmts', url: wmts.url, layer: 'roads', ...options });
+    const parsed = wmtsSourceOptions(schemaKit).parse({
+      type: 'wmts',
+      url: wmts.url,
+      layer: 'roads',
+      ...options,
+    });
     return openWmtsSource(parsed, { upstream, clock });
   }
 

@@ -3,15 +3,18 @@ import type { Clock } from '../../lib/clock.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
+import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { SourceTools } from '../upstream/upstream-client.ts';
 import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
 /** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
-export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: SourceTools): TileSource {
+export function openWmtsSource(
+  options: WmtsSourceOptions,
+  { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
+): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
   const capabilities = keepCapabilities(clock, options.layer, () =>

@@ -62,7 +62,7 @@ async function pixelsOf(source: TileSource, request: SourceRequest): Promise<Buf
 
 describeTileSource('world', {
   async open() {
-    const source = openWorldSource({ type: 'world', threads: 1 }, { logger: silentLogger });
+    const source = openWorldSource({ type: 'world', threads: 1 }, { log: silentLogger });
     return { source, close: () => source.close() };
   },
   formats: ['image/png'],
@@ -73,7 +73,7 @@ describeTileSource('world', {
 describe('the world source', () => {
   let source: TileSource;
   beforeAll(() => {
-    source = openWorldSource({ type: 'world', threads: 1 }, { logger: silentLogger });
+    source = openWorldSource({ type: 'world', threads: 1 }, { log: silentLogger });
   });
   afterAll(() => source.close());
 
@@ -138,7 +138,7 @@ describe('the world source', () => {
 });
 
 it('the world source fails drawings under way and waiting ones when it closes', async () => {
-  const source = openWorldSource({ type: 'world', threads: 1 }, { logger: silentLogger });
+  const source = openWorldSource({ type: 'world', threads: 1 }, { log: silentLogger });
   const fetches = [1, 2, 3].map(() => source.fetch(requestFor(mercator)));
   const outcomes = Promise.allSettled(fetches);
   await new Promise(setImmediate);

@@ -1,17 +1,13 @@
 import type { Bounds } from '../../domain/bounds.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
+import type { SourceTools } from '../source-driver.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import { type DrawingJob, openDrawingPool } from './drawing-pool.ts';
 import { MAP_STYLES, type MapStyleName } from './map-style.ts';
 import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
 import type { WorldSourceOptions } from './world-source-options.ts';
-
-interface WorldSourceDeps {
-  readonly logger: Logger;
-}
 
 const MAX_WAITING = 256;
 /** Notices a thread that hangs; on a busy machine a task process draws slowly, behind everybody else. */
@@ -20,13 +16,13 @@ const DRAWING_TIMEOUT_MS = 120_000;
 const MAX_PIXELS = 4096 * 4096;
 
 /** The built-in map of the world. No thread starts and nothing is read before the first picture. */
-export function openWorldSource(options: WorldSourceOptions, deps: WorldSourceDeps): TileSource {
+export function openWorldSource(options: WorldSourceOptions, { log }: Pick<SourceTools, 'log'>): TileSource {
   const pool = openDrawingPool({
     threads: options.threads,
     maxWaiting: MAX_WAITING,
     timeoutMs: DRAWING_TIMEOUT_MS,
     startThread: () => spawnThread(import.meta.url, 'drawing-thread', { name: 'world-map' }),
-    log: deps.logger,
+    log,
   });
   return {
     maxMetatile: null,

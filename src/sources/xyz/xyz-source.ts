@@ -3,10 +3,10 @@ import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
+import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { SourceTools } from '../upstream/upstream-client.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
@@ -45,7 +45,7 @@ export function openXyzSource(
 }
 
 /** Whether the server has tiles in the grid set, as far as it was declared. */
-export function xyzOffers(options: Pick<XyzSourceOptions, 'gridSets'>, gridSet: GridSet): boolean {
+export function xyzOffers(options: XyzSourceOptions, gridSet: GridSet): boolean {
   if (!options.gridSets) return isWebMercator(gridSet);
   return [gridSet.name, ...gridSet.aliases].some((name) => Object.hasOwn(options.gridSets ?? {}, name));
 }

@@ -1,0 +1,40 @@
+import type { z as Zod } from 'zod';
+import { archiveDriver } from './archive/archive-driver.ts';
+import { layerDriver } from './layer/layer-driver.ts';
+import type { SourceDriver } from './source-driver.ts';
+import { wmsDriver } from './wms/wms-driver.ts';
+import { wmtsDriver } from './wmts/wmts-driver.ts';
+import { worldDriver } from './world/world-driver.ts';
+import { xyzDriver } from './xyz/xyz-driver.ts';
+
+/** Every kind of source there is; no other file names one. */
+export const SOURCE_DRIVERS = [
+  wmsDriver,
+  wmtsDriver,
+  xyzDriver,
+  archiveDriver,
+  layerDriver,
+  worldDriver,
+] as const;
+
+type Schemas<Drivers> = {
+  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
+    ? Schema
+    : never;
+};
+/** The schemas of the options, in the order of the drivers. */
+export type SourceSchemas = Schemas<typeof SOURCE_DRIVERS>;
+export type SourceSettings = Zod.output<SourceSchemas[number]>;
+
+export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDriver<SourceSettings> {
+  const driver = SOURCE_DRIVERS.find((one) => one.type === type);
+  if (!driver) throw new Error(`There is no source of type ${type}.`);
+  return driver;
+}
+
+/** Types of sources of which this holds, for messages. */
+export function sourceTypes(holds: (driver: SourceDriver<SourceSettings>) => boolean): string {
+  return SOURCE_DRIVERS.filter(holds)
+    .map(({ type }) => type)
+    .join(', ');
+}

@@ -1,0 +1,30 @@
+import type { z as Zod } from 'zod';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { SchemaKit } from '../lib/schemas.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { LayerReader, TileSource } from './tile-source.ts';
+import type { UpstreamClient } from './upstream/upstream-client.ts';
+
+/** All that the other rooms know of a kind of source. `drivers.ts` lists them. Its value does not load the schema library. */
+export interface SourceDriver<Options = unknown> {
+  readonly type: string;
+  readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
+  /** `ready-made`: it has single tiles, in the size that they have. `resampled`: from those of another layer. */
+  readonly pictures: 'drawn' | 'resampled' | 'ready-made';
+  /** Whether it can send the caller's `Authorization` to its server. */
+  readonly passesCredentials: boolean;
+  /** Whether it answers GetFeatureInfo. */
+  readonly queryable: boolean;
+  /** Left out: it has tiles in every grid set. */
+  offers?(options: Options, gridSet: GridSet): boolean;
+  /** The option that names a file of this machine; null: none does. Left out: there is no such option. */
+  fileOption?(options: Options): string | null;
+  open(options: Options, tools: SourceTools): TileSource;
+}
+
+export interface SourceTools extends Surroundings {
+  /** Shared; closing it is its owner's business. */
+  readonly upstream: UpstreamClient;
+  /** Of the layer below. */
+  readonly readLayer: LayerReader;
+}

@@ -1,0 +1,12 @@
+import type { SourceDriver } from '../source-driver.ts';
+import { openWmsSource } from './wms-source.ts';
+import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
+
+export const wmsDriver = {
+  type: 'wms',
+  options: wmsSourceOptions,
+  pictures: 'drawn',
+  passesCredentials: true,
+  queryable: true,
+  open: openWmsSource,
+} as const satisfies SourceDriver<WmsSourceOptions>;

@@ -1,0 +1,12 @@
+import type { SourceDriver } from '../source-driver.ts';
+import { openWmtsSource } from './wmts-source.ts';
+import { type WmtsSourceOptions, wmtsSourceOptions } from './wmts-source-options.ts';
+
+export const wmtsDriver = {
+  type: 'wmts',
+  options: wmtsSourceOptions,
+  pictures: 'ready-made',
+  passesCredentials: true,
+  queryable: false,
+  open: openWmtsSource,
+} as const satisfies SourceDriver<WmtsSourceOptions>;

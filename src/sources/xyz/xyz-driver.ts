@@ -1,0 +1,13 @@
+import type { SourceDriver } from '../source-driver.ts';
+import { openXyzSource, xyzOffers } from './xyz-source.ts';
+import { type XyzSourceOptions, xyzSourceOptions } from './xyz-source-options.ts';
+
+export const xyzDriver = {
+  type: 'xyz',
+  options: xyzSourceOptions,
+  pictures: 'ready-made',
+  passesCredentials: true,
+  queryable: false,
+  offers: xyzOffers,
+  open: openXyzSource,
+} as const satisfies SourceDriver<XyzSourceOptions>;
