@@ -335,9 +335,7 @@ export async function openBundleStore(
       return number;
     },
     openMarks: async () => marks.list(),
-    async settleMark(_, number) {
-      removeMark(layout, number);
-    },
+    settleMark: (_, number) => removeMark(layout, number),
     raiseGenerations: (layers) => writer.run('raiseAll', [layers]),
 
     async *layers() {

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
-import { blockAt, intersectRects, rectAround, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import {
+  blockAt,
+  intersectRects,
+  rectAround,
+  rectsIn,
+  sizeOfRect,
+  type TileRect,
+} from '../../domain/tile-rect.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 import {
   type MarkEffect,
@@ -338,7 +345,8 @@ export class BundleWriting {
 }
 
 function partsOf(rect: TileRect, limits: TileLimits | undefined): readonly TileRect[] {
-  return limits?.within?.flatMap((part) => intersectRects(part, rect) ?? []) ?? [rect];
+  if (!limits?.within) return [rect];
+  return [...rectsIn(limits.within)].flatMap((part) => intersectRects(part, rect) ?? []);
 }
 
 /** Whether a deletion leaves nothing of a bundle, whatever it holds. */

@@ -4,8 +4,10 @@ import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import {
   blockAt,
   intersectRects,
+  packedTouch,
   rectAround,
   rectContains,
+  rectOfTile,
   sizeOfRect,
   type TileRect,
 } from '../../domain/tile-rect.ts';
@@ -320,7 +322,7 @@ function tilesWithin(
       rectContains(rect, x, y) &&
       createdAt < createdBefore &&
       ticket < before &&
-      (within?.some((part) => rectContains(part, x, y)) ?? true),
+      (!within || packedTouch(within, rectOfTile({ x, y }))),
   );
 }
 

@@ -7,6 +7,7 @@ import { BLOCK_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import {
   blockAt,
   intersectRects,
+  packedTouch,
   rectContains,
   rectOfTile,
   sizeOfRect,
@@ -276,9 +277,7 @@ export async function openPackStore(
 
 function meantBy({ createdBefore = Infinity, before = Infinity, within }: TileLimits = {}) {
   return ({ x, y, createdAt, ticket }: PlacedTile) =>
-    createdAt < createdBefore &&
-    ticket < before &&
-    (within?.some((part) => rectContains(part, x, y)) ?? true);
+    createdAt < createdBefore && ticket < before && (!within || packedTouch(within, rectOfTile({ x, y })));
 }
 
 function* inSlices(
