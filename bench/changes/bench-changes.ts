@@ -1,136 +1,184 @@
-// Hits while 10,000 changes a minute are accepted, against hits while there are none.
-// npm run bench -- changes [processes] [seconds]
-// Clock times depend on what else the machine does. The longest turn of the event loop in processor time does not: a hit waits
-// for it at most, in the process that accepts changes (and answers hits, with one process).
-import { spawn } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+// Hits and the time until an edit is seen, while 10,000 changes a minute are applied; beside idle and a control load.
+// npm run bench -- changes [webhook|postgres] [processes] [rounds]
+// The control is the same load without tiles: events to a bare server, or rows in a table without a feed. So its ratio to idle is
+// the share of sender and database in the use of the cores. Idle, control and changes alternate, two seconds each.
+// PROFILE=folder writes a profile of the server there.
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+import pg from 'pg';
+import { openTestPostgres } from '../../test/fixtures/postgres.ts';
+import { ask, CHANGES, SECRET } from './send-changes.ts';
 
-const PER_SECOND = 10_000 / 60;
-const SECRET = 'for the benchmark';
+const SECONDS = 2;
+const CONNECTIONS = 3;
 const SIDE = 8;
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const METER = new URL('../turns/turn-meter.mjs', import.meta.url).href;
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-
-interface Answer {
-  readonly status: number;
-  readonly ms: number;
-  readonly text: string;
-}
-
-function ask(method: string, url: string, body = '', headers: Record<string, string> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const begun = performance.now();
-    const asked = request(url, { method, agent, headers }, (response) => {
-      let text = '';
-      response.setEncoding('latin1').on('data', (chunk) => {
-        text += chunk;
-      });
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, ms: performance.now() - begun, text }),
-      );
-    });
-    asked.on('error', reject).end(body);
-  });
-}
+const SENDER = new URL('./send-changes.ts', import.meta.url);
+const BARE = `require('node:http').createServer((request, response) =>
+  request.resume().on('end', () => response.writeHead(202).end('{}'))).listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+const PHASES = ['idle', 'control', 'changes'] as const;
+type Phase = (typeof PHASES)[number];
 
 const part = (sorted: readonly number[], share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
 
-function summary(times: number[]) {
-  times.sort((a, b) => a - b);
-  const shown = (share: number) => part(times, share).toFixed(2);
-  return { count: times.length, p50: shown(0.5), p95: shown(0.95), p99: shown(0.99) };
+function summary(times: readonly number[]) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const shown = (share: number) => Number(part(sorted, share).toFixed(2));
+  return { count: sorted.length, p50: shown(0.5), p95: shown(0.95), p99: shown(0.99) };
 }
 
-async function hits(url: string, seconds: number): Promise<number[]> {
+const anyTile = () => {
+  const at = () => Math.floor(Math.random() * SIDE);
+  return `tiles/world/7/${60 + at()}/${100 + at()}.png`;
+};
+
+/** About 200 a second on each connection, so that the cores are not full of them. */
+async function hits(url: string): Promise<number[]> {
   const times: number[] = [];
-  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
-    const at = () => Math.floor(Math.random() * SIDE);
-    times.push((await ask('GET', `${url}tiles/world/7/${60 + at()}/${100 + at()}.png`)).ms);
-  }
+  const end = performance.now() + SECONDS * 1000;
+  const connection = async () => {
+    for (; performance.now() < end; await sleep(1 + Math.random() * 7))
+      times.push((await ask('GET', `${url}${anyTile()}`)).ms);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
   return times;
 }
 
-/** In a thread of its own: signing takes time. */
-async function sendChanges(url: string): Promise<void> {
-  const times: number[] = [];
-  let stopped = false;
-  parentPort?.once('message', () => {
-    stopped = true;
-  });
-  const under: Promise<void>[] = [];
-  const begun = performance.now();
-  for (let sent = 0; !stopped; await sleep(5)) {
-    for (; sent < ((performance.now() - begun) / 1000) * PER_SECOND; sent++) {
-      const [x, y] = [-10 + Math.random() * 40, 35 + Math.random() * 25];
-      const body = JSON.stringify({ bounds: [x, y, x + 0.01, y + 0.01] });
-      const signature = createHmac('sha256', SECRET).update(body).digest('hex');
-      const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-      under.push(
-        ask('POST', `${url}api/v1/changes/hook`, body, headers).then(({ status, ms }) => {
-          if (status === 202) times.push(ms);
-        }),
-      );
-    }
-  }
-  await Promise.all(under);
-  parentPort?.postMessage(summary(times));
+interface Address {
+  readonly server: string;
+  readonly bare: string;
+  readonly database: string | null;
 }
 
-async function measure(processes: string, seconds: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-changes-'));
+/** Milliseconds from an edit until its tile is made again. */
+async function untilFresh({ server, database }: Address): Promise<number[]> {
+  if (database === null) return [];
+  const tile = `${server}tiles/world/9/${267 + Math.floor(Math.random() * 8)}/179.png`;
+  for (let cache = ''; cache !== 'HIT'; ) ({ cache } = await ask('GET', tile));
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  await client.query(`insert into ${CHANGES} (minx, miny, maxx, maxy) values (8, 47, 10, 47.2)`);
+  await client.query(`notify "${CHANGES}"`);
+  const begun = performance.now();
+  for (let cache = 'HIT'; cache === 'HIT'; await sleep(10)) ({ cache } = await ask('GET', tile));
+  const ms = performance.now() - begun;
+  await client.end();
+  return [ms];
+}
+
+async function measure(address: Address, type: string, rounds: number, turns: () => Promise<Turns>) {
+  const times: Record<Phase, number[]> = { idle: [], control: [], changes: [] };
+  const longest: Record<Phase, number> = { idle: 0, control: 0, changes: 0 };
+  const accepted: number[] = [];
+  const fresh: number[] = [];
+  let processor = 0;
+  for (let round = 0; round < rounds * PHASES.length; round++) {
+    const phase = PHASES[round % PHASES.length] ?? 'idle';
+    const sender = phase === 'idle' ? null : new Worker(SENDER, { workerData: { ...address, type, phase } });
+    await sleep(500);
+    const before = await turns();
+    times[phase].push(...(await hits(address.server)));
+    const after = await turns();
+    longest[phase] = Math.max(longest[phase], after.longest.processor);
+    if (phase === 'changes') processor += after.processor - before.processor;
+    if (phase === 'changes') fresh.push(...(await untilFresh(address)));
+    if (!sender) continue;
+    sender.postMessage('stop');
+    const [answers] = (await once(sender, 'message')) as [number[]];
+    if (phase === 'changes') accepted.push(...answers);
+    // The rest of what they cause.
+    await sleep(1000);
+  }
+  const { idle, control, changes } = {
+    idle: summary(times.idle),
+    control: summary(times.control),
+    changes: summary(times.changes),
+  };
+  return {
+    hits: { idle, control, changes },
+    p99: {
+      controlToIdle: Number((control.p99 / idle.p99).toFixed(2)),
+      changesToControl: Number((changes.p99 / control.p99).toFixed(2)),
+      changesToIdle: Number((changes.p99 / idle.p99).toFixed(2)),
+    },
+    longestTurnMs: longest,
+    processorMsPerSecond: Math.round(processor / rounds / SECONDS),
+    [type === 'webhook' ? 'acceptedMs' : 'insertedMs']: summary(accepted),
+    ...(fresh.length > 0 && { untilFreshMs: summary(fresh) }),
+  };
+}
+
+interface Turns {
+  readonly longest: { readonly processor: number };
+  readonly processor: number;
+}
+
+async function openBare(): Promise<{ readonly url: string; readonly child: ChildProcess }> {
+  const child = spawn(process.execPath, ['-e', BARE], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return { url: `http://127.0.0.1:${String(port).trim()}/`, child };
+}
+
+async function openServer(folder: string, feed: string, processes: string) {
   const [config, meter] = [join(folder, 'tilewarden.yaml'), join(folder, 'meter')];
-  const hook = `changes: [{ name: hook, type: webhook, secret: '${SECRET}', layers: [world] }]`;
   const layer = '{ name: world, source: { type: world }, gridSets: [EPSG:900913, EPSG:4326] }';
-  writeFileSync(config, `layers: [${layer}]\n${hook}\n`);
+  writeFileSync(config, `layers: [${layer}]\nchanges: [${feed}]\n`);
+  const profile = process.env.PROFILE
+    ? ['--cpu-prof', '--cpu-prof-interval=100', `--cpu-prof-dir=${process.env.PROFILE}`]
+    : [];
   const flags = ['--config', config, '--data', join(folder, 'data'), '--port', '0', '--no-auth'];
-  const server = spawn(
+  const child = spawn(
     process.execPath,
-    ['--import', METER, MAIN, 'serve', ...flags, '--processes', processes],
+    [...profile, '--import', METER, MAIN, 'serve', ...flags, '--processes', processes],
     { env: { ...process.env, TURN_METER: meter }, stdio: ['ignore', 'pipe', 'ignore'] },
   );
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const turns = async () =>
+    JSON.parse((await ask('GET', `http://127.0.0.1:${readFileSync(meter, 'utf8')}/`)).text) as Turns;
+  return { url: /http:\S+/.exec(String(line))?.[0] ?? '', child, turns };
+}
+
+async function run(type = 'webhook', processes = '1', rounds = '5'): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-changes-'));
+  const postgres = type === 'postgres' ? await openTestPostgres() : null;
+  const bare = await openBare();
+  const feed = postgres
+    ? `{ name: edits, type: postgres, url: '${postgres.address}', table: ${CHANGES}, layers: [world] }`
+    : `{ name: hook, type: webhook, secret: '${SECRET}', layers: [world] }`;
+  if (postgres) await createTables(postgres.address);
+  const server = await openServer(folder, feed, processes);
   try {
-    const [line] = (await once(server.stdout, 'data')) as [Buffer];
-    const url = /http:\S+/.exec(String(line))?.[0] ?? '';
-    const turns = async () => {
-      const { text } = await ask('GET', `http://127.0.0.1:${readFileSync(meter, 'utf8')}/`);
-      return JSON.parse(text) as { longest: { processor: number }; processor: number };
-    };
     for (let at = 0; at < SIDE * SIDE; at++)
-      await ask('GET', `${url}tiles/world/7/${60 + (at % SIDE)}/${100 + Math.floor(at / SIDE)}.png`);
-    await hits(url, 2);
-    await turns();
-    const idle = summary(await hits(url, seconds));
-    const before = await turns();
-    const sender = new Worker(new URL(import.meta.url), { workerData: url });
-    const busy = summary(await hits(url, seconds));
-    sender.postMessage('stop');
-    const [accepted] = (await once(sender, 'message')) as [ReturnType<typeof summary>];
-    const after = await turns();
-    process.stdout.write(
-      `${JSON.stringify({
-        processes: Number(processes),
-        idle: { ...idle, longestTurnMs: before.longest.processor.toFixed(1) },
-        withChanges: { ...busy, longestTurnMs: after.longest.processor.toFixed(1) },
-        accepted,
-        p99Ratio: (Number(busy.p99) / Number(idle.p99)).toFixed(2),
-        processorMsPerSecond: ((after.processor - before.processor) / seconds).toFixed(0),
-      })}\n`,
-    );
+      await ask('GET', `${server.url}tiles/world/7/${60 + (at % SIDE)}/${100 + Math.floor(at / SIDE)}.png`);
+    await hits(server.url);
+    const address = { server: server.url, bare: bare.url, database: postgres?.address ?? null };
+    const measured = await measure(address, type, Number(rounds), server.turns);
+    const shown = { feed: type, processes: Number(processes), ...measured };
+    process.stdout.write(`${JSON.stringify(shown, null, 1)}\n`);
   } finally {
-    server.kill();
-    await once(server, 'exit');
+    server.child.kill();
+    bare.child.kill();
+    await once(server.child, 'exit');
+    await postgres?.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-if (isMainThread) await measure(process.argv[2] ?? '1', Number(process.argv[3] ?? 10));
-else await sendChanges(workerData as string);
+async function createTables(address: string): Promise<void> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  for (const table of [CHANGES, `${CHANGES}_control`])
+    await client.query(
+      `create table ${table} (id bigint generated always as identity primary key, at timestamptz default now(), layer text, minx float8, miny float8, maxx float8, maxy float8, srid int)`,
+    );
+  await client.end();
+}
+
+await run(...process.argv.slice(2));

@@ -1,5 +1,4 @@
 /** What changes do to tiles. This is the only file of the room that reaches them. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import type { Polygon } from '../domain/bounds.ts';
@@ -7,6 +6,7 @@ import { isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
+import { createPace, type Pace } from '../lib/in-turns.ts';
 import type { PixelBuffer } from '../tasks/area-cover.ts';
 import type { Marks } from '../tasks/marks.ts';
 import type { SelectionWork } from '../tasks/selection-work.ts';
@@ -31,7 +31,7 @@ interface AppliedFeed extends ChangeRules {
 
 /** A layer that is drawn from another one shows its pixels larger, or moved by a few. */
 const PIXELS_BELOW = 4;
-const POLYGONS_PER_TURN = 8;
+const POLYGONS_PER_TURN = 2;
 
 export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
@@ -152,6 +152,7 @@ function feedAuthor(feed: string): TaskAuthor {
   return { name: `feed:${feed}`, account: 'feed', unlimited: false };
 }
 
+/** In turns of the event loop: all polygons of all places and grid sets together take long. */
 async function* selectionsOf(
   layer: Layer,
   places: readonly ChangedPlace[] | null,
@@ -163,10 +164,11 @@ async function* selectionsOf(
     ...(zoomStop !== undefined && { zoomStop }),
   };
   if (places === null) yield zooms;
+  const pace = createPace(POLYGONS_PER_TURN);
   for (const place of places ?? []) {
     const least = place.polygons.some(isThin) ? 1 : 0;
     for (const { gridSet, zoomStop: deepest } of layer.gridSubsets) {
-      const { polygons, tolerance } = await polygonsInTurns(gridSet, deepest, place);
+      const { polygons, tolerance } = await polygonsAtPace(gridSet, deepest, place, pace);
       if (polygons.length === 0) continue;
       const buffer = {
         pixels: Math.max(least, tolerance === 0 ? pixels : pixels + 1),
@@ -177,16 +179,20 @@ async function* selectionsOf(
   }
 }
 
-/** As `polygonsIn`, some polygons in each turn of the event loop. */
-async function polygonsInTurns(gridSet: GridSet, zoom: number, place: ChangedPlace): Promise<PlacedPolygons> {
+/** As `polygonsIn`. */
+async function polygonsAtPace(
+  gridSet: GridSet,
+  zoom: number,
+  place: ChangedPlace,
+  pace: Pace,
+): Promise<PlacedPolygons> {
   const polygons: Polygon[] = [];
   let tolerance = 0;
-  for (let at = 0; at < place.polygons.length; at += POLYGONS_PER_TURN) {
-    const some = { ...place, polygons: place.polygons.slice(at, at + POLYGONS_PER_TURN) };
-    const placed = polygonsIn(gridSet, zoom, some);
+  for (const polygon of place.polygons) {
+    const placed = polygonsIn(gridSet, zoom, { ...place, polygons: [polygon] });
     polygons.push(...placed.polygons);
     tolerance = Math.max(tolerance, placed.tolerance);
-    if (at > 0) await nextTurn();
+    await pace(1);
   }
   return { polygons: withinLimit(polygons), tolerance };
 }

@@ -7,7 +7,7 @@ import { polygonOfBounds } from '../domain/blank-area.ts';
 import { boundsOfRect, levelOf } from '../domain/grid-set.ts';
 import { findGridSubset, type Layer } from '../domain/layer.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
-import { blockAt, intersectRects } from '../domain/tile-rect.ts';
+import { blockAt, intersectRects, rectsIn } from '../domain/tile-rect.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { ChangedPlace } from './change.ts';
 
@@ -74,7 +74,7 @@ function placesIn(layer: Layer, places: Places): readonly ChangedPlace[] | null 
     const { columns, rows } = levelOf(gridSet, Math.max(0, deepest));
     const polygons = here
       .filter(({ z }) => z === deepest)
-      .flatMap(({ rect, parts = [rect] }) => parts)
+      .flatMap(({ rect, parts }) => (parts ? [...rectsIn(parts)] : [rect]))
       .flatMap((part) => intersectRects(part, blockAt(0, 0, columns, rows)) ?? [])
       .map((part) => polygonOfBounds(boundsOfRect(gridSet, deepest, part)));
     changed.push({ srs: gridSet.srs, polygons });

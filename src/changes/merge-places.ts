@@ -1,8 +1,8 @@
 /** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
+import { createPace, type Pace } from '../lib/in-turns.ts';
 import type { Change, ChangedPlace } from './change.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
@@ -15,22 +15,27 @@ interface Part {
 const MAX_AREAS = 16;
 /** Of one area. */
 const MAX_PARTS = 64;
-const PARTS_PER_TURN = 500;
+/** Counted on each level of the split. */
+const PARTS_PER_TURN = 50;
 /** Two halves are two areas when they take less than so much of the room of both together. */
 const WORTH_SPLITTING = 0.5;
 
 /** In turns: others have theirs in between. */
 export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<readonly ChangedPlace[]> {
-  const bySrs = new Map<number, Part[]>();
+  const bySrs = new Map<number, Map<string, Part>>();
+  const pace = createPace(PARTS_PER_TURN);
   for (const { srs, polygons } of places) {
-    const parts = getOrMake(bySrs, srs, () => []);
-    for (const polygon of polygons) parts.push({ polygon, box: boxOf(polygon.flat()) });
+    const parts = getOrMake(bySrs, srs, () => new Map<string, Part>());
+    for (const polygon of polygons) {
+      parts.set(JSON.stringify(polygon), { polygon, box: boxOf(polygon.flat()) });
+      await pace(1);
+    }
   }
   const merged: ChangedPlace[] = [];
   for (const [srs, parts] of bySrs) {
-    for (const area of await areasOf(withoutRepeats(parts), MAX_AREAS)) {
+    for (const area of await areasOf([...parts.values()], MAX_AREAS, pace)) {
       const groups =
-        area.length > MAX_PARTS ? await areasOf(area, MAX_PARTS, true) : area.map((part) => [part]);
+        area.length > MAX_PARTS ? await areasOf(area, MAX_PARTS, pace, true) : area.map((part) => [part]);
       merged.push({ srs, polygons: groups.map(polygonOf) });
     }
   }
@@ -53,19 +58,16 @@ export async function mergeChanges(changes: Iterable<Change>): Promise<readonly 
   return merged;
 }
 
-function withoutRepeats(parts: readonly Part[]): readonly Part[] {
-  const once = new Map(parts.map((part) => [JSON.stringify(part.polygon), part]));
-  return [...once.values()];
-}
-
 /** At most `most` groups of neighbours; `always`: as many as that, also where they lie close together. */
 async function areasOf(
   parts: readonly Part[],
   most: number,
+  pace: Pace,
   always = false,
 ): Promise<readonly (readonly Part[])[]> {
   if (parts.length === 0) return [];
   if (most < 2 || parts.length === 1) return [parts];
+  await pace(parts.length);
   const around = boxAround(parts);
   const wide = around.maxX - around.minX >= around.maxY - around.minY;
   const sorted = [...parts].sort((a, b) => centre(a, wide) - centre(b, wide));
@@ -76,8 +78,10 @@ async function areasOf(
   // Each half gets as many groups as it has parts, when they are few.
   const [first = [], second = []] = halves;
   const share = Math.max(1, Math.min(first.length, Math.max(Math.floor(most / 2), most - second.length)));
-  if (parts.length > PARTS_PER_TURN) await nextTurn();
-  return [...(await areasOf(first, share, always)), ...(await areasOf(second, most - share, always))];
+  return [
+    ...(await areasOf(first, share, pace, always)),
+    ...(await areasOf(second, most - share, pace, always)),
+  ];
 }
 
 /** At the widest gap while each part may be a group of its own or there are few, in the middle otherwise. */

@@ -1,7 +1,7 @@
 /** Counts the pages that an access log asks for. The server knows which tile an address means. */
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { ApiAnswer } from '../app/server-answers.ts';
+import { cutLines } from '../lib/cut-lines.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { misuse } from './command.ts';
 import { readAnswer, type ServerClient } from './server-client.ts';
@@ -24,8 +24,10 @@ interface CountedSet {
 /** Different addresses that are sent together; a body has at most 64 KiB. */
 const MAX_ADDRESSES = 500;
 const MAX_CHARACTERS = 40_000;
-/** Addresses and lines beyond are not tiles. */
+/** Longer addresses are not tiles. */
 const MAX_ADDRESS = 2000;
+/** The rest of a longer line is left out. */
+const MAX_LINE = 16_384;
 /** Pages of a tile set; rare ones make room for others. */
 const MAX_PAGES = 50_000;
 /** Of the request for a task. */
@@ -72,7 +74,7 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
 async function* linesOf(file: string): AsyncGenerator<string> {
   const input = file === STANDARD_INPUT ? process.stdin : createReadStream(file);
   try {
-    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    yield* cutLines(input.setEncoding('utf8'), MAX_LINE);
   } catch (error) {
     throw misuse(
       `--from-log ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

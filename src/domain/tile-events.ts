@@ -1,5 +1,5 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
-import type { TileRect } from './tile-rect.ts';
+import type { PackedRects, TileRect } from './tile-rect.ts';
 
 /** What becomes of tiles that are drawn from tiles of another layer; null: they have events of their own. */
 export type TilesAbove = 'truncate' | 'invalidate' | null;
@@ -45,7 +45,7 @@ export type TileEvent =
             readonly gridSet: string;
             readonly z: number;
             readonly rect: TileRect;
-            readonly parts?: readonly TileRect[];
+            readonly parts?: PackedRects;
           }[]
         | null;
       readonly above: TilesAbove;

@@ -45,6 +45,37 @@ export function rectContains(rect: TileRect, x: number, y: number): boolean {
   return x >= rect.minX && x <= rect.maxX && y >= rect.minY && y <= rect.maxY;
 }
 
+/** Many blocks, four numbers each: they pass between threads and processes as one piece of memory. */
+export type PackedRects = Float64Array;
+
+export function packRects(rects: readonly TileRect[]): PackedRects {
+  const packed = new Float64Array(rects.length * 4);
+  for (const [i, { minX, minY, maxX, maxY }] of rects.entries()) packed.set([minX, minY, maxX, maxY], i * 4);
+  return packed;
+}
+
+export function* rectsIn(packed: PackedRects): Generator<TileRect> {
+  for (let at = 0; at < packed.length; at += 4) yield rectIn(packed, at);
+}
+
+/** Whether one of them has a tile of `rect`. */
+export function packedTouch(packed: PackedRects, rect: TileRect): boolean {
+  for (let at = 0; at < packed.length; at += 4) {
+    const { minX, minY, maxX, maxY } = rectIn(packed, at);
+    if (minX <= rect.maxX && maxX >= rect.minX && minY <= rect.maxY && maxY >= rect.minY) return true;
+  }
+  return false;
+}
+
+function rectIn(packed: PackedRects, at: number): TileRect {
+  return {
+    minX: packed[at] ?? 0,
+    minY: packed[at + 1] ?? 0,
+    maxX: packed[at + 2] ?? 0,
+    maxY: packed[at + 3] ?? 0,
+  };
+}
+
 /** The smallest block that holds them all; null when there are none. */
 export function rectAround(tiles: readonly { readonly x: number; readonly y: number }[]): TileRect | null {
   const [first] = tiles;

@@ -1,5 +1,5 @@
 import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import { rectContains, rectOfTile, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
+import { rectContains, rectOfTile, rectsIn, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';
@@ -129,9 +129,11 @@ export class MemoryTier {
   }
 
   /** In every format and for all parameters. */
-  dropPlace(layer: string, { gridSet, z, rect, parts = [rect] }: TilePlace): void {
-    for (const { set } of this.#layers.get(layer)?.values() ?? []) {
-      if (set.gridSet === gridSet) for (const part of parts) this.drop(set, z, part);
+  dropPlace(layer: string, { gridSet, z, rect, parts }: TilePlace): void {
+    for (const { set, levels, loads } of this.#layers.get(layer)?.values() ?? []) {
+      const isEmpty = loads.size === 0 && (levels[z]?.size ?? 0) === 0;
+      if (set.gridSet !== gridSet || isEmpty) continue;
+      for (const part of parts ? rectsIn(parts) : [rect]) this.drop(set, z, part);
     }
   }
 

@@ -1,4 +1,4 @@
-import { rectContains } from '../domain/tile-rect.ts';
+import { packedTouch, rectOfTile } from '../domain/tile-rect.ts';
 import { outdatedSince, type StoredTile, type TileEdit } from './tile-store.ts';
 
 interface EditedTile extends Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> {
@@ -11,9 +11,8 @@ interface EditedTile extends Pick<StoredTile, 'createdAt' | 'freshUntil' | 'made
 export function isMeant({ x, y, createdAt, ticket }: EditedTile, edit: TileEdit): boolean {
   if (edit.type === 'confirm') return ticket <= edit.ticket;
   const { createdBefore = Infinity, before = Infinity, within } = edit;
-  return (
-    createdAt < createdBefore && ticket < before && (within?.some((part) => rectContains(part, x, y)) ?? true)
-  );
+  if (createdAt >= createdBefore || ticket >= before) return false;
+  return !within || packedTouch(within, rectOfTile({ x, y }));
 }
 
 /** What it makes of the tile, the same where that changes nothing; null: it is gone. */

@@ -1,13 +1,19 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
-import { rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { type PackedRects, packedTouch, packRects, rectOfTile } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
-import { type MarkEffect, type OpenMark, outdatedSince, type StoredTile } from './tile-store.ts';
+import {
+  type MarkEffect,
+  type OpenMark,
+  outdatedSince,
+  type StoredTile,
+  type TilePlace,
+} from './tile-store.ts';
 
 interface Mark {
   readonly number: number;
   readonly effect: MarkEffect;
   /** Null: everywhere. */
-  readonly rects: readonly TileRect[] | null;
+  readonly rects: PackedRects | null;
 }
 
 type TileTimes = Pick<StoredTile, 'createdAt' | 'freshUntil'>;
@@ -23,7 +29,8 @@ export class OpenMarks {
       const add = (level: string, rects: Mark['rects']) =>
         getOrMake(levels, level, () => []).push({ number, effect, rects });
       if (!places) add(EVERYWHERE, null);
-      for (const { gridSet, z, rect, parts } of places ?? []) add(levelName(gridSet, z), parts ?? [rect]);
+      for (const { gridSet, z, rect, parts } of places ?? [])
+        add(levelName(gridSet, z), parts ?? packRects([rect]));
     }
   }
 
@@ -39,7 +46,7 @@ export class OpenMarks {
       ({ number, effect, rects }) =>
         ticket < number &&
         tile.createdAt < (effect.createdBefore ?? Number.POSITIVE_INFINITY) &&
-        (rects?.some((rect) => rectContains(rect, x, y)) ?? true),
+        (!rects || packedTouch(rects, rectOfTile({ x, y }))),
     );
     if (here.length === 0) return tile;
     if (here.some(({ effect }) => effect.type === 'hide')) return null;
@@ -61,6 +68,19 @@ const EVERYWHERE = '';
 export function concerns({ formats, parametersId }: MarkEffect, set: TileSetKey): boolean {
   if (formats && !formats.includes(set.format)) return false;
   return parametersId === undefined || parametersId === set.parametersId;
+}
+
+/** As text; `readPlace` reads what it has parsed to. */
+export function writePlace(place: TilePlace): string {
+  return JSON.stringify({ ...place, ...(place.parts && { parts: [...place.parts] }) });
+}
+
+export function readPlace({ parts, ...place }: WrittenPlace): TilePlace {
+  return { ...place, ...(parts && { parts: Float64Array.from(parts) }) };
+}
+
+export interface WrittenPlace extends Omit<TilePlace, 'parts'> {
+  readonly parts?: readonly number[];
 }
 
 function levelName(gridSet: string, z: number): string {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import type { PackedRects, TileRect } from '../domain/tile-rect.ts';
 import type { Count } from '../lib/counters.ts';
 
 export interface StoredTile {
@@ -201,7 +201,7 @@ export interface TileLimits {
   /** Only tiles with an earlier ticket: what was stored since that generation was raised stays. */
   readonly before?: number | undefined;
   /** Only tiles in one of these parts of the rectangle; they may overlap. */
-  readonly within?: readonly TileRect[] | undefined;
+  readonly within?: PackedRects | undefined;
 }
 
 /** What becomes of tiles in a rectangle. */
@@ -231,7 +231,7 @@ export interface TilePlace {
   readonly z: number;
   readonly rect: TileRect;
   /** For readers only these parts of `rect` are meant; left out: all of it. Some hundred at most. */
-  readonly parts?: readonly TileRect[];
+  readonly parts?: PackedRects;
 }
 
 /**

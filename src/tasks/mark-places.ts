@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Polygon } from '../domain/bounds.ts';
+import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
-import { rectAround, type TileRect } from '../domain/tile-rect.ts';
+import { packRects, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
+import { createPace, type Pace } from '../lib/in-turns.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { coveredRects } from './area-cover.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
@@ -11,7 +11,8 @@ import { isMeantBy, placesOf, placesOfBoxes, type TileSelection } from './tile-s
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
 const MAX_PARTS = 128;
-const BOXES_PER_TURN = 200;
+/** Of boxes; each takes some microseconds. */
+const RECTS_PER_TURN = 40;
 
 /** Where a mark applies, for readers; null: the whole layer. */
 export async function placesToMark(
@@ -20,6 +21,7 @@ export async function placesToMark(
 ): Promise<readonly TilePlace[] | null> {
   if (selections.some(isEverywhere)) return null;
   const places: TilePlace[] = [];
+  const pace = createPace(RECTS_PER_TURN);
   for (const selection of selections) {
     for (const gridSet of gridSetsOf(layer, selection)) {
       const subset = findGridSubset(layer, gridSet);
@@ -27,7 +29,7 @@ export async function placesToMark(
       if (!polygons)
         for (const { z, rect } of placesOf(layer, gridSet, selection)) places.push({ gridSet, z, rect });
       // At zooms that the layer does not offer the boxes around the polygons are enough.
-      else places.push(...(await placesOfArea(layer, subset, selection, polygons)));
+      else places.push(...(await placesOfArea(layer, subset, selection, polygons, pace)));
     }
   }
   return places;
@@ -51,45 +53,55 @@ async function placesOfArea(
   { gridSet, zoomStop: exactUpTo }: GridSubset,
   selection: TileSelection,
   polygons: readonly Polygon[],
+  pace: Pace,
 ): Promise<readonly TilePlace[]> {
   const byZoom = new Map<number, Map<string, TileRect>>();
   const add = (z: number, one: TileRect) => {
     const parts = getOrMake(byZoom, z, () => new Map<string, TileRect>());
     parts.set(`${one.minX} ${one.minY} ${one.maxX} ${one.maxY}`, one);
   };
-  const boxes = polygons.filter(isBox).map((polygon) => boundsOfArea([polygon]));
-  let count = 0;
-  for (const { z, rect } of placesOfBoxes(gridSet, selection, boxes)) {
+  const boxes = new Map(polygons.map((polygon) => [polygon, boxOf(polygon)]));
+  await pace(polygons.length);
+  for (const { z, rect } of placesOfBoxes(
+    gridSet,
+    selection,
+    [...boxes.values()].filter((box) => box !== null),
+  )) {
     add(z, rect);
-    if (++count % BOXES_PER_TURN === 0) await nextTurn();
+    await pace(1);
   }
   const each = Math.max(1, Math.floor(MAX_PARTS / polygons.length));
-  for (const polygon of polygons.filter((one) => !isBox(one))) {
+  for (const polygon of polygons.filter((one) => !boxes.get(one))) {
     const area = { polygons: [polygon], crs: 'grid-set' as const };
     for (const { z, rect, cover } of placesOf(layer, gridSet.name, { ...selection, area })) {
       for (const one of z > exactUpTo ? [rect] : atMost(each, [...coveredRects(cover, z, rect)])) add(z, one);
-      await nextTurn();
+      await pace(RECTS_PER_TURN);
     }
   }
-  await nextTurn();
-  return [...byZoom].flatMap(([z, rects]): TilePlace[] => {
+  const places: TilePlace[] = [];
+  for (const [z, rects] of byZoom) {
+    await pace(rects.size);
     const parts = atMost(MAX_PARTS, [...rects.values()]);
     const rect = around(parts);
-    return rect ? [{ gridSet: gridSet.name, z, rect, ...(parts.length > 1 && { parts }) }] : [];
-  });
+    if (rect)
+      places.push({ gridSet: gridSet.name, z, rect, ...(parts.length > 1 && { parts: packRects(parts) }) });
+  }
+  return places;
 }
 
-/** Whether every point is on the border of the box around them. */
-function isBox(polygon: Polygon): boolean {
-  if (polygon.length !== 1) return false;
-  const { minX, minY, maxX, maxY } = boundsOfArea([polygon]);
-  const ring = polygon[0] ?? [];
-  const isCorner = ([x, y]: readonly [number, number]) =>
-    (x === minX || x === maxX) && (y === minY || y === maxY);
-  const isOnBorder = ([x, y]: readonly [number, number]) =>
-    x === minX || x === maxX || y === minY || y === maxY;
-  const corners = new Set(ring.filter(isCorner).map(String));
-  return ring.every(isOnBorder) && corners.size === (minX === maxX ? 1 : 2) * (minY === maxY ? 1 : 2);
+/** Null: a point is not on the border of the box around all of them, or a corner of that is missing. */
+function boxOf(polygon: Polygon): Bounds | null {
+  const [ring = []] = polygon;
+  const box = boundsOfArea([polygon]);
+  const { minX, minY, maxX, maxY } = box;
+  const corners = new Set<number>();
+  for (const [x, y] of ring) {
+    const [isSide, isEnd] = [x === minX || x === maxX, y === minY || y === maxY];
+    if (!isSide && !isEnd) return null;
+    if (isSide && isEnd) corners.add((x === minX ? 0 : 1) + (y === minY ? 0 : 2));
+  }
+  const all = (minX === maxX ? 1 : 2) * (minY === maxY ? 1 : 2);
+  return polygon.length === 1 && corners.size === all ? box : null;
 }
 
 /** Neighbours in the list are taken together. */
@@ -102,11 +114,12 @@ function atMost(count: number, rects: readonly TileRect[]): readonly TileRect[] 
   return groups.flatMap((group) => around(group) ?? []);
 }
 
-function around(rects: readonly TileRect[]): TileRect | null {
-  return rectAround(
-    rects.flatMap(({ minX, minY, maxX, maxY }) => [
-      { x: minX, y: minY },
-      { x: maxX, y: maxY },
-    ]),
-  );
+function around([first, ...others]: readonly TileRect[]): TileRect | null {
+  if (!first) return null;
+  let { minX, minY, maxX, maxY } = first;
+  for (const one of others) {
+    [minX, minY] = [Math.min(minX, one.minX), Math.min(minY, one.minY)];
+    [maxX, maxY] = [Math.max(maxX, one.maxX), Math.max(maxY, one.maxY)];
+  }
+  return { minX, minY, maxX, maxY };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
-import { rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
+import { packRects, rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
 import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
@@ -275,7 +275,7 @@ function keepsGenerations(use: () => TileStore): void {
       const tiles = [tile(1, 1, 'in'), tile(2, 2, 'beside'), tile(9, 9, 'out')];
       for (const set of [states, jpeg, roads]) await use().putMany(set, 9, tiles, 0);
       const rect = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
-      const parts = [{ minX: 0, minY: 0, maxX: 7, maxY: 1 }];
+      const parts = packRects([{ minX: 0, minY: 0, maxX: 7, maxY: 1 }]);
       const place = { gridSet: states.gridSet, z: 9, rect, parts };
       const effect = { type: 'hide' as const, at: 500, formats: [states.format], parametersId: null };
       const number = await use().raiseGeneration(states.layer, [place], effect);

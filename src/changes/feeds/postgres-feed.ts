@@ -3,6 +3,7 @@
  * feed. No position is kept: a row that becomes visible late has a low id and is found all the same.
  */
 import type { SessionClient } from '../../db/postgres/session-client.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, placeOfBounds } from '../check-place.ts';
@@ -24,7 +25,7 @@ const MAX_ROWS = 5000;
 const MAX_COUNTED = 1_000_000;
 /** Milliseconds between looks without a notification, and between two looks: a burst is merged. */
 const LOOK_INTERVAL = 5000;
-const BREATH = 100;
+const BREATH = 400;
 
 export function createPostgresFeed(
   feed: FeedSettingsOf<'postgres'>,
@@ -54,7 +55,7 @@ export function createPostgresFeed(
     const { rows } = await client.query<ChangeRow>(
       `select ${columns} from ${table} order by id limit ${MAX_ROWS}`,
     );
-    const read = rows.map((row) => readRow(row, feed.layers));
+    const read = await inTurns(readRows(rows, feed.layers));
     const faults = read.filter((one) => typeof one === 'string');
     const changes = read.filter((one) => typeof one !== 'string');
     if (rows.length > 0) await desk.accept({ changes, received: rows.length });
@@ -99,6 +100,10 @@ export function createPostgresFeed(
       await endSession(left);
     },
   };
+}
+
+function* readRows(rows: readonly ChangeRow[], offered: readonly string[]): Generator<Change | string> {
+  for (const row of rows) yield readRow(row, offered);
 }
 
 /** Or why the row cannot be used. */

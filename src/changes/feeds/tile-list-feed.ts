@@ -5,6 +5,7 @@
 import { constants, createReadStream, type Dirent, type Stats } from 'node:fs';
 import { access, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { cutLines } from '../../lib/cut-lines.ts';
 import { errorCode } from '../../lib/error-code.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
 import { placeOfTiles, readTile, type Tile } from '../places-of-tiles.ts';
@@ -25,6 +26,8 @@ const QUIET = 2000;
 const LOOK_INTERVAL = 500;
 /** Tiles that are applied together. */
 const MAX_TILES = 20_000;
+/** No tile has more characters. */
+const MAX_LINE = 80;
 
 export function createTileListFeed(
   feed: FeedSettingsOf<'tile-list'>,
@@ -62,7 +65,8 @@ export function createTileListFeed(
       await desk.accept({ changes, received: count, applied: count });
     };
     let number = 0;
-    for await (const line of linesOf(path, signal)) {
+    for await (const cut of cutLines(createReadStream(path, { encoding: 'latin1', signal }), MAX_LINE)) {
+      const line = cut.trim();
       number++;
       if (line === '') continue;
       const tile = readTile(line);
@@ -153,18 +157,4 @@ function ignoreExisting(error: unknown): void {
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(ignoreAbsent)) !== null;
-}
-
-/** Longer ones are cut: no tile has more characters. */
-const MAX_LINE = 80;
-
-/** Without spaces at their ends. Takes no more memory for a file of one endless line. */
-async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of createReadStream(path, { encoding: 'latin1', signal })) {
-    const lines = (rest + chunk).split('\n');
-    rest = (lines.pop() ?? '').slice(0, MAX_LINE);
-    for (const line of lines) yield line.slice(0, MAX_LINE).trim();
-  }
-  if (rest !== '') yield rest.trim();
 }

@@ -22,10 +22,10 @@ interface Waiting extends WebhookEvent {
 
 /** Events that wait while others are being applied. */
 const MAX_WAITING = 5000;
-/** Events that are applied together: what a batch costs is part of the time in which no hit is answered. */
-const MAX_BATCH = 100;
+/** Events that are applied together. */
+const MAX_BATCH = 500;
 /** Milliseconds between two batches while events keep coming: fewer and larger ones cost readers less. */
-const MERGE_MS = 100;
+const MERGE_MS = 400;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 

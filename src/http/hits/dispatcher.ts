@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
+import { Turnstile } from '../../lib/turnstile.ts';
 import type { AccessLog } from '../access-log.ts';
 import type { Answer } from '../answer.ts';
 import type { Access } from '../auth/access.ts';
@@ -65,6 +66,8 @@ export function createDispatcher(options: DispatcherOptions) {
   let lastOnKept = 0;
   let requests = 0;
   const keyGate = options.keys ? createKeyGate(options.keys, trusts) : null;
+  /** Many changes that arrive together do not hold up tiles. */
+  const changes = new Turnstile();
   const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
 
   const listener: RequestListener = (request, response) => {
@@ -217,7 +220,10 @@ export function createDispatcher(options: DispatcherOptions) {
     }
     try {
       await admit(request, exchange, match);
-      if (!isReading(request)) await readWhole(request, exchange);
+      if (!isReading(request)) {
+        await changes.pass();
+        await readWhole(request, exchange);
+      }
     } catch (error) {
       noteDenial(audit, exchange, request.method ?? '', match, error);
       answerProblem(response, error, exchange, match);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
-import { blockAt, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { blockAt, type PackedRects, packedTouch, type TileRect } from '../../domain/tile-rect.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { BUNDLE_SIZE, bundleIndexOf, type ListedBundle } from './bundle-grid.ts';
 import { bundleFolder, parseBundleFolder } from './bundle-layout.ts';
@@ -55,11 +55,11 @@ export async function* existingBundles(
   setFolder: string,
   z: number,
   rect: TileRect,
-  parts: readonly TileRect[] = [rect],
+  parts?: PackedRects,
 ): AsyncGenerator<ListedBundle> {
+  if (!existsSync(`${setFolder}/${z}`)) return;
   for await (const at of bundlesTouching(setFolder, z, rect)) {
-    const block = blockAt(at.bundleX, at.bundleY, BUNDLE_SIZE);
-    if (!parts.some((part) => intersectRects(part, block))) continue;
+    if (parts && !packedTouch(parts, blockAt(at.bundleX, at.bundleY, BUNDLE_SIZE))) continue;
     if (existsSync(bundleFolder(setFolder, z, at.bundleX, at.bundleY))) yield at;
   }
 }

@@ -9,13 +9,18 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { OpenMarks } from '../open-marks.ts';
+import { OpenMarks, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import type { OpenMark } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { READERS_LEASE } from './bundle-reader.ts';
+
+interface WrittenMark extends Omit<OpenMark, 'places'> {
+  readonly places: readonly WrittenPlace[] | null;
+}
 
 const EXTENSION = '.json';
 
@@ -69,7 +74,7 @@ export function writeMark(layout: BundleLayout, mark: OpenMark): void {
   mkdirSync(layout.marks, { recursive: true });
   const path = join(layout.marks, `${mark.number}${EXTENSION}`);
   try {
-    writeSynced(`${path}.part`, JSON.stringify(mark));
+    writeSynced(`${path}.part`, textOf(mark));
   } catch (error) {
     rmSync(`${path}.part`, { force: true });
     throw error;
@@ -83,6 +88,11 @@ export function writeMark(layout: BundleLayout, mark: OpenMark): void {
   }
 }
 
+function textOf({ places, ...mark }: OpenMark): string {
+  const written = places ? `[${places.map(writePlace).join()}]` : 'null';
+  return `${JSON.stringify(mark).slice(0, -1)},"places":${written}}`;
+}
+
 function writeSynced(path: string, text: string): void {
   const file = openSync(path, 'w');
   try {
@@ -94,8 +104,8 @@ function writeSynced(path: string, text: string): void {
 }
 
 /** One that is back after a power cut finds nothing to do. */
-export function removeMark({ marks }: BundleLayout, number: number): void {
-  rmSync(join(marks, `${number}${EXTENSION}`), { force: true });
+export function removeMark({ marks }: BundleLayout, number: number): Promise<void> {
+  return rm(join(marks, `${number}${EXTENSION}`), { force: true });
 }
 
 function namesIn(folder: string): string[] {
@@ -110,7 +120,8 @@ function namesIn(folder: string): string[] {
 /** Null: it was settled since its name was listed. */
 function readMark(path: string): OpenMark | null {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as OpenMark;
+    const { places, ...mark } = JSON.parse(readFileSync(path, 'utf8')) as WrittenMark;
+    return { ...mark, places: places?.map(readPlace) ?? null };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
     throw error;

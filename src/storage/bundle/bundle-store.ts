@@ -239,9 +239,7 @@ export async function openBundleStore(
       return number;
     },
     openMarks: async () => marks.list(),
-    async settleMark(_, number) {
-      removeMark(layout, number);
-    },
+    settleMark: (_, number) => removeMark(layout, number),
 
     async close() {
       await blocks.close();

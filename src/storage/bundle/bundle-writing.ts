@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
-import { blockAt, intersectRects, rectAround, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import {
+  blockAt,
+  intersectRects,
+  rectAround,
+  rectsIn,
+  sizeOfRect,
+  type TileRect,
+} from '../../domain/tile-rect.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 import {
   type MarkEffect,
@@ -339,7 +346,8 @@ export class BundleWriting {
 }
 
 function partsOf(rect: TileRect, { within }: TileLimits): readonly TileRect[] {
-  return within?.flatMap((part) => intersectRects(part, rect) ?? []) ?? [rect];
+  if (!within) return [rect];
+  return [...rectsIn(within)].flatMap((part) => intersectRects(part, rect) ?? []);
 }
 
 /** Whether a removal leaves nothing of a bundle, whatever it holds. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database, Statements } from '../../db/database.ts';
+import { readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import {
   MARKS_KEPT,
   type MarkEffect,
@@ -61,7 +62,7 @@ export function createPackGenerations(database: Database, store: string, index: 
       select ${store}, ${layer}, ${number}, ${JSON.stringify(effect)}::jsonb, w.*
       from unnest(${rows.map((place) => place && JSON.stringify(place.gridSet))}::text[],
         ${rows.map((place) => place?.z ?? null)}::smallint[],
-        ${rows.map((place) => place && JSON.stringify(place))}::jsonb[]) w`.execute(query);
+        ${rows.map((place) => place && writePlace(place))}::jsonb[]) w`.execute(query);
   }
 
   async function markAll(query: Statements, layer: string, number: number): Promise<void> {
@@ -109,10 +110,13 @@ export function createPackGenerations(database: Database, store: string, index: 
       return number;
     },
     async openMarks(): Promise<readonly OpenMark[]> {
-      const asked = sql<OpenMark>`select layer::jsonb #>> '{}' as layer, number, effect,
+      const asked = sql<
+        Omit<OpenMark, 'places'> & { places: WrittenPlace[] | null }
+      >`select layer::jsonb #>> '{}' as layer, number, effect,
           case when count(place) = 0 then null else jsonb_agg(place) end as places
         from open_marks where store = ${store} group by layer, number, effect order by number`;
-      return (await askIndex(() => asked.execute(database.query))).rows;
+      const { rows } = await askIndex(() => asked.execute(database.query));
+      return rows.map((mark) => ({ ...mark, places: mark.places?.map(readPlace) ?? null }));
     },
     async settleMark(layer: string, number: number): Promise<void> {
       const done = sql`delete from open_marks

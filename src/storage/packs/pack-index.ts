@@ -6,8 +6,8 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { OpenMarks } from '../open-marks.ts';
-import { type OpenMark, TILE_NEWS, type TilePlace } from '../tile-store.ts';
+import { OpenMarks, readPlace, type WrittenPlace } from '../open-marks.ts';
+import { type OpenMark, TILE_NEWS } from '../tile-store.ts';
 
 /** A tile set in use: the number of its row and the tiles of its packs, across and down. */
 export interface FoundSet extends MetatileSize {
@@ -15,7 +15,7 @@ export interface FoundSet extends MetatileSize {
 }
 
 interface MarkRow extends Pick<OpenMark, 'number' | 'effect'> {
-  readonly place: TilePlace | null;
+  readonly place: WrittenPlace | null;
 }
 
 /** `x` and `y` count packs. */
@@ -167,7 +167,7 @@ export class PackIndex {
         layer: set.layer,
         number,
         effect,
-        places: place && [place],
+        places: place && [readPlace(place)],
       })),
     );
     return { found, marks, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };

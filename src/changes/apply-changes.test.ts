@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { layerNamed } from '../../test/fixtures/http-app.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { TileSelection } from '../tasks/tile-selection.ts';
+import { createChangeApplier } from './apply-changes.ts';
+import { placeOfBounds } from './check-place.ts';
+
+it('other work has a turn of the event loop for every two polygons of many small areas', async () => {
+  const layer = layerNamed('roads');
+  const marked: TileSelection[] = [];
+  const { apply } = createChangeApplier({
+    catalog: {
+      version: 1,
+      layer: () => ({ layer }) as ReturnType<Catalog['layer']>,
+      layerNames: () => [layer.name],
+      declaration: () => ({ source: {} }),
+    },
+    marks: {
+      async markAll(marks) {
+        marked.push(...marks.flatMap(({ selections }) => selections));
+      },
+    },
+    renew: async () => {},
+  });
+  const far = (i: number) => ({ x: -150 + (i % 4) * 90, y: -60 + Math.floor(i / 4) * 40 });
+  const changes = Array.from({ length: 64 }, (_, i) => {
+    const { x, y } = far(i % 16);
+    const [minX, minY] = [x + i / 100, y + i / 100];
+    return { layers: null, place: placeOfBounds({ minX, minY, maxX: minX + 0.01, maxY: minY + 0.01 }, 4326) };
+  });
+  let turns = 0;
+  const counting = () => {
+    turns++;
+    counter = setImmediate(counting);
+  };
+  let counter = setImmediate(counting);
+  await apply({ name: 'edits', layers: [layer.name], action: 'invalidate', buffer: 16 }, changes);
+  clearImmediate(counter);
+  const polygons = marked.reduce((sum, { area }) => sum + (area?.polygons.length ?? 0), 0);
+  expect(polygons).toBe(2 * changes.length);
+  expect(turns).toBeGreaterThanOrEqual(polygons / 2);
+});
