@@ -8,6 +8,7 @@ import {
   rectContains,
   sizeOfRect,
   type TileRect,
+  tilesOfRect,
 } from '../../domain/tile-rect.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { OpenMarks } from '../open-marks.ts';
@@ -315,7 +316,12 @@ function tilesWithin(
   rect: TileRect,
   { createdBefore = Infinity, before = Infinity, within }: TileLimits = {},
 ): MemoryTile[] {
-  return [...(level?.values() ?? [])].filter(
+  if (!level) return [];
+  const tiles =
+    sizeOfRect(rect) < level.size
+      ? tilesOfRect(0, rect).flatMap(({ x, y }) => level.get(placeOf(x, y)) ?? [])
+      : [...level.values()];
+  return tiles.filter(
     ({ x, y, createdAt, ticket }) =>
       rectContains(rect, x, y) &&
       createdAt < createdBefore &&
