@@ -7,6 +7,9 @@ import { checkBudget } from './budget.mjs';
 import { ensurePackages } from './install.mjs';
 import { root, runCommand, runNode, say, step, tool } from './steps.mjs';
 
+/** For the compiler, which is written in Go: it collects garbage a quarter as often, and takes a tenth less processor. */
+const COLLECT_SELDOM = { GOGC: '400' };
+
 /** How many steps passed and failed. All run, side by side, so that one look shows everything that is wrong. */
 export async function check() {
   // The compiler in native code takes a quarter of the time; the other one is there for tools that call it. Several threads
@@ -29,15 +32,16 @@ export async function check() {
     ]);
   }
   const results = await Promise.all(
-    steps.map(([title, args]) => step(title, () => runNode(args, { quiet: true }))),
+    steps.map(([title, args]) => step(title, () => runNode(args, { quiet: true, env: COLLECT_SELDOM }))),
   );
   say(checkBudget().output.split('\n', 1)[0]);
   const passed = results.filter(Boolean).length;
   return { passed, failed: steps.length - passed };
 }
 
-/** What has not changed since the last time is not checked again. */
+/** What has not changed since the last time is not checked again. A run in CI is the only one in its folder. */
 function remembering(name) {
+  if (process.env.CI === 'true') return [];
   return ['--incremental', '--tsBuildInfoFile', join(root, '.build', `${name}.tsbuildinfo`)];
 }
 

@@ -6,6 +6,9 @@ import { root, runNode, StepError, tool } from './steps.mjs';
 const sources = join(root, 'packages', 'pixels', 'wasm');
 export const pixelsFile = join(root, 'packages', 'pixels', 'pixels.wasm');
 
+/** The compiler is itself WebAssembly: V8 would spend more on optimising it than it saves. */
+const COMPILED_ONCE = '--liftoff-only';
+
 /** Does nothing when the file is newer than all it is made from. */
 export async function ensurePixels() {
   const made = existsSync(pixelsFile) ? statSync(pixelsFile).mtimeMs : 0;
@@ -24,7 +27,7 @@ export async function ensurePixels() {
     '112',
   ];
   const { ok, output } = await runNode(
-    [tool('assemblyscript', 'asc'), join(sources, 'pixels.ts'), '-o', pixelsFile, ...options],
+    [COMPILED_ONCE, tool('assemblyscript', 'asc'), join(sources, 'pixels.ts'), '-o', pixelsFile, ...options],
     { quiet: true },
   );
   if (!ok) throw new StepError(`The pixel work could not be compiled:\n${output}`);

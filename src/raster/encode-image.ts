@@ -10,6 +10,10 @@ const OPAQUE_GROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
 
+/** Bytes for pixels that are held from one picture to the next; more is given back. */
+export const MAX_HELD_BYTES = 64 * 1024 * 1024;
+let held: Pixels | null = null;
+
 export type ImageWriter = (image: Sharp) => Sharp;
 
 /** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
@@ -35,10 +39,11 @@ export function isPng(mediaType: string): boolean {
   return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
 }
 
+/** All pictures share one memory, as this does not wait: a new one for each keeps the garbage collector busy. */
 function wholePng(image: RasterImage, part: ImagePart, mediaType: string): Buffer | null {
-  const pixels = new Pixels();
-  pixels.load(image, part.width, part.height);
-  return encodePng(pixels, part, pixels.index(part), mediaType);
+  if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
+  held.load(image, part.width, part.height);
+  return encodePng(held, part, held.index(part), mediaType);
 }
 
 /** `colours`: of the part, which was indexed last. Null: there are too many for the format. */

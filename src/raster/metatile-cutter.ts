@@ -8,7 +8,7 @@ import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
 import { type ImageMediaType, refuseImage } from './check-structure.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
-import { encodeImage, encodePng, isPng, JPEG_QUALITY, writePart } from './encode-image.ts';
+import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart } from './encode-image.ts';
 import { isOpaque, lookAlong, lookAt, singleColour, transparentColour, visible } from './picture-look.ts';
 import {
   type CutGrid,
@@ -28,8 +28,6 @@ const KEPT_TILES = 2 * 1024 * 1024;
 /** What an entry takes besides its bytes, about. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
-/** Bytes for pixels that are held from one metatile to the next; more is given back. */
-const MAX_HELD = 64 * 1024 * 1024;
 /** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 
@@ -130,7 +128,7 @@ export class MetatileCutter implements TileCutter {
   }
 
   #room(): Pixels {
-    if (this.#pixels.bytes > MAX_HELD) this.#pixels = new Pixels();
+    if (this.#pixels.bytes > MAX_HELD_BYTES) this.#pixels = new Pixels();
     return this.#pixels;
   }
 

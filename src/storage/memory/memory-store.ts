@@ -5,7 +5,9 @@ import {
   intersectRects,
   rectAround,
   rectContains,
+  sizeOfRect,
   type TileRect,
+  tilesOfRect,
   WHOLE_LEVEL,
 } from '../../domain/tile-rect.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
@@ -189,7 +191,10 @@ function latestAt({ floor, marks }: LayerGenerations, { gridSet, z, rect }: Tile
 }
 
 function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {
-  return [...(level?.values() ?? [])].filter(({ x, y }) => rectContains(rect, x, y));
+  if (!level) return [];
+  if (sizeOfRect(rect) >= level.size)
+    return [...level.values()].filter(({ x, y }) => rectContains(rect, x, y));
+  return tilesOfRect(0, rect).flatMap(({ x, y }) => level.get(placeOf(x, y)) ?? []);
 }
 
 function changeOf(level: Level | undefined, batch: Level): StoreChange {
