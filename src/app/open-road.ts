@@ -31,7 +31,7 @@ import { openArchiveSource } from '../sources/archive/archive-source.ts';
 import { openLayerSource } from '../sources/layer/layer-source.ts';
 import type { LayerReader, TileSource } from '../sources/tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
-import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
 import { openWorldSource } from '../sources/world/world-source.ts';
@@ -50,12 +50,12 @@ export interface RoadSurroundings extends Surroundings {
   readonly file?: SettingsFile;
 }
 
-interface RoadParts<Desk extends UpstreamDesk>
+interface RoadParts<Limiter extends UpstreamLimiter>
   extends RoadSurroundings,
     Pick<StoreTools, 'sweeps'>,
     Partial<Pick<StoreTools, 'outage'>> {
   readonly database: Database;
-  readonly desk: Desk;
+  readonly limiter: Limiter;
   readonly cutter: TileCutter;
   readonly atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>;
   /** Where other nodes make tiles too. */
@@ -65,12 +65,12 @@ interface RoadParts<Desk extends UpstreamDesk>
 const DATABASE_FILE = 'tilewarden.db';
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-export async function openRoad<Desk extends UpstreamDesk>(
+export async function openRoad<Limiter extends UpstreamLimiter>(
   settings: Settings,
-  parts: RoadParts<Desk>,
+  parts: RoadParts<Limiter>,
   open: ClosingStack,
 ) {
-  const { database, desk, clock, log } = parts;
+  const { database, limiter, clock, log } = parts;
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...parts.atTheGate });
   const shapeOf = (set: TileSetKey) => metatileSizeFor(catalog.layer(set.layer), set);
   const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
@@ -85,7 +85,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       },
       configuredHosts: hosts,
       proxies: settings.proxies,
-      desk,
+      limiter,
       clock,
       log,
     }),
@@ -117,7 +117,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   return {
     ...making,
     database,
-    desk,
+    limiter,
     catalog,
     documents: { entries, declared, reader, admit: (source: unknown) => hosts.admit(source) },
     /** The file was read again; answers what is not as it was. */
@@ -133,7 +133,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,
-  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamDesk>,
+  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamLimiter>,
   open: ClosingStack,
 ) {
   const events = createTileEvents();
@@ -180,7 +180,7 @@ export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
 
-export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
+export type Road = Awaited<ReturnType<typeof openRoad<UpstreamLimiter>>>;
 
 export function openSource(
   source: SourceSettings,
