@@ -115,7 +115,7 @@ async function openAnswers(
   open: ClosingStack,
 ) {
   const { road, pipeline, registry, stores, news, settled, leads } = node;
-  const { database, events, desk, blankAreas, tallies } = road;
+  const { database, events, limiter, blankAreas, tallies } = road;
   const { counters, activity, blankSuspects } = tallies;
   const isAway = () => news?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
@@ -136,7 +136,7 @@ async function openAnswers(
     metrics: {
       pipeline,
       counters,
-      upstreams: desk.report,
+      upstreams: limiter.report,
       eventLoop: open.use(openEventLoopWatch()),
       node: { leads, isAway },
       readerKeys,

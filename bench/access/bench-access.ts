@@ -64,7 +64,7 @@ try {
 async function measureJwt(): Promise<void> {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const keys = [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'RS256' }];
-  const answers: Record<string, unknown> = {
+  const answers: Readonly<Record<string, object>> = {
     [`${ISSUER}/keys`]: { keys },
     [DISCOVERY]: { issuer: ISSUER, jwks_uri: `${ISSUER}/keys` },
   };

@@ -9,7 +9,7 @@ import { createChannel } from '../lib/channel.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
-import { serveDesk } from '../sources/upstream/desk-line.ts';
+import { serveLimiter } from '../sources/upstream/limiter-channel.ts';
 import type { NodeRoad } from './open-node-road.ts';
 
 interface DeclarationParts {
@@ -71,17 +71,17 @@ const WORKER_PATIENCE = 10_000;
 
 /** The processes that perform tasks for this node. */
 class Workers {
-  readonly #road: Pick<NodeRoad, 'desk' | 'tallies'>;
+  readonly #road: Pick<NodeRoad, 'limiter' | 'tallies'>;
   readonly #running = new Set<ForkedProcess>();
 
-  constructor(road: Pick<NodeRoad, 'desk' | 'tallies'>) {
+  constructor(road: Pick<NodeRoad, 'limiter' | 'tallies'>) {
     this.#road = road;
   }
 
   fork(start: () => ChildProcess): ForkedProcess {
     const worker = start();
     const channel = createChannel(worker, errorCopier);
-    serveDesk(this.#road.desk, channel);
+    serveLimiter(this.#road.limiter, channel);
     addCountsOf(channel, this.#road.tallies);
     const forked = { process: worker, channel };
     this.#running.add(forked);

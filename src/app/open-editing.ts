@@ -88,7 +88,7 @@ function createFileTaker(settings: Settings, { road, declarations, work }: Editi
       const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
-      road.desk.setUpstreams(next.upstreams);
+      road.limiter.setUpstreams(next.upstreams);
       const changed = road.takeUp(next);
       reloaded = [...new Set([...changed, ...other])];
       return changed;

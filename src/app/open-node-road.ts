@@ -6,7 +6,7 @@ import { createBoundedCounters } from '../db/bounded-counters.ts';
 import type { Database } from '../db/database.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
-import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import type { Membership } from './join-nodes.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
@@ -23,8 +23,8 @@ export async function openNodeRoad(
   surroundings: RoadSurroundings,
   open: ClosingStack,
 ) {
-  const desk = open.use(
-    openUpstreamDesk({
+  const limiter = open.use(
+    openUpstreamLimiter({
       ...surroundings,
       upstreams: settings.upstreams,
       book: createBoundedCounters(database),
@@ -37,7 +37,7 @@ export async function openNodeRoad(
   const parts = {
     ...surroundings,
     database,
-    desk,
+    limiter,
     cutter: open.use(openCutterThread(surroundings.log)),
     atTheGate: SERVER_AT_THE_GATE,
     sweeps: leads,

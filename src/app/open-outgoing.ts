@@ -28,7 +28,7 @@ const HOUR = 3_600_000;
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 interface OutgoingParts extends Surroundings {
-  readonly road: Pick<Road, 'database' | 'catalog' | 'events' | 'desk' | 'tallies'>;
+  readonly road: Pick<Road, 'database' | 'catalog' | 'events' | 'limiter' | 'tallies'>;
   readonly lead: Lead;
   /** As in `openDeliveries`. */
   readonly obeyed: () => Promise<void>;
@@ -38,14 +38,14 @@ interface OutgoingParts extends Surroundings {
 export function openOutgoing(settings: Settings, parts: OutgoingParts, open: ClosingStack) {
   const { purge, notify, upstreams, server, proxies } = settings;
   const { road, lead, obeyed, clock, log } = parts;
-  const { database, catalog, events, desk, tallies } = road;
+  const { database, catalog, events, limiter, tallies } = road;
   const client = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams,
       configuredHosts: hostsNamedIn([...purge, ...notify].map(({ url }) => url)),
       proxies,
-      desk,
+      limiter,
       clock,
       log,
     }),

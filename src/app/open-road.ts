@@ -28,7 +28,7 @@ import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { HostRules } from './host-rules.ts';
@@ -43,12 +43,12 @@ export interface RoadSurroundings extends Surroundings {
   readonly file?: SettingsFile;
 }
 
-interface RoadParts<Desk extends UpstreamDesk>
+interface RoadParts<Limiter extends UpstreamLimiter>
   extends RoadSurroundings,
     Pick<StoreTools, 'sweeps'>,
     Partial<Pick<StoreTools, 'outage'>> {
   readonly database: Database;
-  readonly desk: Desk;
+  readonly limiter: Limiter;
   readonly cutter: TileCutter;
   readonly atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>;
   /** Where other nodes make tiles too. */
@@ -58,12 +58,12 @@ interface RoadParts<Desk extends UpstreamDesk>
 const DATABASE_FILE = 'tilewarden.db';
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-export async function openRoad<Desk extends UpstreamDesk>(
+export async function openRoad<Limiter extends UpstreamLimiter>(
   settings: Settings,
-  parts: RoadParts<Desk>,
+  parts: RoadParts<Limiter>,
   open: ClosingStack,
 ) {
-  const { database, desk, clock, log } = parts;
+  const { database, limiter, clock, log } = parts;
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...parts.atTheGate });
   const shapeOf = (set: TileSetKey) => metatileSizeFor(catalog.layer(set.layer), set);
   const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
@@ -78,7 +78,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       },
       configuredHosts: hosts,
       proxies: settings.proxies,
-      desk,
+      limiter,
       clock,
       log,
     }),
@@ -115,7 +115,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   return {
     ...making,
     database,
-    desk,
+    limiter,
     catalog,
     documents: { entries, declared, reader, admit: (source: unknown) => hosts.admit(source) },
     /** The file was read again; answers what is not as it was. */
@@ -131,7 +131,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,
-  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamDesk>,
+  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamLimiter>,
   open: ClosingStack,
 ) {
   const events = createTileEvents();
@@ -178,4 +178,4 @@ export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
 
-export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
+export type Road = Awaited<ReturnType<typeof openRoad<UpstreamLimiter>>>;

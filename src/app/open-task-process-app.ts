@@ -6,7 +6,7 @@ import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
-import { openDeskLine } from '../sources/upstream/desk-line.ts';
+import { openLimiterChannel } from '../sources/upstream/limiter-channel.ts';
 import { openTaskWorker } from '../tasks/workers/child.ts';
 import { createExporter } from './exporter.ts';
 import { databaseOf, openRoad, type RoadSurroundings } from './open-road.ts';
@@ -30,7 +30,7 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
       const parts = {
         ...surroundings,
         database,
-        desk: openDeskLine(channel),
+        limiter: openLimiterChannel(channel),
         cutter: new MetatileCutter(),
         atTheGate: AT_THE_GATE,
         sweeps: () => false,

@@ -34,7 +34,7 @@ export type Work = Awaited<ReturnType<typeof openWork>>;
 /** What is done to tiles on request, by schedule, by a quota, and because the data behind them have changed. */
 export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
   const { road, membership, declarations, following, clock, random, log } = parts;
-  const { database, catalog, events, desk, parameters, parameterSets } = road;
+  const { database, catalog, events, limiter, parameters, parameterSets } = road;
   const { lead, leads } = membership;
   const { pipeline } = following;
   const stores = catalog.stores();
@@ -81,7 +81,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       log,
     }),
   );
-  await outgoing.watch(tasks, stores, desk.report);
+  await outgoing.watch(tasks, stores, limiter.report);
   const selections = createSelectionWork({
     catalog,
     parameters,

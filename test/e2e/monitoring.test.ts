@@ -62,6 +62,7 @@ const PANEL = z.discriminatedUnion('type', [
       defaults: z.strictObject({
         unit: z.enum(['none', 'short', 's', 'bytes', 'reqps', 'ops', 'percentunit']),
         min: z.number().optional(),
+        noValue: z.string().optional(),
         max: z.number().optional(),
         custom: z.record(z.string(), z.unknown()).optional(),
         thresholds: z

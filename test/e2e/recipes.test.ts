@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { dump, load } from 'js-yaml';
+import { load } from 'js-yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
+import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { freePort } from '../fixtures/varnish.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
@@ -20,21 +21,14 @@ interface Document {
 /** A tile with one layer and no feature: version 2, name `roads`, extent 4096. */
 const VECTOR_TILE = Buffer.from('1a0c78020a05726f616473288020', 'hex');
 
-function snippetOf(page: string, language: string): string {
-  const text = readFileSync(new URL(`../../docs/recipes/${page}.md`, import.meta.url), 'utf8');
-  const [, snippet = ''] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(text) ?? [];
-  return snippet;
-}
-
 /** As written, except for addresses of map servers. */
 function configurationOf(mapServer: string, vectorWms: string): string {
-  const pages = [
+  return mergedConfiguration([
     snippetOf('mapserver', 'yaml').replace(/'http:.*map'/, `'${mapServer}'`),
     snippetOf('vector-tiles-over-wms', 'yaml').replace(/'http:.*wms'/, `'${vectorWms}'`),
     snippetOf('nginx', 'yaml'),
     `layers: [{ name: closed, source: { type: world }, access: authenticated, expireClients: 3600 }]`,
-  ].map((text) => load(text) as Document);
-  return dump({ ...Object.assign({}, ...pages), layers: pages.flatMap(({ layers = [] }) => layers) });
+  ]);
 }
 
 async function openVectorWms(asked: URLSearchParams[]): Promise<string> {

@@ -76,6 +76,24 @@ describe("GeoNode's GeoWebCache client", () => {
     const answer = await send(PYTHON, 'PUT', '/layers/geonode:rivers.xml', layer);
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('GeoServerLayer')]);
   });
+
+  it('the request in which GeoNode gives a layer its six default grid sets is accepted', async () => {
+    const made =
+      '<wmsLayer><name>geonode:parks</name><wmsUrl><string>http://maps.example.org/wms</string></wmsUrl></wmsLayer>';
+    expect((await send(PYTHON, 'PUT', '/layers/geonode:parks.xml', made)).status).toBeLessThan(202);
+    const { text } = await send(PYTHON, 'GET', '/layers/geonode:parks.xml');
+    const names = ['EPSG:3857', 'EPSG:3857x2', 'EPSG:4326', 'EPSG:4326x2', 'EPSG:900913', 'EPSG:900913x2'];
+    const subsets = names
+      .map((name) => `<gridSubset><gridSetName>${name}</gridSetName></gridSubset>`)
+      .join('');
+    const changed = text
+      .replace(/<gridSubsets>.*<\/gridSubsets>/s, '')
+      .replace(/<\/wmsLayer>/, `<gridSubsets>${subsets}</gridSubsets></wmsLayer>`);
+    expect((await send(PYTHON, 'POST', '/layers/geonode:parks.xml', changed)).status).toBe(200);
+    expect((await texts('/layers/geonode:parks.xml'))('gridSubsets/gridSubset/gridSetName').sort()).toEqual(
+      names,
+    );
+  });
 });
 
 /** The requests of camptocamp's Go client, on which their Terraform provider is built. Numbers are written as Go does. */

@@ -8,9 +8,9 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { LocalTime } from '../../src/lib/local-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { openDeskLine, serveDesk } from '../../src/sources/upstream/desk-line.ts';
-import { openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
-import type { RequestEnd, UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
+import { openLimiterChannel, serveLimiter } from '../../src/sources/upstream/limiter-channel.ts';
+import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
+import type { RequestEnd, UpstreamLimiter } from '../../src/sources/upstream/upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { createChannelPair } from '../fixtures/channel-pair.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
@@ -33,28 +33,28 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The connection of a worker to the desk. */
-function hireWorker(desk: UpstreamDesk): UpstreamDesk {
+/** The connection of a worker to the limiter. */
+function hireWorker(limiter: UpstreamLimiter): UpstreamLimiter {
   const { server, child } = createChannelPair();
-  serveDesk(desk, server);
-  return openDeskLine(child);
+  serveLimiter(limiter, server);
+  return openLimiterChannel(child);
 }
 
 async function openServer(location: string, clock: VirtualClock) {
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger, synced: false });
-  const desk = openUpstreamDesk({
+  const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ dailyBudget: BUDGET, timeZone: ZONE, adaptive: false }) },
     book: createBoundedCounters(database),
     clock,
     random: Math.random,
     log: silentLogger,
   });
-  const workers = [1, 2, 3].map(() => hireWorker(desk));
+  const workers = [1, 2, 3].map(() => hireWorker(limiter));
   return {
-    desk,
+    limiter,
     workers,
     async close() {
-      await desk.close();
+      await limiter.close();
       await database.close();
     },
   };
@@ -63,11 +63,16 @@ async function openServer(location: string, clock: VirtualClock) {
 type Server = Awaited<ReturnType<typeof openServer>>;
 
 /** All nodes request until none is admitted any longer; counts the admitted requests, by the day of the host. */
-async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<string, number>, most = 60) {
+async function askAll(
+  { limiter, workers }: Server,
+  clock: VirtualClock,
+  sent: Map<string, number>,
+  most = 60,
+) {
   const time = new LocalTime(ZONE);
-  const askOn = async (line: UpstreamDesk, priority: 'interactive' | 'task') => {
+  const askOn = async (line: UpstreamLimiter, priority: 'interactive' | 'task') => {
     for (let i = 0; i < most; i++) {
-      const permit = await line.enter(HOST, priority, never).catch(() => null);
+      const permit = await line.acquire(HOST, priority, never).catch(() => null);
       if (!permit) return;
       const { day } = time.at(clock.now());
       sent.set(day, (sent.get(day) ?? 0) + 1);
@@ -75,7 +80,7 @@ async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<
       permit.end(ANSWERED);
     }
   };
-  await Promise.all([askOn(desk, 'interactive'), ...workers.map((line) => askOn(line, 'task'))]);
+  await Promise.all([askOn(limiter, 'interactive'), ...workers.map((line) => askOn(line, 'task'))]);
 }
 
 describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
@@ -86,7 +91,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
     for (let life = 0; life < 4; life++) {
       const server = await openServer(location, clock);
       await askAll(server, clock, sent, 25);
-      expect(server.desk.report()[0]?.budget?.used).toBe(Math.min(BUDGET, sent.get('2026-11-15') ?? 0));
+      expect(server.limiter.report()[0]?.budget?.used).toBe(Math.min(BUDGET, sent.get('2026-11-15') ?? 0));
       await server.close();
     }
     expect(Object.fromEntries(sent)).toEqual({ '2026-11-15': BUDGET });

@@ -6,7 +6,10 @@ import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { problemOf } from '../../src/http/problems.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
-import { createMemoryBudgetBook, openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
+import {
+  createMemoryBudgetBook,
+  openUpstreamLimiter,
+} from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
 import { taskSettingsFor } from '../../src/tasks/task-service.ts';
@@ -60,7 +63,7 @@ const MOST_TURNS = 100_000;
 const EPILOGUE_MS = 90_000;
 
 /**
- * Plays a scenario with the real desk, pipeline, store and tasks, against a scripted upstream. Time is virtual: it
+ * Plays a scenario with the real limiter, pipeline, store and tasks, against a scripted upstream. Time is virtual: it
  * passes only when everything waits for it, so that the results do not depend on the speed of the machine.
  */
 export async function runScenario(scenario: Scenario): Promise<Seen> {
@@ -75,7 +78,7 @@ export async function runScenario(scenario: Scenario): Promise<Seen> {
 class Stage {
   readonly #scenario: Scenario;
   readonly #clock: VirtualClock = createVirtualClock(Date.UTC(2026, 10, 15, 12), () => this.#settle());
-  readonly #desk;
+  readonly #limiter;
   readonly #road: TileRoad;
   readonly #upstream: ScriptedUpstream;
   readonly #replies: SeenReply[] = [];
@@ -89,7 +92,7 @@ class Stage {
   constructor(scenario: Scenario) {
     this.#scenario = scenario;
     const clock = this.#clock;
-    this.#desk = openUpstreamDesk({
+    this.#limiter = openUpstreamLimiter({
       upstreams: { [HOST]: upstreamOptions.parse(scenario.limits) },
       book: createMemoryBudgetBook(),
       clock,
@@ -97,7 +100,7 @@ class Stage {
       log: silentLogger,
     });
     const draw: TileRoad['source']['draw'] = (request) => this.#road.source.draw(request);
-    this.#upstream = createScriptedUpstream(scenario, { desk: this.#desk, host: HOST, clock, draw });
+    this.#upstream = createScriptedUpstream(scenario, { limiter: this.#limiter, host: HOST, clock, draw });
     const layer = { metatile: { columns: 1, rows: 1 } };
     this.#road = openTileRoad({ layer, clock, source: this.#upstream.source });
   }
@@ -128,7 +131,7 @@ class Stage {
     await this.#clock.run(10_000);
     await closing;
     await this.#road.close();
-    await this.#desk.close();
+    await this.#limiter.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -143,7 +146,7 @@ class Stage {
 
   /** A flight whose turn it is, and which is neither at the upstream nor in line for it, is being worked on. */
   #isWorking(): boolean {
-    const [status] = this.#desk.report();
+    const [status] = this.#limiter.report();
     const waiting = status ? status.waiting.interactive + status.waiting.task : 0;
     const { flights } = this.#road.pipeline.status();
     return Math.min(flights, DEFAULT_PIPELINE_SETTINGS.maxFetchesPerSource) > this.#upstream.active + waiting;
@@ -239,7 +242,7 @@ class Stage {
 
   async #look(at: number): Promise<void> {
     await this.#until(at);
-    const [status] = this.#desk.report();
+    const [status] = this.#limiter.report();
     if (!status) throw new Error('the upstream has not been asked yet');
     const task = this.#task === null ? null : ((await this.#tasks?.get(this.#task)) ?? null);
     this.#looks.push({

@@ -1,13 +1,13 @@
 import type { Clock } from '../../src/lib/clock.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
 import { endOf } from '../../src/sources/upstream/upstream-client.ts';
-import type { UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
 import {
   failureOfStatus,
   refuseAnswer,
   timedOut,
   unavailable,
 } from '../../src/sources/upstream/upstream-failure.ts';
+import type { UpstreamLimiter } from '../../src/sources/upstream/upstream-limiter.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface ScriptedUpstream {
@@ -20,16 +20,16 @@ export interface ScriptedUpstream {
 }
 
 export interface UpstreamTools {
-  readonly desk: UpstreamDesk;
+  readonly limiter: UpstreamLimiter;
   readonly host: string;
   readonly clock: Clock;
   /** Makes the picture of a good answer. */
   readonly draw: (request: SourceRequest) => SourceAnswer;
 }
 
-/** A source that uses the desk as every source does, and an upstream that follows a scenario. */
+/** A source that uses the limiter as every source does, and an upstream that follows a scenario. */
 export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools): ScriptedUpstream {
-  const { desk, host, clock, draw } = tools;
+  const { limiter, host, clock, draw } = tools;
   const arrivals: number[] = [];
   const counts = { active: 0, peak: 0 };
   const seconds = () => clock.monotonic() / 1000;
@@ -63,7 +63,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
 
   /** Null: the place was taken back. */
   async function visit(request: SourceRequest, again: boolean): Promise<SourceAnswer | null> {
-    const permit = await desk.enter(host, request.priority, request.signal, again);
+    const permit = await limiter.acquire(host, request.priority, request.signal, again);
     const begunAt = clock.monotonic();
     const signal = AbortSignal.any([request.signal, permit.revoked]);
     try {

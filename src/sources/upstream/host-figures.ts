@@ -1,6 +1,6 @@
 import type { HostFailure, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { RequestEnd } from './upstream-desk.ts';
+import type { RequestEnd } from './upstream-limiter.ts';
 
 /** Latencies. */
 const REMEMBERED = 200;

@@ -3,8 +3,8 @@ import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import type { HostNews } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { NewsBook } from './host-news.ts';
-import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
-import type { RequestEnd } from './upstream-desk.ts';
+import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
 const HOST = 'maps.example.org:443';
@@ -37,7 +37,7 @@ function openNodes() {
     },
   });
   const [one, other] = [1, 2].map((node) =>
-    openUpstreamDesk({
+    openUpstreamLimiter({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
       book: createMemoryBudgetBook(),
       news: bookOf(node),
@@ -47,9 +47,9 @@ function openNodes() {
     }),
   );
   if (!one || !other) throw new Error('there are two');
-  const ask = async (desk: typeof one, end: RequestEnd) =>
-    (await desk.enter(HOST, 'task', new AbortController().signal)).end(end);
-  const stateOf = (desk: typeof one) => desk.report().find(({ host }) => host === HOST);
+  const ask = async (limiter: typeof one, end: RequestEnd) =>
+    (await limiter.acquire(HOST, 'task', new AbortController().signal)).end(end);
+  const stateOf = (limiter: typeof one) => limiter.report().find(({ host }) => host === HOST);
   return { clock, one, other, ask, stateOf };
 }
 
@@ -76,7 +76,7 @@ describe('nodes that share what they know of hosts', () => {
     const { clock, one, other, ask, stateOf } = openNodes();
     for (let i = 0; i < 5; i++) await ask(one, DOWN);
     await clock.run(2000);
-    const first = await other.enter(HOST, 'task', new AbortController().signal);
+    const first = await other.acquire(HOST, 'task', new AbortController().signal);
     expect(stateOf(other)?.state).toBe('probing');
     await expect(ask(other, GOOD)).rejects.toMatchObject({ code: 'source-busy' });
     first.end(GOOD);

@@ -10,7 +10,11 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgetBook, openUpstreamDesk, type UpstreamDeskOptions } from './open-upstream-desk.ts';
+import {
+  createMemoryBudgetBook,
+  openUpstreamLimiter,
+  type UpstreamLimiterOptions,
+} from './open-upstream-limiter.ts';
 import {
   openUpstreamClient,
   type UpstreamClient,
@@ -36,7 +40,7 @@ describe('the upstream client', () => {
   function open(
     upstream: Partial<UpstreamOptions> = {},
     limits: NonNullable<UpstreamClientOptions['limits']> = {},
-    patience: Pick<UpstreamDeskOptions, 'maxWaiting' | 'maxInteractiveWaitMs'> = {},
+    patience: Pick<UpstreamLimiterOptions, 'maxWaiting' | 'maxInteractiveWaitMs'> = {},
   ): UpstreamClient {
     const allowed = { allowPrivate: true, adaptive: false, ...upstream };
     const surroundings = {
@@ -45,8 +49,8 @@ describe('the upstream client', () => {
       random: () => 0.5,
       log: silentLogger,
     };
-    const desk = openUpstreamDesk({ ...surroundings, ...patience, book: createMemoryBudgetBook() });
-    return openUpstreamClient({ ...surroundings, userAgent: 'Tilewarden/test', desk, limits });
+    const limiter = openUpstreamLimiter({ ...surroundings, ...patience, book: createMemoryBudgetBook() });
+    return openUpstreamClient({ ...surroundings, userAgent: 'Tilewarden/test', limiter, limits });
   }
 
   async function reopen(...options: Parameters<typeof open>): Promise<void> {

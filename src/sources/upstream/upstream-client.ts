@@ -6,7 +6,7 @@ import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
-import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   type AnswerFreshness,
@@ -16,8 +16,8 @@ import {
   readAnswer,
   textOf,
 } from './read-answer.ts';
-import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { failureOfConnection, timedOut } from './upstream-failure.ts';
+import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
@@ -66,7 +66,7 @@ export interface UpstreamClientOptions extends Surroundings {
   readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
   readonly proxies?: OutboundProxies;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
-  readonly desk?: UpstreamDesk;
+  readonly limiter?: UpstreamLimiter;
   readonly limits?: Partial<UpstreamLimits>;
 }
 
@@ -99,7 +99,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const hosts = new Map<string, Host>();
   /** Pools that finish their requests and take no more. */
   const retired = new Set<HostPool>();
-  const desk = options.desk ?? openDeskFor(options);
+  const limiter = options.limiter ?? openLimiterFor(options);
   const life = createSourceLife('The server is stopping.');
 
   /** Settings are looked up for each request: a reload of the configuration file changes them. */
@@ -171,7 +171,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     signal: AbortSignal,
     time: { readonly ms: number; readonly again: boolean },
   ): Promise<UpstreamAnswer | null> {
-    const permit = await desk.enter(host.name, request.priority, signal, time.again);
+    const permit = await limiter.acquire(host.name, request.priority, signal, time.again);
     request.sent?.();
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
@@ -216,8 +216,8 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 }
 
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
-function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
-  return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
+function openLimiterFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamLimiter {
+  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
 }
 
 function mediaTypeOf(header: string | undefined): string | null {

@@ -1,4 +1,4 @@
-import type { Permit, UpstreamPriority } from './upstream-desk.ts';
+import type { Permit, UpstreamPriority } from './upstream-limiter.ts';
 
 export interface Waiter {
   readonly priority: UpstreamPriority;

@@ -29,7 +29,7 @@ export interface Permit {
  * `source-unavailable`, and with the signal's reason; where it is known until when a host is left alone, the
  * cause is a `HostClosed`.
  */
-export interface UpstreamDesk {
+export interface UpstreamLimiter {
   /** `host` is `name:port`; `again`: a place that it had was taken back. */
-  enter(host: string, priority: UpstreamPriority, signal: AbortSignal, again?: boolean): Promise<Permit>;
+  acquire(host: string, priority: UpstreamPriority, signal: AbortSignal, again?: boolean): Promise<Permit>;
 }

@@ -4,13 +4,13 @@ import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
-import { HostDesk } from './host-desk.ts';
+import { HostLimiter } from './host-limiter.ts';
 import { followHostNews, type NewsBook } from './host-news.ts';
 import type { ShareBook } from './host-share.ts';
-import type { UpstreamDesk } from './upstream-desk.ts';
+import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
-export interface UpstreamDeskOptions extends Surroundings {
+export interface UpstreamLimiterOptions extends Surroundings {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
@@ -24,15 +24,15 @@ export interface UpstreamDeskOptions extends Surroundings {
 
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
-/** The desk of the server: its own requests and those of its workers all pass here. */
-export function openUpstreamDesk(options: UpstreamDeskOptions) {
-  const hosts = new Map<string, HostDesk>();
+/** The limiter of the server: its own requests and those of its workers all pass here. */
+export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
+  const hosts = new Map<string, HostLimiter>();
   let { upstreams } = options;
 
-  function deskOf(host: string): HostDesk {
+  function limiterOf(host: string): HostLimiter {
     return getOrMake(hosts, host, () => {
       const limits = upstreamOptionsFor(upstreams, host);
-      return new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
+      return new HostLimiter({ ...DEFAULTS, ...options, host, limits, tellOthers });
     });
   }
 
@@ -46,8 +46,8 @@ export function openUpstreamDesk(options: UpstreamDeskOptions) {
   }
 
   function hear(told: ReadonlyMap<string, HostNews>): void {
-    for (const host of told.keys()) deskOf(host);
-    for (const [host, desk] of hosts) desk.hear(told.get(host) ?? null);
+    for (const host of told.keys()) limiterOf(host);
+    for (const [host, limiter] of hosts) limiter.hear(told.get(host) ?? null);
   }
 
   const following = options.news && followHostNews({ ...options, book: options.news, hear });
@@ -56,18 +56,18 @@ export function openUpstreamDesk(options: UpstreamDeskOptions) {
     setUpstreams(next: UpstreamSettings): void {
       const former = upstreams;
       upstreams = next;
-      for (const [host, desk] of hosts) {
+      for (const [host, limiter] of hosts) {
         const limits = upstreamOptionsFor(next, host);
-        if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) desk.setLimits(limits);
+        if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) limiter.setLimits(limits);
       }
     },
-    enter: ((host, priority, signal, again) =>
-      deskOf(host).enter(priority, signal, again)) as UpstreamDesk['enter'],
-    report: (): readonly UpstreamStatus[] => [...hosts.values()].map((desk) => desk.status()),
+    acquire: ((host, priority, signal, again) =>
+      limiterOf(host).acquire(priority, signal, again)) as UpstreamLimiter['acquire'],
+    report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
     /** Rejects waiting requests, and gives back the rest of the budgets. */
     async close(): Promise<void> {
       await following?.close();
-      await Promise.all([...hosts.values()].map((desk) => desk.close()));
+      await Promise.all([...hosts.values()].map((limiter) => limiter.close()));
     },
   };
 }

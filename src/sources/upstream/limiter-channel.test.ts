@@ -3,9 +3,9 @@ import { createChannelPair } from '../../../test/fixtures/channel-pair.ts';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { openDeskLine, serveDesk } from './desk-line.ts';
-import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
-import type { RequestEnd } from './upstream-desk.ts';
+import { openLimiterChannel, serveLimiter } from './limiter-channel.ts';
+import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
 const HOST = 'maps.example.org:80';
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 
 function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
-  const desk = openUpstreamDesk({
+  const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
     book: createMemoryBudgetBook(),
     clock,
@@ -23,21 +23,21 @@ function open(limits: object) {
   });
   const hire = () => {
     const { server, child, cut } = createChannelPair();
-    serveDesk(desk, server);
-    return { die: cut, line: openDeskLine(child) };
+    serveLimiter(limiter, server);
+    return { die: cut, line: openLimiterChannel(child) };
   };
   const settle = () => clock.run(0).then(() => clock.run(0));
-  const status = () => desk.report()[0];
-  return { desk, clock, hire, settle, status };
+  const status = () => limiter.report()[0];
+  return { limiter, clock, hire, settle, status };
 }
 
-describe('the line between a worker and the desk', () => {
+describe('the line between a worker and the limiter', () => {
   it('workers share the places of a host', async () => {
     const { hire, settle, status } = open({ concurrency: 2 });
     const [one, other] = [hire().line, hire().line];
-    const first = await one.enter(HOST, 'task', never);
-    await other.enter(HOST, 'task', never);
-    const third = other.enter(HOST, 'task', never);
+    const first = await one.acquire(HOST, 'task', never);
+    await other.acquire(HOST, 'task', never);
+    const third = other.acquire(HOST, 'task', never);
     await settle();
     expect(status()).toMatchObject({ inFlight: 2, waiting: { task: 1 } });
     first.end(ANSWERED);
@@ -47,23 +47,23 @@ describe('the line between a worker and the desk', () => {
   });
 
   it('the places and waits of a worker are given back when it dies', async () => {
-    const { desk, hire, settle, status } = open({ concurrency: 2 });
+    const { limiter, hire, settle, status } = open({ concurrency: 2 });
     const { die, line } = hire();
-    await Promise.all([line.enter(HOST, 'task', never), line.enter(HOST, 'task', never)]);
-    line.enter(HOST, 'task', never).catch(() => undefined);
+    await Promise.all([line.acquire(HOST, 'task', never), line.acquire(HOST, 'task', never)]);
+    line.acquire(HOST, 'task', never).catch(() => undefined);
     await settle();
     die();
     await settle();
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
-    (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);
+    (await limiter.acquire(HOST, 'interactive', never)).end(ANSWERED);
   });
 
   it('a request of a worker may leave, whether it waits or was just admitted', async () => {
     const { hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
     const leaving = new AbortController();
-    const first = line.enter(HOST, 'task', leaving.signal);
-    const second = line.enter(HOST, 'task', leaving.signal);
+    const first = line.acquire(HOST, 'task', leaving.signal);
+    const second = line.acquire(HOST, 'task', leaving.signal);
     leaving.abort(new Error('the task was stopped'));
     await expect(first).rejects.toThrow('the task was stopped');
     await expect(second).rejects.toThrow('the task was stopped');
@@ -73,7 +73,7 @@ describe('the line between a worker and the desk', () => {
 
   it('a worker receives until when a host is left alone', async () => {
     const { line } = open({ quietHours: '06:00-22:00' }).hire();
-    const refused: unknown = await line.enter(HOST, 'task', never).catch((error: unknown) => error);
+    const refused: unknown = await line.acquire(HOST, 'task', never).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'source-busy', reason: 'quiet-hours', retryAfterSeconds: 36_000 });
     expect(hostClosedIn(refused)).toMatchObject({
       host: HOST,
@@ -82,12 +82,12 @@ describe('the line between a worker and the desk', () => {
   });
 
   it('a worker gives its place up when the host has been silent for long and a probe is sent', async () => {
-    const { desk, clock, hire, settle, status } = open({ concurrency: 1 });
+    const { limiter, clock, hire, settle, status } = open({ concurrency: 1 });
     const { line } = hire();
-    const entering = line.enter(HOST, 'task', never);
+    const entering = line.acquire(HOST, 'task', never);
     await settle();
     const held = await entering;
-    const scout = desk.enter(HOST, 'interactive', never);
+    const scout = limiter.acquire(HOST, 'interactive', never);
     await clock.run(4000);
     expect(held.revoked.aborted).toBe(false);
     await clock.run(2000);

@@ -19,11 +19,11 @@ import { HostShare, type ShareBook } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
-import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
+import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-interface HostDeskOptions extends Surroundings {
+interface HostLimiterOptions extends Surroundings {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** More than this many waiting requests are turned away. */
@@ -57,8 +57,8 @@ const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloade
  * Admits requests to one host: so many concurrently, so many a second, so many a day, at the hours that suit it,
  * and none while it fails or has asked for patience. People go before tasks, always.
  */
-export class HostDesk {
-  readonly #options: HostDeskOptions;
+export class HostLimiter {
+  readonly #options: HostLimiterOptions;
   readonly #line = new WaitingLine();
   readonly #figures: HostFigures;
   #limits: UpstreamOptions;
@@ -75,7 +75,7 @@ export class HostDesk {
   /** What wakes us when the next request may begin, or when a closing is over. */
   #alarm = new AbortController();
 
-  constructor(options: HostDeskOptions) {
+  constructor(options: HostLimiterOptions) {
     this.#options = options;
     const { host, limits, clock, random, log } = options;
     this.#figures = new HostFigures(clock);
@@ -114,7 +114,7 @@ export class HostDesk {
     this.#budget = budgetOf(this.#limits, { host, book, clock, log, refilled: () => this.#serve() });
   }
 
-  async enter(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
+  async acquire(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
     signal.throwIfAborted();
     const closing = this.#closedFor(priority);
     if (closing) throw this.#closed(closing);

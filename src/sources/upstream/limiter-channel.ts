@@ -1,23 +1,23 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { type Channel, messageKind } from '../../lib/channel.ts';
-import type { Permit, RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
+import type { Permit, RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
 
-interface Entering {
+interface Acquisition {
   readonly id: number;
   readonly host: string;
   readonly priority: UpstreamPriority;
   readonly again: boolean;
 }
 
-const ENTER = messageKind<Entering>('desk-enter');
-const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('desk-end');
+const ACQUIRE = messageKind<Acquisition>('limiter-acquire');
+const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('limiter-end');
 /** The place is taken back; nothing is to be said about its end. */
-const REVOKED = messageKind<{ readonly id: number }>('desk-revoked');
+const REVOKED = messageKind<{ readonly id: number }>('limiter-revoked');
 
 const LEFT: RequestEnd = { kind: 'left', reason: null, ms: 0, retryAfterMs: null };
 
-/** The desk as a worker sees it: each request asks the server first. */
-export function openDeskLine(channel: Channel): UpstreamDesk {
+/** The limiter as a worker sees it: each request asks the server first. */
+export function openLimiterChannel(channel: Channel): UpstreamLimiter {
   const held = new Map<number, AbortController>();
   let requests = 0;
   channel.handle(REVOKED, ({ id }) => held.get(id)?.abort());
@@ -33,10 +33,10 @@ export function openDeskLine(channel: Channel): UpstreamDesk {
   }
 
   return {
-    async enter(host, priority, signal, again = false) {
+    async acquire(host, priority, signal, again = false) {
       const id = ++requests;
       try {
-        await channel.ask(ENTER, { id, host, priority, again }, signal);
+        await channel.ask(ACQUIRE, { id, host, priority, again }, signal);
       } catch (error) {
         // It may have been admitted in the meantime; this side cannot know.
         if (signal.aborted) channel.tell(END, { id, end: LEFT });
@@ -47,12 +47,12 @@ export function openDeskLine(channel: Channel): UpstreamDesk {
   };
 }
 
-/** Lets a worker process use the server's desk. What it held is given back when it dies. */
-export function serveDesk(desk: UpstreamDesk, channel: Channel): void {
+/** Lets a worker process use the server's limiter. What it held is given back when it dies. */
+export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
   const permits = new Map<number, Permit>();
 
-  channel.handle(ENTER, async ({ id, host, priority, again }, signal) => {
-    const permit = await desk.enter(host, priority, signal, again).catch((error: unknown) => {
+  channel.handle(ACQUIRE, async ({ id, host, priority, again }, signal) => {
+    const permit = await limiter.acquire(host, priority, signal, again).catch((error: unknown) => {
       throw isTilewardenError(error) ? error : refusal(error);
     });
     if (signal.aborted || channel.closed.aborted) return permit.end(LEFT);

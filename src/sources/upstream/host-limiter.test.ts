@@ -3,8 +3,8 @@ import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/vi
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
-import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
+import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
 const HOST = 'maps.example.org:443';
@@ -23,7 +23,7 @@ interface Given {
 
 function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share }: Given = {}) {
   const time = clock ?? createVirtualClock(Date.parse(start));
-  const desk = openUpstreamDesk({
+  const limiter = openUpstreamLimiter({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
     book: book ?? createMemoryBudgetBook(),
     ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
@@ -31,31 +31,31 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share 
     random: () => 0.5,
     log: silentLogger,
   });
-  const enter = (priority: UpstreamPriority = 'interactive', signal = new AbortController().signal) =>
-    desk.enter(HOST, priority, signal);
+  const acquire = (priority: UpstreamPriority = 'interactive', signal = new AbortController().signal) =>
+    limiter.acquire(HOST, priority, signal);
   async function refusal(priority: UpstreamPriority = 'interactive'): Promise<TilewardenError> {
-    const answer: unknown = await enter(priority).catch((error: unknown) => error);
+    const answer: unknown = await acquire(priority).catch((error: unknown) => error);
     if (!isTilewardenError(answer)) throw new Error('it was let in');
     return answer;
   }
   async function fail(times: number): Promise<void> {
-    for (let i = 0; i < times; i++) (await enter()).end(DOWN);
+    for (let i = 0; i < times; i++) (await acquire()).end(DOWN);
   }
   const status = () => {
-    const [only] = desk.report();
+    const [only] = limiter.report();
     if (!only) throw new Error('no request was admitted');
     return only;
   };
-  return { desk, clock: time, enter, refusal, fail, status };
+  return { limiter, clock: time, acquire, refusal, fail, status };
 }
 
-describe('the desk of a host', () => {
-  it('a host desk admits people before tasks that came first, and keeps the order among equals', async () => {
-    const { enter, clock } = open({ limits: { concurrency: 1 } });
+describe('the limiter of a host', () => {
+  it('a host limiter admits people before tasks that came first, and keeps the order among equals', async () => {
+    const { acquire, clock } = open({ limits: { concurrency: 1 } });
     const order: string[] = [];
-    const first = await enter('task');
+    const first = await acquire('task');
     const visit = (name: string, priority: UpstreamPriority) =>
-      enter(priority).then((permit: Permit) => {
+      acquire(priority).then((permit: Permit) => {
         order.push(name);
         permit.end(ANSWERED);
       });
@@ -71,13 +71,13 @@ describe('the desk of a host', () => {
     expect(order).toEqual(['person 1', 'person 2', 'task 1', 'task 2']);
   });
 
-  it('a host desk reports a host as failing from the first failure on, probing, and healthy again', async () => {
-    const { enter, status, clock, fail } = open();
-    (await enter()).end(ANSWERED);
+  it('a host limiter reports a host as failing from the first failure on, probing, and healthy again', async () => {
+    const { acquire, status, clock, fail } = open();
+    (await acquire()).end(ANSWERED);
     expect(status()).toMatchObject({ state: 'healthy', failuresInARow: 0, lastFailure: null });
     await clock.run(1000);
     const since = clock.now();
-    for (let i = 0; i < 3; i++) (await enter()).end({ ...DOWN, reason: 'status-500' });
+    for (let i = 0; i < 3; i++) (await acquire()).end({ ...DOWN, reason: 'status-500' });
     expect(status()).toMatchObject({
       state: 'failing',
       breaker: 'closed',
@@ -88,25 +88,25 @@ describe('the desk of a host', () => {
     await fail(2);
     expect(status()).toMatchObject({ state: 'failing', closed: { reason: 'failing', since } });
     await clock.run(1000);
-    const probe = await enter();
+    const probe = await acquire();
     expect(status().state).toBe('probing');
     probe.end(ANSWERED);
     expect(status()).toMatchObject({ state: 'healthy', failuresInARow: 0, failingSince: null });
-    (await enter()).end(TOO_MUCH);
+    (await acquire()).end(TOO_MUCH);
     expect(status().state).toBe('paused');
   });
 
   it('a place of a host is given back once, however often its request ends', async () => {
-    const { enter, status } = open({ limits: { concurrency: 2 } });
-    const permit = await enter();
-    await enter();
+    const { acquire, status } = open({ limits: { concurrency: 2 } });
+    const permit = await acquire();
+    await acquire();
     permit.end(ANSWERED);
     permit.end(ANSWERED);
     expect(status().inFlight).toBe(1);
   });
 
-  it('a host desk leaves a failing host alone, with a retry time, and is back within a second of its return', async () => {
-    const { fail, refusal, enter, clock, status } = open();
+  it('a host limiter leaves a failing host alone, with a retry time, and is back within a second of its return', async () => {
+    const { fail, refusal, acquire, clock, status } = open();
     await fail(5);
     const refused = await refusal();
     expect(refused).toMatchObject({ code: 'source-busy', reason: 'failing', retryAfterSeconds: 1 });
@@ -119,7 +119,7 @@ describe('the desk of a host', () => {
     let waited = 0;
     for (let served = false; !served; waited += 50) {
       await clock.run(50);
-      served = await enter().then(
+      served = await acquire().then(
         (permit) => {
           permit.end(ANSWERED);
           return true;
@@ -132,25 +132,25 @@ describe('the desk of a host', () => {
   });
 
   it.each([false, true])(
-    'a host desk sends a silent host no more requests than other nodes leave to it, adaptive %s',
+    'a host limiter sends a silent host no more requests than other nodes leave to it, adaptive %s',
     async (adaptive) => {
-      const { enter, clock, status, desk } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
-      const waiting = [enter(), enter(), enter(), enter()];
+      const { acquire, clock, status, limiter } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
+      const waiting = [acquire(), acquire(), acquire(), acquire()];
       for (const one of waiting) one.catch(() => {});
       await clock.runUntil(() => status().errors.silent === 1, 20_000);
       expect(status().inFlight).toBe(2);
-      const closed = desk.close();
+      const closed = limiter.close();
       await clock.run(20_000);
       await closed;
     },
   );
 
-  it("a host desk keeps to the host's Retry-After though a scout has an answer", async () => {
-    const { enter, refusal, clock } = open({ limits: { concurrency: 2 } });
-    (await enter()).end(ANSWERED);
-    const silent = await enter();
-    const other = await enter();
-    const waiting = enter();
+  it("a host limiter keeps to the host's Retry-After though a scout has an answer", async () => {
+    const { acquire, refusal, clock } = open({ limits: { concurrency: 2 } });
+    (await acquire()).end(ANSWERED);
+    const silent = await acquire();
+    const other = await acquire();
+    const waiting = acquire();
     await clock.run(1500);
     const scout = await waiting;
     expect(silent.revoked.aborted).toBe(true);
@@ -159,14 +159,14 @@ describe('the desk of a host', () => {
     expect(await refusal()).toMatchObject({ reason: 'retry-after', retryAfterSeconds: 30 });
   });
 
-  it('a host desk refuses waiting requests when the host begins to fail', async () => {
-    const { enter, clock } = open({ limits: { concurrency: 1 } });
-    let current = await enter();
+  it('a host limiter refuses waiting requests when the host begins to fail', async () => {
+    const { acquire, clock } = open({ limits: { concurrency: 1 } });
+    let current = await acquire();
     for (let i = 0; i < 4; i++) {
       current.end(DOWN);
-      current = await enter();
+      current = await acquire();
     }
-    const waiting = [enter('interactive'), enter('task')].map((visit) =>
+    const waiting = [acquire('interactive'), acquire('task')].map((visit) =>
       visit.catch((error: unknown) => error),
     );
     current.end(DOWN);
@@ -174,9 +174,9 @@ describe('the desk of a host', () => {
     for (const error of await Promise.all(waiting)) expect(hostClosedIn(error)?.host).toBe(HOST);
   });
 
-  it('a host desk keeps to the Retry-After of its host', async () => {
-    const { enter, refusal, clock, status } = open();
-    (await enter()).end(TOO_MUCH);
+  it('a host limiter keeps to the Retry-After of its host', async () => {
+    const { acquire, refusal, clock, status } = open();
+    (await acquire()).end(TOO_MUCH);
     expect(await refusal()).toMatchObject({
       code: 'source-busy',
       reason: 'retry-after',
@@ -186,59 +186,59 @@ describe('the desk of a host', () => {
     await clock.run(29_000);
     expect((await refusal('task')).reason).toBe('retry-after');
     await clock.run(1001);
-    (await enter()).end(ANSWERED);
+    (await acquire()).end(ANSWERED);
     expect(status()).toMatchObject({ breaker: 'closed', retryAfter: null, closed: null });
   });
 
-  it('a host desk keeps tasks from its host in quiet hours, and people only if configured', async () => {
+  it('a host limiter keeps tasks from its host in quiet hours, and people only if configured', async () => {
     const limits = { quietHours: '06:00-22:00', timeZone: 'Europe/Berlin' };
-    const { refusal, enter, clock } = open({ limits });
+    const { refusal, acquire, clock } = open({ limits });
     const refused = await refusal('task');
     expect(hostClosedIn(refused)?.closing).toEqual({
       reason: 'quiet-hours',
       until: Date.parse('2026-11-15T21:00:00Z'),
     });
-    (await enter('interactive')).end(ANSWERED);
+    (await acquire('interactive')).end(ANSWERED);
     await clock.run(9 * 3_600_000);
-    (await enter('task')).end(ANSWERED);
+    (await acquire('task')).end(ANSWERED);
     expect((await open({ limits: { ...limits, quietFor: 'all' } }).refusal('interactive')).code).toBe(
       'source-busy',
     );
   });
 
-  it('a host desk sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
+  it('a host limiter sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
     const book = createMemoryBudgetBook();
     const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
     let sent = 0;
     for (let life = 0; life < 3; life++) {
-      const { enter, desk } = open({ limits, clock, book });
+      const { acquire, limiter } = open({ limits, clock, book });
       for (let i = 0; i < 100; i++) {
-        const permit = await enter(i % 2 ? 'task' : 'interactive').catch(() => null);
+        const permit = await acquire(i % 2 ? 'task' : 'interactive').catch(() => null);
         if (permit) sent++;
         permit?.end(ANSWERED);
       }
-      await desk.close();
+      await limiter.close();
     }
     expect(sent).toBe(250);
-    const { refusal, enter, status } = open({ limits, clock, book });
+    const { refusal, acquire, status } = open({ limits, clock, book });
     // The first one asks the book.
     expect((await refusal()).reason).toBe('daily-budget');
     expect((await refusal()).retryAfterSeconds).toBe(3 * 3600);
     expect(status().budget).toEqual({ day: '2026-11-15', used: 250, limit: 250 });
     await clock.run(3 * 3_600_000);
-    (await enter()).end(ANSWERED);
+    (await acquire()).end(ANSWERED);
     expect(status().budget).toMatchObject({ day: '2026-11-16', used: 1 });
   });
 
-  it('a host desk loses no more than a hundredth of a budget when it dies', async () => {
+  it('a host limiter loses no more than a hundredth of a budget when it dies', async () => {
     const book = createMemoryBudgetBook();
     const limits = { dailyBudget: 1000 };
-    (await open({ limits, book }).enter()).end(ANSWERED);
-    const { enter } = open({ limits, book });
+    (await open({ limits, book }).acquire()).end(ANSWERED);
+    const { acquire } = open({ limits, book });
     let sent = 1;
     for (;;) {
-      const permit = await enter().catch(() => null);
+      const permit = await acquire().catch(() => null);
       if (!permit) break;
       permit.end(ANSWERED);
       sent++;
@@ -247,19 +247,19 @@ describe('the desk of a host', () => {
     expect(sent).toBeGreaterThanOrEqual(990);
   });
 
-  it('a host desk begins nothing in the last seconds of a day that has a budget', async () => {
+  it('a host limiter begins nothing in the last seconds of a day that has a budget', async () => {
     const { refusal } = open({ limits: { dailyBudget: 10 }, start: '2026-11-15T23:59:58.500Z' });
     expect(await refusal()).toMatchObject({ reason: 'daily-budget', retryAfterSeconds: 2 });
   });
 
-  it('a host desk reports its figures', async () => {
-    const { enter, status, clock } = open({ limits: { ratePerSecond: 5, concurrency: 3 } });
+  it('a host limiter reports its figures', async () => {
+    const { acquire, status, clock } = open({ limits: { ratePerSecond: 5, concurrency: 3 } });
     for (let i = 0; i < 20; i++) {
-      const entering = enter();
+      const entering = acquire();
       await clock.runUntil(() => status().inFlight === 1, 5000);
       (await entering).end({ ...ANSWERED, ms: 10 * (i + 1) });
     }
-    (await enterLater(enter, clock)).end({
+    (await acquireLater(acquire, clock)).end({
       kind: 'refused',
       reason: 'status-404',
       ms: 7,
@@ -277,8 +277,8 @@ describe('the desk of a host', () => {
   });
 });
 
-async function enterLater(enter: () => Promise<Permit>, clock: VirtualClock): Promise<Permit> {
-  const entering = enter();
+async function acquireLater(acquire: () => Promise<Permit>, clock: VirtualClock): Promise<Permit> {
+  const entering = acquire();
   await clock.run(2000);
   return entering;
 }
