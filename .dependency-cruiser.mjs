@@ -62,7 +62,10 @@ const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
   { library: 'kysely', home: '^src/(db|storage/packs)/' },
-  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|storage/adopted|sources/archive|export)/' },
+  {
+    library: 'better-sqlite3',
+    home: '^src/(db|storage/bundle|sources/(adopted|archive|sqlite-file\\.ts)|export)',
+  },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },
   { library: 'jose', home: '^src/access/' },

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createBlankAreas } from '../catalog/blank-areas.ts';
 import { type BoundLayer, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
+import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
@@ -27,6 +28,7 @@ import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
+import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { openArchiveSource } from '../sources/archive/archive-source.ts';
 import { openLayerSource } from '../sources/layer/layer-source.ts';
 import type { LayerReader, TileSource } from '../sources/tile-source.ts';
@@ -39,7 +41,6 @@ import { openXyzSource } from '../sources/xyz/xyz-source.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { HostRules } from './host-rules.ts';
-import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
@@ -91,15 +92,17 @@ export async function openRoad<Desk extends UpstreamDesk>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (source: SourceSettings, _layer: string, below: BoundLayer | null) =>
+  const opener = (source: SourceSettings, below: BoundLayer | null) =>
     openSource(source, upstreams, parts, () => below && readLayer(below));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: opener,
-      openOldCache: (declaration) => openOldCache(declaration, clock),
+      openSource: (source, { name, adopt, gridSets }, below) => {
+        const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
+        return withOldCaches(opener(source, below), adopt, owner, clock);
+      },
       clock,
       log,
     }),
@@ -113,7 +116,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   const openPreview = (source: SourceSettings) =>
-    opener(source, '', catalog.layer(layerBelow(source)?.layer ?? ''));
+    opener(source, catalog.layer(layerBelow(source)?.layer ?? ''));
   return {
     ...making,
     database,

@@ -7,7 +7,6 @@ import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
 import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
-import { adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
@@ -24,8 +23,6 @@ export const sourceSchema = z.discriminatedUnion('type', [
   worldSourceOptions,
 ]);
 export const upstreamSchema = upstreamOptions;
-export const adoptSchema = adoptOptions;
 
 export type SourceSettings = z.output<typeof sourceSchema>;
 export type UpstreamSettings = z.output<typeof upstreamSchema>;
-export type AdoptSettings = z.output<typeof adoptSchema>;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import type { Adoption } from '../sources/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
-import type { Adoption } from '../storage/adopted/adopt-options.ts';
-import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
