@@ -64,7 +64,7 @@ const HOMES = [
   { library: 'kysely', home: '^src/(db|storage/packs)/' },
   {
     library: 'better-sqlite3',
-    home: '^src/(db|storage/bundle|sources/(adopted|archive|sqlite-file\\.ts)|export)',
+    home: '^src/((db|storage/bundle|export)/|sources/sqlite-file\\.ts$)',
   },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },

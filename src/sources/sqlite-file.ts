@@ -7,8 +7,10 @@ const LOOK_AGAIN_MS = 1000;
 /** Milliseconds for which everything stands still while another program writes to the file. */
 const LOCK_TIMEOUT_MS = 50;
 
+export type SqliteDatabase = Database.Database;
+
 interface OpenFile<Tables> {
-  readonly db: Database.Database;
+  readonly db: SqliteDatabase;
   readonly tables: Tables;
   /** Another one when the file has been replaced or written to. */
   readonly stamp: string;
@@ -20,11 +22,7 @@ interface OpenFile<Tables> {
 export type SqliteFile<Tables> = ReturnType<typeof openSqliteFile<Tables>>;
 
 /** An SQLite file of another program. `prepare` looks at its tables. It is opened when first needed, and again after a change. */
-export function openSqliteFile<Tables>(
-  path: string,
-  clock: Clock,
-  prepare: (db: Database.Database) => Tables,
-) {
+export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db: SqliteDatabase) => Tables) {
   let open: OpenFile<Tables> | null = null;
 
   function close(): void {
@@ -57,7 +55,7 @@ function stampOf(path: string): { readonly stamp: string; readonly changedAt: nu
   return { stamp: `${ino} ${size} ${mtimeMs}`, changedAt: mtimeMs };
 }
 
-function openReadOnly<Tables>(path: string, prepare: (db: Database.Database) => Tables) {
+function openReadOnly<Tables>(path: string, prepare: (db: SqliteDatabase) => Tables) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_TIMEOUT_MS });
   try {
     // Views and triggers of a file that we did not write may call nothing.

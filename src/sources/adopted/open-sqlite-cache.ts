@@ -1,12 +1,11 @@
 import { realpath } from 'node:fs/promises';
-import type Database from 'better-sqlite3';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { OldCache, OldTile } from '../old-cache.ts';
-import { openSqliteFile, type SqliteFile } from '../sqlite-file.ts';
+import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
 import type { Adoption } from './adopt-options.ts';
 import { geoPackageMisfit } from './geopackage-misfit.ts';
 import { MAX_TILE_BYTES, type OldCacheOwner } from './open-old-folder.ts';
@@ -94,13 +93,13 @@ function localTime(text: unknown): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-function prepareFind(db: Database.Database, options: SqliteOptions): FindTile {
+function prepareFind(db: SqliteDatabase, options: SqliteOptions): FindTile {
   if (options.layout === 'geopackage') return prepareFindFitting(db, options);
   return prepareFindIn(db, 'tiles', options.layout === 'mapproxy-sqlite' ? 'last_modified' : 'NULL');
 }
 
 /** A huge tile is never read. */
-function prepareFindIn(db: Database.Database, table: string, time: string): FindTile {
+function prepareFindIn(db: SqliteDatabase, table: string, time: string): FindTile {
   const find = db.prepare<[number, number, number], TileRow>(
     `SELECT CASE WHEN length(tile_data) <= ${MAX_TILE_BYTES} THEN tile_data END AS tile, ${time} AS time
        FROM "${table.replaceAll('"', '""')}" WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`,
@@ -110,7 +109,7 @@ function prepareFindIn(db: Database.Database, table: string, time: string): Find
 
 /** A GeoPackage whose matrices are not those of the grid set serves nothing. */
 function prepareFindFitting(
-  db: Database.Database,
+  db: SqliteDatabase,
   { table: wanted, origin }: Extract<SqliteOptions, { layout: 'geopackage' }>,
 ): FindTile {
   const table = onlyTable(db, wanted);
@@ -125,7 +124,7 @@ function prepareFindFitting(
   };
 }
 
-function onlyTable(db: Database.Database, wanted: string | undefined): string {
+function onlyTable(db: SqliteDatabase, wanted: string | undefined): string {
   const tables = db
     .prepare<[], string>("SELECT table_name FROM gpkg_contents WHERE data_type = 'tiles' ORDER BY table_name")
     .pluck()

@@ -1,6 +1,5 @@
-import type Database from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
-import { openSqliteFile } from '../sqlite-file.ts';
+import { openSqliteFile, type SqliteDatabase } from '../sqlite-file.ts';
 import { type Archive, archiveFailure, VECTOR_TILE } from './archive.ts';
 
 /** MBTiles 1.3: the values of `format`. */
@@ -39,7 +38,7 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   };
 }
 
-function prepare(db: Database.Database) {
+function prepare(db: SqliteDatabase) {
   const find = db
     .prepare<[number, number, number], Buffer>(
       'SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?',
