@@ -58,7 +58,10 @@ const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
   { library: 'kysely', home: '^src/(db|storage/packs)/' },
-  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|storage/adopted|sources/archive|export)/' },
+  {
+    library: 'better-sqlite3',
+    home: '^src/((db|storage/bundle|export)/|sources/sqlite-file\\.ts$)',
+  },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },
   { library: 'jose', home: '^src/access/' },

@@ -17,11 +17,11 @@ import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
-import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
 
 export interface ImportedSettings {
   readonly gridSets: readonly ImportedDocument[];

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createBlankAreas } from '../catalog/blank-areas.ts';
 import { type BoundLayer, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
+import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
@@ -26,13 +27,13 @@ import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
+import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { HostRules } from './host-rules.ts';
-import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
@@ -84,7 +85,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (source: SourceSettings, _layer: string, below: BoundLayer | null) =>
+  const opener = (source: SourceSettings, below: BoundLayer | null) =>
     sourceDriverOf(source).open(source, {
       upstream: upstreams,
       readLayer: () => below && readLayer(below),
@@ -96,8 +97,10 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: opener,
-      openOldCache: (declaration) => openOldCache(declaration, clock),
+      openSource: (source, { name, adopt, gridSets }, below) => {
+        const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
+        return withOldCaches(opener(source, below), adopt, owner, clock);
+      },
       clock,
       log,
     }),
@@ -111,7 +114,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   const openPreview = (source: SourceSettings) =>
-    opener(source, '', catalog.layer(layerBelow(source)?.layer ?? ''));
+    opener(source, catalog.layer(layerBelow(source)?.layer ?? ''));
   return {
     ...making,
     database,

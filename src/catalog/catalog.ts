@@ -8,7 +8,6 @@ import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
-import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createLayer } from './create-layer.ts';
 import {
@@ -37,9 +36,11 @@ interface CatalogOptions<Source> {
   readonly gridSets: GridSetBook;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
-  readonly openSource: (source: Source, layer: string, below: BoundLayer | null) => TileSource;
-  /** For layers that adopt something; without it nothing is adopted. Touches no disk either. */
-  readonly openOldCache?: (declaration: LayerDeclaration<Source>) => OldCache;
+  readonly openSource: (
+    source: Source,
+    declaration: LayerDeclaration<Source>,
+    below: BoundLayer | null,
+  ) => TileSource;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Logger;
 }
@@ -48,7 +49,7 @@ interface CatalogOptions<Source> {
 const RETIREMENT = 5 * 60_000;
 
 export function openCatalog<Source>(options: CatalogOptions<Source>) {
-  const { stores, openSource, openOldCache, clock, log } = options;
+  const { stores, openSource, clock, log } = options;
   const declared = new Map<string, DeclaredLayer<Source>>(
     options.layers.map((declaration) => [declaration.name, () => declaration]),
   );
@@ -57,7 +58,6 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   const above = new Map<string, Set<string>>();
   const binding = new Set<string>();
   const sources = new Map<BoundLayer, TileSource>();
-  const oldCaches = new Map<BoundLayer, OldCache>();
   const records = new Map<string, TileRecord>();
   const closing = new AbortController();
   // Any number of layers may retire together.
@@ -108,10 +108,6 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       stores,
       declared: declaration,
       source: () => sources.get(made) ?? opened(made, declaration, lower),
-      ...(openOldCache &&
-        declaration.adopt.length > 0 && {
-          oldCache: () => oldCaches.get(made) ?? adopted(made, openOldCache(declaration)),
-        }),
     };
     return made;
   }
@@ -121,15 +117,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     declaration: LayerDeclaration<Source>,
     lower: BoundLayer | null,
   ): TileSource {
-    const source = openSource(declaration.source, declaration.name, lower);
+    const source = openSource(declaration.source, declaration, lower);
     sources.set(made, source);
     log.debug({ layer: declaration.name }, 'source opened');
     return source;
-  }
-
-  function adopted(made: BoundLayer, oldCache: OldCache): OldCache {
-    oldCaches.set(made, oldCache);
-    return oldCache;
   }
 
   function* layers(): Generator<Layer> {
@@ -146,17 +137,16 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     const uppers = above.get(name) ?? [];
     above.delete(name);
     for (const upper of uppers) unbind(upper);
-    if (!former || !(sources.has(former) || oldCaches.has(former))) return;
+    if (!former || !sources.has(former)) return;
     const closed = retire(former).finally(() => retiring.delete(closed));
     retiring.add(closed);
   }
 
   async function retire(former: BoundLayer): Promise<void> {
     await clock.sleep(RETIREMENT, closing.signal).catch(() => {});
-    const open = [sources.get(former), oldCaches.get(former)];
+    const source = sources.get(former);
     sources.delete(former);
-    oldCaches.delete(former);
-    await Promise.all(open.map((one) => one?.close()));
+    await source?.close();
   }
 
   return {
@@ -197,9 +187,8 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     async close(): Promise<void> {
       closing.abort();
       await Promise.all(retiring);
-      const open = [...sources.values(), ...oldCaches.values()];
+      const open = [...sources.values()];
       sources.clear();
-      oldCaches.clear();
       await Promise.all(open.map((one) => one.close()));
     },
   };
@@ -228,8 +217,6 @@ export interface BoundLayer {
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */
   source(): TileSource;
-  /** What the layer has adopted, opened when first needed; absent: nothing. */
-  readonly oldCache?: () => OldCache;
 }
 
 /** All that may hold tiles of the layer, by name: it may have been in another store and come back there. */

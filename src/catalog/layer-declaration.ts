@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
+import { type Adoption, adoptOptions } from '../sources/adopted/adopt-options.ts';
 import { httpSchemas } from '../sources/http-options.ts';
-import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { updateSources } from './update-source.ts';
 
 export const extentSchema = z

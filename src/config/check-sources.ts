@@ -7,9 +7,9 @@ import { sameSrs } from '../domain/srs.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
+import type { AdoptOptions } from '../sources/adopted/adopt-options.ts';
 import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
 import { driverOf, type StoreSettings } from '../storage/drivers.ts';
-import type { AdoptSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
@@ -171,7 +171,7 @@ export function adoptionProblems(
   );
 }
 
-function namedIn(adopted: AdoptSettings): readonly (readonly [key: string, name: string])[] {
+function namedIn(adopted: AdoptOptions): readonly (readonly [key: string, name: string])[] {
   const { gridSet, gridSets } = { gridSet: undefined, gridSets: {}, ...adopted };
   return [
     ...Object.keys(gridSets).map((name) => ['gridSets', name] as const),

@@ -4,13 +4,13 @@ import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
+import type { AdoptOptions } from '../sources/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
-import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import { type LayerContext, resolveLayer } from './check-settings.ts';
-import type { AdoptSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
-import { adoptedBy, toGridSet } from './resolve-settings.ts';
+import { toGridSet } from './resolve-settings.ts';
 import { MASK, maskSecrets, referenceOf } from './secrets.ts';
 import type { Settings } from './settings.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
@@ -102,7 +102,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
   const refused = [
     ...problems,
     ...(file === null ? [] : [onlyFromFile(['source', file])]),
-    ...adoptedBy(given).flatMap((adopted) => placeProblems(adopted, adoptFolders)),
+    ...declaration.adopt.flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
   ];
   if (refused.length > 0) throw refusal(refused);
@@ -113,7 +113,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
 }
 
 /** By the path alone; where its links lead is looked at when it is read. */
-function placeProblems(adopted: AdoptSettings, allowed: readonly string[]): readonly Explanation[] {
+function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): readonly Explanation[] {
   const [key, place] = placeOfAdoption(adopted);
   const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
   if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { schemaKit } from '../lib/schemas.ts';
 import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
-import { adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
@@ -15,7 +14,5 @@ export const sourceSchema = z.discriminatedUnion(
   SOURCE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as SourceSchemas,
 );
 export const upstreamSchema = upstreamOptions;
-export const adoptSchema = adoptOptions;
 
 export type UpstreamSettings = z.output<typeof upstreamSchema>;
-export type AdoptSettings = z.output<typeof adoptSchema>;

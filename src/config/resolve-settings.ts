@@ -9,7 +9,6 @@ import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
-import type { AdoptSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -77,13 +76,8 @@ export function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSett
     ...given,
     document,
     title: given.title ?? given.name,
-    adopt: adoptedBy(given).map((adopted) => ({ ...adopted, within: null })),
+    adopt: [given.adopt ?? []].flat().map((adopted) => ({ ...adopted, within: null })),
   };
-}
-
-export function adoptedBy({ adopt }: Pick<GivenLayer, 'adopt'>): readonly AdoptSettings[] {
-  if (adopt === undefined) return [];
-  return Array.isArray(adopt) ? adopt : [adopt];
 }
 
 export function attempt(path: ValuePath, problems: Explanation[], work: () => void): void {

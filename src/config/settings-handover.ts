@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import type { Adoption } from '../sources/adopted/adopt-options.ts';
+import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
-import type { Adoption } from '../storage/adopted/adopt-options.ts';
-import { placeOfAdoption } from '../storage/adopted/place-of-adoption.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';

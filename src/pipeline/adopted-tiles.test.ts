@@ -5,7 +5,8 @@ import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { encodeImage } from '../raster/encode-image.ts';
-import type { OldCache } from '../storage/old-cache.ts';
+import type { OldCache } from '../sources/old-cache.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
 
 const open = tileRoads();
 
@@ -201,5 +202,18 @@ describe('a seed', () => {
     const road = open({ oldCache: cache });
     expect(await road.renew('all', 3, 5, 2)).toMatchObject({ made: 16, upstreamRequests: 1 });
     expect(cache.asked).toEqual([]);
+  });
+
+  it('a seed whose copy is overtaken by a truncation fetches the tiles from the source', async () => {
+    const store = createMemoryStore({ type: 'memory' });
+    const overtaken: typeof store = {
+      ...store,
+      async putMany(set, z, tiles, ticket) {
+        if (ticket === 0) await store.raiseGeneration('roads');
+        return store.putMany(set, z, tiles, ticket);
+      },
+    };
+    const road = open({ oldCache: oldCache(...block), store: overtaken });
+    expect(await road.renew('missing', 3, 5, 2)).toMatchObject({ made: 16, present: 0, upstreamRequests: 1 });
   });
 });

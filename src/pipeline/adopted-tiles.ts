@@ -3,13 +3,12 @@ import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, isMixed } from '../domain/format.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
-import { rectAround, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
+import { rectAround, rectOfTile } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import { decodeSamples } from '../raster/decode-image.ts';
-import type { OldCache } from '../storage/old-cache.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import { isFresh } from './freshness.ts';
@@ -27,7 +26,6 @@ type Copy = TileIndex & StoredTile;
 
 interface Batch {
   readonly tiles: ResolvedTileSet;
-  readonly z: number;
   /** By place: two requests before a tile is stored store it once. */
   readonly copies: Map<string, Copy>;
 }
@@ -42,8 +40,8 @@ const MAX_WAITING = 16 * 1024 ** 2;
 const MAX_SIZE_FACTOR = 4;
 
 /**
- * Tiles of the cache that a layer has adopted, behind its store. They are copied there when they are used; memory
- * holds them only then, so that every truncation that empties the store has emptied all.
+ * The only place that asks `TileSource.oldCache`. Its tiles are older than all others: where a truncation has been,
+ * none is looked up, and they are stored under the first ticket. Memory holds them when the store does.
  */
 export class AdoptedTiles {
   readonly #options: AdoptedTilesOptions;
@@ -58,28 +56,27 @@ export class AdoptedTiles {
 
   /** For a request; null: there is none that may be served. */
   async find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
-    const oldCache = tiles.bound.oldCache?.();
-    if (!oldCache) return null;
-    try {
-      if (!(await this.#isUntouched(tiles, tile.z, rectOfTile(tile)))) return null;
-    } catch {
-      // A store that fails has said so when it was asked for the tile.
-      return null;
-    }
-    const found = await this.#read(oldCache, tiles, tile);
+    if (!tiles.bound.source().oldCache) return null;
+    // A store that fails has said so when it was asked for the tile.
+    if (!(await this.#isUntouched(tiles, tile).catch(() => false))) return null;
+    const found = await this.#read(tiles, tile);
     if (found && this.#isFresh(tiles, found)) this.#copyLater(tiles, found);
     return found;
   }
 
-  /** For a task: stores those of `missing` that are there and fresh, and answers them. Throws what the store does. */
-  async copy(tiles: ResolvedTileSet, missing: readonly TileIndex[]): Promise<readonly Copy[]> {
-    const oldCache = tiles.bound.oldCache?.();
-    const [first] = missing;
-    if (!oldCache || !first) return [];
-    const untouched = await this.#untouchedOf(tiles, missing);
-    const found = await Promise.all(untouched.map((tile) => this.#read(oldCache, tiles, tile)));
+  /** For a task: stores those that are there and fresh, and answers them. Throws what the store does. */
+  async copy(
+    tiles: ResolvedTileSet,
+    missing: readonly TileIndex[],
+    latestGeneration: number,
+  ): Promise<readonly Copy[]> {
+    const find = async (tile: TileIndex) => {
+      const isUntouched = latestGeneration === UNTOUCHED || (await this.#isUntouched(tiles, tile));
+      return isUntouched ? this.#read(tiles, tile) : null;
+    };
+    const found = await Promise.all(missing.map(find));
     const copies = found.filter((copy): copy is Copy => copy !== null && this.#isFresh(tiles, copy));
-    await this.#store(tiles, first.z, copies);
+    await this.#store(tiles, copies);
     return copies;
   }
 
@@ -88,24 +85,17 @@ export class AdoptedTiles {
     await this.#storing;
   }
 
-  async #untouchedOf(tiles: ResolvedTileSet, all: readonly TileIndex[]): Promise<readonly TileIndex[]> {
-    const { z } = all[0] ?? { z: 0 };
-    const rect = rectAround(all);
-    if (!rect || (await this.#isUntouched(tiles, z, rect))) return all;
-    const each = await Promise.all(all.map((tile) => this.#isUntouched(tiles, z, rectOfTile(tile))));
-    return all.filter((_, index) => each[index]);
+  async #isUntouched({ bound, set }: ResolvedTileSet, tile: TileIndex): Promise<boolean> {
+    const place = { gridSet: set.gridSet, z: tile.z, rect: rectOfTile(tile) };
+    return (await bound.store.generation(set.layer, place)) === UNTOUCHED;
   }
 
-  async #isUntouched({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {
-    const { layer, gridSet } = set;
-    return (await bound.store.generation(layer, { gridSet, z, rect })) === UNTOUCHED;
-  }
-
-  async #read(oldCache: OldCache, tiles: ResolvedTileSet, tile: TileIndex): Promise<Copy | null> {
-    const { set, subset, format, selection } = tiles;
+  async #read(tiles: ResolvedTileSet, tile: TileIndex): Promise<Copy | null> {
+    const { bound, set, subset, format, selection } = tiles;
     const parameters = set.parametersId === null ? null : selection.values;
     try {
-      const found = await oldCache.read({ gridSet: subset.gridSet, format, parameters, tile });
+      const { oldCache } = bound.source();
+      const found = await oldCache?.read({ gridSet: subset.gridSet, format, parameters, tile });
       if (!found || !(await isTile(found.bytes, tiles))) return null;
       const { bytes, changedAt } = found;
       const createdAt = Math.floor(Math.min(changedAt, this.#options.clock.now()));
@@ -128,7 +118,7 @@ export class AdoptedTiles {
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
     if (this.#waitingBytes > MAX_WAITING || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
-    const batch = getOrMake(this.#waiting, key, () => ({ tiles, z: copy.z, copies: new Map() }));
+    const batch = getOrMake(this.#waiting, key, () => ({ tiles, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);
     this.#waitingBytes += copy.bytes.length;
     this.#storing ??= this.#storeWaiting().finally(() => {
@@ -142,20 +132,18 @@ export class AdoptedTiles {
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();
       this.#waitingBytes = 0;
-      for (const { tiles, z, copies } of batches) {
-        await this.#store(tiles, z, [...copies.values()]).catch((error: unknown) => this.#notStored(error));
+      for (const { tiles, copies } of batches) {
+        await this.#store(tiles, [...copies.values()]).catch((error: unknown) => this.#notStored(error));
       }
     }
   }
 
-  /** Throws `generation-stale` when a truncation came first. */
-  async #store(
-    { bound, set, selection }: ResolvedTileSet,
-    z: number,
-    copies: readonly Copy[],
-  ): Promise<void> {
+  /** They are of one zoom. Throws `generation-stale` when a truncation came first. */
+  async #store({ bound, set, selection }: ResolvedTileSet, copies: readonly Copy[]): Promise<void> {
     const rect = rectAround(copies);
-    if (!rect) return;
+    const [first] = copies;
+    if (!rect || !first) return;
+    const { z } = first;
     const change = await bound.store.putMany(set, z, copies, UNTOUCHED);
     const at = this.#options.clock.now();
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });

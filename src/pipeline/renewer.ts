@@ -33,7 +33,8 @@ export function createRenewer(
     const place = { gridSet, z: metatile.z, rect: metatile.rect };
     const { number: ticket, generation } = await tiles.bound.store.ticket(layer, place);
     const present = mode === 'all' ? new Set<string>() : await presentIn(request);
-    const copied = mode === 'missing' ? await copyAdopted(request, present) : 0;
+    const copied = await copyAdopted(request, present, generation).catch(falseIfOutdated);
+    if (copied === false) return null;
     if (present.size === sizeOfRect(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
     if (mode === 'stale' && !(await hasMore(request, present.size))) {
       return { ...NOTHING_DONE, present: sizeOfRect(within) };
@@ -56,11 +57,14 @@ export function createRenewer(
   }
 
   /** Takes those of an adopted cache for present; resolves to their bytes. */
-  async function copyAdopted(request: RenewRequest, present: Set<string>): Promise<number> {
-    const { tiles, metatile, within } = request;
-    if (!tiles.bound.oldCache) return 0;
+  async function copyAdopted(
+    { tiles, metatile, within, mode }: RenewRequest,
+    present: Set<string>,
+    generation: number,
+  ): Promise<number> {
+    if (mode !== 'missing' || !tiles.bound.source().oldCache) return 0;
     const missing = tilesOfRect(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
-    const copied = await adopted.copy(tiles, missing);
+    const copied = await adopted.copy(tiles, missing, generation);
     for (const tile of copied) present.add(placeOf(tile));
     return copied.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }

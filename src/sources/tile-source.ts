@@ -4,6 +4,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { OldCache } from './old-cache.ts';
 
 export interface SourceRequest {
   readonly gridSet: GridSet;
@@ -97,6 +98,8 @@ export interface TileSource {
   /** Whether a request's validator saves it anything. */
   readonly confirms?: boolean;
   fetch(request: SourceRequest): Promise<SourceAnswer>;
+  /** In front of it: asked for single tiles that the store does not have. Absent: the layer adopts nothing. */
+  readonly oldCache?: Pick<OldCache, 'read'>;
   /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
   featureInfo?(request: InfoRequest): Promise<InfoAnswer>;
   /** A source that has no legends has no such method. Fails as `fetch` does. */

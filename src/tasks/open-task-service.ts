@@ -283,7 +283,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
 
 /** What an adopted cache has in the place of a reseed does not come back when the new tiles are evicted. */
 async function raisedFor({ request, plan, tiles }: PlannedTask): Promise<Pick<TaskPlan, 'raised'>> {
-  if (request.type !== 'reseed' || tiles.bound.oldCache === undefined) return {};
+  if (request.type !== 'reseed' || !tiles.bound.declared?.adopt.length) return {};
   const places = gridSetsToEmpty(tiles).flatMap((gridSet) =>
     plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
   );

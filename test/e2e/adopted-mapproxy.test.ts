@@ -4,14 +4,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openOldCache } from '../../src/app/open-old-cache.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { formatOf } from '../../src/domain/format.ts';
 import { boundsOfTile, createGridSet, type GridSet } from '../../src/domain/grid-set.ts';
 import type { TileIndex } from '../../src/domain/tile-key.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import { type Adoption, adoptOptions } from '../../src/storage/adopted/adopt-options.ts';
+import { type Adoption, adoptOptions } from '../../src/sources/adopted/adopt-options.ts';
+import { openOldCaches } from '../../src/sources/adopted/old-caches.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
@@ -142,8 +142,8 @@ caches:\n${caches.join('\n')}\n`,
     );
     const format = formatOf('image/png');
     if (!gridSet || !format) throw new Error('no grid set or format');
-    const adopter = { name: 'states', gridSets: [gridSet.name], adopt: [adopted(cache, gridSet)] };
-    const old = openOldCache(adopter as unknown as Parameters<typeof openOldCache>[0], systemClock);
+    const owner = { layer: 'states', gridSet: gridSet.name };
+    const old = openOldCaches([adopted(cache, gridSet)], owner, systemClock);
     whenOver(() => old.close());
     return { old, gridSet, format };
   }

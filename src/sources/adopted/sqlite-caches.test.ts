@@ -1,18 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { writeMbtiles } from '../../../test/fixtures/archives.ts';
 import { exportedPart } from '../../../test/fixtures/exported-part.ts';
 import { layerNamed } from '../../../test/fixtures/http-app.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { formatOf } from '../../domain/format.ts';
 import { exportTiles } from '../../export/export-tiles.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { createMemoryStore } from '../memory/memory-store.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import type { OldCache } from '../old-cache.ts';
-import { openMapProxySqlite } from './open-level-files.ts';
-import { openOldGeopackage } from './open-old-geopackage.ts';
+import { openSqliteCache } from './open-sqlite-cache.ts';
 
 const LAYER = layerNamed('states');
 const OWNER = { layer: 'states', gridSet: 'EPSG:900913' };
@@ -41,7 +41,7 @@ function change(file: string, sql: string): void {
 
 describe("MapProxy's cache of type sqlite", () => {
   const cacheIn = (place: string, within: readonly string[] | null = null) =>
-    openMapProxySqlite(
+    openSqliteCache(
       { layout: 'mapproxy-sqlite', folder: place, gridSet: undefined, origin: 'nw', within },
       OWNER,
       systemClock,
@@ -121,7 +121,7 @@ describe("MapProxy's cache of type sqlite", () => {
       origin: 'nw',
       within: null,
     } as const;
-    const cache = openMapProxySqlite(options, OWNER, clock);
+    const cache = openSqliteCache(options, OWNER, clock);
     expect((await read(cache, 3, 5, 2))?.bytes.toString()).toBe('before');
     rmSync(join(folder, '3.mbtile'));
     writeLevel('3.mbtile', Buffer.from('after it'));
@@ -130,9 +130,49 @@ describe("MapProxy's cache of type sqlite", () => {
   });
 });
 
+describe('an adopted MBTiles file', () => {
+  const cacheOf = (file: string, within: readonly string[] | null = null, clock: Clock = systemClock) =>
+    openSqliteCache(
+      { layout: 'mbtiles', file: join(folder, file), gridSet: undefined, origin: 'sw', within },
+      OWNER,
+      clock,
+    );
+
+  function write(file: string, bytes: Buffer, seconds: number): void {
+    writeMbtiles(join(folder, file), 'png', [{ z: 3, x: 5, y: 2, bytes }]);
+    utimesSync(join(folder, file), seconds, seconds);
+  }
+
+  it('a tile of an adopted MBTiles file is as old as the file, also after another replaces it', async () => {
+    write('a.mbtiles', TILE, 1000);
+    let now = 0;
+    const cache = cacheOf('a.mbtiles', null, { ...systemClock, monotonic: () => now });
+    expect(await read(cache, 3, 5, 2)).toEqual({ bytes: TILE, changedAt: 1_000_000 });
+    expect(await read(cache, 3, 5, 5)).toBeNull();
+    write('new.mbtiles', Buffer.from('another'), 2000);
+    renameSync(join(folder, 'new.mbtiles'), join(folder, 'a.mbtiles'));
+    now += 5000;
+    expect(await read(cache, 3, 5, 2)).toEqual({ bytes: Buffer.from('another'), changedAt: 2_000_000 });
+  });
+
+  it('an adopted MBTiles file may be a link, but not out of the folders that are allowed', async () => {
+    mkdirSync(join(folder, 'inside'));
+    write('secret.mbtiles', TILE, 1000);
+    symlinkSync('../secret.mbtiles', join(folder, 'inside/a.mbtiles'));
+    expect(await read(cacheOf('inside/a.mbtiles'), 3, 5, 2)).not.toBeNull();
+    const refused = read(cacheOf('inside/a.mbtiles', [join(folder, 'inside')]), 3, 5, 2);
+    await expect(refused).rejects.toMatchObject({ code: 'store-failed' });
+  });
+
+  it('an adopted MBTiles file has no tile beyond 32 MiB', async () => {
+    write('a.mbtiles', Buffer.alloc(33 * 2 ** 20), 1000);
+    expect(await read(cacheOf('a.mbtiles'), 3, 5, 2)).toBeNull();
+  });
+});
+
 describe('an adopted GeoPackage', () => {
   const cacheWith = (options: { table?: string; origin?: 'sw' | 'nw'; folder?: string } = {}) =>
-    openOldGeopackage(
+    openSqliteCache(
       {
         layout: 'geopackage',
         file: options.folder === undefined ? join(folder, 'a.gpkg') : undefined,

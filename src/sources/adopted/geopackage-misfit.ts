@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { GridLevel, GridSet } from '../../domain/grid-set.ts';
 import { sameSrs } from '../../domain/srs.ts';
+import type { SqliteDatabase } from '../sqlite-file.ts';
 
 interface MatrixSet {
   readonly srs: number;
@@ -26,7 +26,7 @@ const PLACE_TOLERANCE = 1e-3;
  * Zooms that the grid set does not have do not matter.
  */
 export function geoPackageMisfit(
-  db: Database.Database,
+  db: SqliteDatabase,
   table: string,
   gridSet: GridSet,
   origin: 'sw' | 'nw',

@@ -1,0 +1,55 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { OldCache } from '../old-cache.ts';
+import type { TileSource } from '../tile-source.ts';
+import type { Adoption } from './adopt-options.ts';
+import { openCompactCache } from './open-compact-cache.ts';
+import { type OldCacheOwner, openOldFolder } from './open-old-folder.ts';
+import { openSqliteCache } from './open-sqlite-cache.ts';
+
+/** The source with all that its layer adopts in front of it. Closing it closes both. */
+export function withOldCaches(
+  source: TileSource,
+  adopt: readonly Adoption[],
+  owner: OldCacheOwner,
+  clock: Clock,
+): TileSource {
+  if (adopt.length === 0) return source;
+  const oldCache = openOldCaches(adopt, owner, clock);
+  return {
+    ...source,
+    oldCache,
+    async close() {
+      await Promise.all([source.close(), oldCache.close()]);
+    },
+  };
+}
+
+/** Looked through in their order. Nothing is read before the first tile is asked for. */
+export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, clock: Clock): OldCache {
+  const caches = adopt.map((adopted) => openAdopted(adopted, owner, clock));
+  return {
+    async read(asked) {
+      for (const cache of caches) {
+        const found = await cache.read(asked);
+        if (found) return found;
+      }
+      return null;
+    },
+    async close() {
+      await Promise.all(caches.map((cache) => cache.close()));
+    },
+  };
+}
+
+function openAdopted(adopted: Adoption, owner: OldCacheOwner, clock: Clock): OldCache {
+  switch (adopted.layout) {
+    case 'arcgis-compact':
+      return openCompactCache(adopted, owner);
+    case 'mbtiles':
+    case 'mapproxy-sqlite':
+    case 'geopackage':
+      return openSqliteCache(adopted, owner, clock);
+    default:
+      return openOldFolder(adopted, owner);
+  }
+}

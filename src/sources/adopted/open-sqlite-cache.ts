@@ -1,0 +1,147 @@
+import { realpath } from 'node:fs/promises';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
+import type { OldCache, OldTile } from '../old-cache.ts';
+import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
+import type { Adoption } from './adopt-options.ts';
+import { geoPackageMisfit } from './geopackage-misfit.ts';
+import { MAX_TILE_BYTES, type OldCacheOwner } from './open-old-folder.ts';
+import { openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
+import { tileThere } from './tile-there.ts';
+
+type SqliteOptions = Extract<Adoption, { layout: 'mbtiles' | 'mapproxy-sqlite' | 'geopackage' }>;
+
+/** Finds a tile by the numbers that the file has. Throws `store-failed` when its tiles are not those of the grid set. */
+type FindTile = (tile: TileIndex, gridSet: GridSet) => TileRow | undefined;
+
+interface TileRow {
+  readonly tile: unknown;
+  /** Null: it is as old as the file. */
+  readonly time: unknown;
+}
+
+/** The file of a level; null: it has none. Throws `store-failed`. */
+type Locate = (level: number) => Promise<string | null>;
+
+/** The names of files for one level. MapProxy 1 and later versions end theirs differently. */
+const LEVEL_ENDINGS = { mbtiles: [], geopackage: ['.gpkg'], 'mapproxy-sqlite': ['.mbtile', '.mbtiles'] };
+
+/** Tables of tiles in one file, or in a file for each level: MBTiles, GeoPackages, MapProxy's caches of type `sqlite`. */
+export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, clock: Clock): OldCache {
+  const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
+  const locate = locator(options);
+  const files = new Map<string, SqliteFile<FindTile>>();
+  return {
+    async read(asked) {
+      const tile = tileThere(asked, counting);
+      if (!tile) return null;
+      const path = await locate(tile.z);
+      if (path === null) return null;
+      const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options));
+      return readTile(getOrMake(files, path, open), tile, asked.gridSet);
+    },
+    async close() {
+      for (const file of files.values()) file.close();
+      files.clear();
+    },
+  };
+}
+
+function locator({ layout, within, ...place }: SqliteOptions): Locate {
+  const { file, folder } = { file: undefined, folder: undefined, ...place };
+  if (folder === undefined) return oneFile(file ?? '', within);
+  const rooted = openRootedFolder({ folder, within });
+  return async (level) => {
+    for (const ending of LEVEL_ENDINGS[layout]) {
+      const path = await rooted.locate(`${level}${ending}`);
+      if (path !== null) return path;
+    }
+    return null;
+  };
+}
+
+function oneFile(file: string, within: Adoption['within']): Locate {
+  let path: string | null = null;
+  async function find(): Promise<string> {
+    const real = await realpath(file);
+    await refuseElsewhere(real, within);
+    return real;
+  }
+  return async () => {
+    path ??= await find().catch((cause: unknown) => Promise.reject(unreadable(cause)));
+    return path;
+  };
+}
+
+function readTile(file: SqliteFile<FindTile>, tile: TileIndex, gridSet: GridSet): OldTile | null {
+  try {
+    const { tables: find, changedAt } = file.current();
+    const row = find(tile, gridSet);
+    if (!Buffer.isBuffer(row?.tile) || row.tile.length === 0) return null;
+    return { bytes: row.tile, changedAt: localTime(row.time) ?? changedAt };
+  } catch (cause) {
+    throw cause instanceof TilewardenError ? cause : unreadable(cause);
+  }
+}
+
+/** `2026-03-01 14:00:00` in the time zone of the machine that wrote it, which is taken for this one's. */
+function localTime(text: unknown): number | null {
+  const time = Date.parse(String(text).replace(' ', 'T'));
+  return Number.isNaN(time) ? null : time;
+}
+
+function prepareFind(db: SqliteDatabase, options: SqliteOptions): FindTile {
+  if (options.layout === 'geopackage') return prepareFindFitting(db, options);
+  return prepareFindIn(db, 'tiles', options.layout === 'mapproxy-sqlite' ? 'last_modified' : 'NULL');
+}
+
+/** A huge tile is never read. */
+function prepareFindIn(db: SqliteDatabase, table: string, time: string): FindTile {
+  const find = db.prepare<[number, number, number], TileRow>(
+    `SELECT CASE WHEN length(tile_data) <= ${MAX_TILE_BYTES} THEN tile_data END AS tile, ${time} AS time
+       FROM "${table.replaceAll('"', '""')}" WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`,
+  );
+  return ({ z, x, y }) => find.get(z, x, y);
+}
+
+/** A GeoPackage whose matrices are not those of the grid set serves nothing. */
+function prepareFindFitting(
+  db: SqliteDatabase,
+  { table: wanted, origin }: Extract<SqliteOptions, { layout: 'geopackage' }>,
+): FindTile {
+  const table = onlyTable(db, wanted);
+  const find = prepareFindIn(db, table, 'NULL');
+  let fitting: GridSet | null = null;
+  return (tile, gridSet) => {
+    const misfit = gridSet === fitting ? null : geoPackageMisfit(db, table, gridSet, origin);
+    if (misfit !== null)
+      throw unfit(`The adopted GeoPackage does not fit grid set ${gridSet.name}: ${misfit}.`);
+    fitting = gridSet;
+    return find(tile, gridSet);
+  };
+}
+
+function onlyTable(db: SqliteDatabase, wanted: string | undefined): string {
+  const tables = db
+    .prepare<[], string>("SELECT table_name FROM gpkg_contents WHERE data_type = 'tiles' ORDER BY table_name")
+    .pluck()
+    .all()
+    .map(String);
+  const found = wanted === undefined ? tables : tables.filter((table) => table === wanted);
+  const [table] = found;
+  if (table !== undefined && found.length === 1) return table;
+  throw unfit(
+    `The adopted GeoPackage has the tables of tiles ${tables.join(', ') || '(none)'}; \`table\` must name one of them.`,
+  );
+}
+
+function unfit(message: string): TilewardenError {
+  return new TilewardenError('store-failed', message);
+}
+
+function unreadable(cause: unknown): TilewardenError {
+  return new TilewardenError('store-failed', 'An adopted file could not be read.', { cause });
+}

@@ -1,0 +1,68 @@
+import { statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import type { Clock } from '../lib/clock.ts';
+
+/** Milliseconds after which a file may have been replaced. */
+const LOOK_AGAIN_MS = 1000;
+/** Milliseconds for which everything stands still while another program writes to the file. */
+const LOCK_TIMEOUT_MS = 50;
+
+export type SqliteDatabase = Database.Database;
+
+interface OpenFile<Tables> {
+  readonly db: SqliteDatabase;
+  readonly tables: Tables;
+  /** Another one when the file has been replaced or written to. */
+  readonly stamp: string;
+  /** Of the file; milliseconds since 1970. */
+  readonly changedAt: number;
+  lookedAt: number;
+}
+
+export type SqliteFile<Tables> = ReturnType<typeof openSqliteFile<Tables>>;
+
+/** An SQLite file of another program. `prepare` looks at its tables. It is opened when first needed, and again after a change. */
+export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db: SqliteDatabase) => Tables) {
+  let open: OpenFile<Tables> | null = null;
+
+  function close(): void {
+    open?.db.close();
+    open = null;
+  }
+
+  return {
+    /** Throws what the file system, the library and `prepare` do. */
+    current(): Pick<OpenFile<Tables>, 'tables' | 'changedAt'> {
+      const now = clock.monotonic();
+      if (open && now - open.lookedAt < LOOK_AGAIN_MS) return open;
+      const { stamp, changedAt } = stampOf(path);
+      if (open?.stamp !== stamp) {
+        close();
+        open = { ...openReadOnly(path, prepare), stamp, changedAt, lookedAt: now };
+      }
+      open.lookedAt = now;
+      return open;
+    },
+    close,
+  };
+}
+
+function stampOf(path: string): { readonly stamp: string; readonly changedAt: number } {
+  const status = statSync(path);
+  // The library would wait for the other end of a pipe.
+  if (!status.isFile()) throw new Error(`${path} is not a file`);
+  const { ino, size, mtimeMs } = status;
+  return { stamp: `${ino} ${size} ${mtimeMs}`, changedAt: mtimeMs };
+}
+
+function openReadOnly<Tables>(path: string, prepare: (db: SqliteDatabase) => Tables) {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_TIMEOUT_MS });
+  try {
+    // Views and triggers of a file that we did not write may call nothing.
+    db.pragma('trusted_schema = OFF');
+    return { db, tables: prepare(db) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
