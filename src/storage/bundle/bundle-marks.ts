@@ -14,8 +14,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { OpenMarks } from '../open-marks.ts';
 import type { OpenMark } from '../tile-store.ts';
+import { READERS_LEASE } from './at-rest-reader.ts';
 import type { BundleLayout } from './bundle-layout.ts';
-import { READERS_LEASE } from './bundle-reader.ts';
 
 const EXTENSION = '.json';
 

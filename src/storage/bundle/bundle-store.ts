@@ -15,7 +15,7 @@ import {
   type TileLimits,
   type TileStore,
 } from '../tile-store.ts';
-import type { TileRow } from './at-rest-reader.ts';
+import { READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { proofOf, proofSeed } from './bundle-file.ts';
@@ -39,7 +39,7 @@ import {
   layerFolder,
 } from './bundle-layout.ts';
 import { BundleMarks, removeMark } from './bundle-marks.ts';
-import { type OpenBundle, READERS_LEASE } from './bundle-reader.ts';
+import type { OpenBundle } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
