@@ -4,6 +4,7 @@ import type { StoreChange, TileEntry } from '../tile-store.ts';
 import { AtRestReader, READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
+  COUNT_RANGE,
   copyStamp,
   FORMER_FORMAT,
   findBundleFile,
@@ -66,6 +67,7 @@ export class OpenBundle {
     `SELECT key, ${TILE_ROW} FROM tile WHERE key BETWEEN ? AND ?`,
   );
   readonly pages = this.#lazily<[], PageRow>(PAGES);
+  readonly countRange = this.#lazily<[number, number, number], StoreChange>(COUNT_RANGE);
   readonly entries = this.#lazily<[number, number], EntryRow>(
     `SELECT key, created_at AS createdAt, fresh_until AS freshUntil, validator, ${TICKET}, ${TILE_LENGTH} AS bytes
      FROM tile WHERE key BETWEEN ? AND ?`,
