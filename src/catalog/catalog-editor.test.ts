@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { collect, tile } from '../../test/contracts/tile-store-tools.ts';
+import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
@@ -105,7 +105,7 @@ const red = { name: 'roads', source: 'red' };
 const blue = { name: 'roads', source: 'blue' };
 const all = async () =>
   (
-    await Promise.all((await collect(store.tileSets('roads'))).map((set) => collect(store.tiles(set, 3))))
+    await Promise.all((await collect(store.tileSets('roads'))).map((set) => collect(tilesIn(store, set, 3))))
   ).flat();
 
 beforeEach(async () => {

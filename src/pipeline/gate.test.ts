@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
@@ -96,7 +97,7 @@ async function showsRoads(bytes: Buffer, mediaType: string): Promise<boolean> {
 
 async function tilesInStore(): Promise<number> {
   let count = 0;
-  for await (const _ of road.store.tiles(road.tiles.set, TILE.z)) count++;
+  for await (const _ of tilesIn(road.store, road.tiles.set, TILE.z)) count++;
   return count;
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { openTileRoad, TILE_SIZE, until } from '../../test/fixtures/tile-road.ts';
 import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
@@ -46,7 +47,7 @@ describe('every tile of a metatile', () => {
         expect(await road.shows(answer.bytes, { z, x, y })).toBe(true);
         await until(() => road.pipeline.status().flights === 0);
         let stored = 0;
-        for await (const entry of road.store.tiles(road.tiles.set, z)) {
+        for await (const entry of tilesIn(road.store, road.tiles.set, z)) {
           const found = await road.store.get(road.tiles.set, entry);
           expect(found && (await road.shows(found.bytes, entry))).toBe(true);
           stored++;

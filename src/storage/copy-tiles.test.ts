@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collect, tile } from '../../test/contracts/tile-store-tools.ts';
+import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { copyTiles } from './copy-tiles.ts';
 import { createMemoryStore } from './memory/memory-store.ts';
 import type { TileStore } from './tile-store.ts';
@@ -14,7 +14,7 @@ async function contents(store: TileStore): Promise<string[]> {
   for (const layer of await collect(store.layers())) {
     for (const set of await collect(store.tileSets(layer))) {
       for (const z of new Set((await collect(store.pages(set))).map((page) => page.z))) {
-        for (const { x, y } of await collect(store.tiles(set, z))) {
+        for (const { x, y } of await collect(tilesIn(store, set, z))) {
           const { bytes, createdAt, freshUntil, madeBy } = (await store.get(set, { z, x, y })) ?? {};
           found.push(`${layer} ${z}/${x}/${y} ${bytes} ${createdAt} ${freshUntil} ${madeBy}`);
         }

@@ -38,13 +38,7 @@ export function derive(driver: DriverStore): TileStore {
   return { ...derivedMethods(quick), ...quick };
 }
 
-function derivedMethods({
-  tiles,
-  edit,
-  tileSets,
-  drop,
-  parts,
-}: DriverStore & QuickerMethods): DerivedMethods {
+function derivedMethods({ list, edit, tileSets, drop }: DriverStore & QuickerMethods): DerivedMethods {
   return {
     async *layers() {
       const seen = new Set<string>();
@@ -54,7 +48,7 @@ function derivedMethods({
       }
     },
     async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
-      const found = await shownWithin(tiles(set, z, rect));
+      const found = await shownWithin(list(set, z, rect));
       return found
         .filter(
           ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
@@ -62,21 +56,10 @@ function derivedMethods({
         .map(({ x, y }) => ({ z, x, y }));
     },
     async validatorOf(set, z, rect) {
-      const found = await shownWithin(tiles(set, z, rect));
+      const found = await shownWithin(list(set, z, rect));
       const validator = found[0]?.validator ?? null;
       const same = found.every((tile) => tile.validator === validator);
       return same && found.length === sizeOfRect(rect) ? validator : null;
-    },
-    async count(set, z, rect, createdBefore) {
-      let total = NO_CHANGE;
-      for await (const part of parts(set, z, rect)) {
-        const isCounted = createdBefore === undefined && isOfWholePages(part.rect);
-        total = sumOfChanges([
-          total,
-          isCounted ? part : await amountOf(tiles(set, z, part.rect), createdBefore),
-        ]);
-      }
-      return total;
     },
     async markStale(set, z, rect, at, signal, limits) {
       return (await edit(set, z, rect, { ...limits, type: 'outdate', at }, signal)).tiles;
@@ -94,7 +77,7 @@ function derivedMethods({
 
 /** By listing tiles. Good enough where that costs nothing. */
 function slowerMethods(driver: DriverStore): QuickerMethods {
-  const { get, tiles, edit, tileSets, ticket } = driver;
+  const { get, list, edit, tileSets, ticket } = driver;
 
   async function* blocks(): AsyncGenerator<StoreBlock & { readonly pages: readonly PageStatistics[] }> {
     for await (const set of tileSets(null)) {
@@ -107,7 +90,11 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
   }
 
   async function* pages(set: TileSetKey): AsyncGenerator<PageStatistics> {
-    for (let z = 0; z <= DEEPEST_ZOOM; z++) yield* await pagesOf(set, tiles(set, z));
+    for (let z = 0; z <= DEEPEST_ZOOM; z++) yield* await pagesOf(set, list(set, z));
+  }
+
+  async function* parts(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<TilePart> {
+    yield* await partsOf(list(set, z, rect), rect);
   }
 
   return {
@@ -120,7 +107,7 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
     },
     sweeping: async () => ({ files: 0, bytes: 0 }),
     async pageWith(set, { z, x, y }) {
-      const places = await shownWithin(tiles(set, z, blockAt(pageOf(x), pageOf(y), PAGE_SIZE)));
+      const places = await shownWithin(list(set, z, blockAt(pageOf(x), pageOf(y), PAGE_SIZE)));
       const found = new Map<string, StoredTile | null>();
       for (const place of places) {
         const beside = (other: TileIndex, stored: StoredTile) => found.set(`${other.x} ${other.y}`, stored);
@@ -132,8 +119,17 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
         return stored ? [{ z, x: place.x, y: place.y, ...stored }] : [];
       });
     },
-    async *parts(set, z, rect) {
-      yield* await partsOf(tiles(set, z, rect), rect);
+    parts,
+    async count(set, z, rect, createdBefore) {
+      let total = NO_CHANGE;
+      for await (const part of (driver.parts ?? parts)(set, z, rect)) {
+        const isCounted = createdBefore === undefined && isOfWholePages(part.rect);
+        total = sumOfChanges([
+          total,
+          isCounted ? part : await amountOf(list(set, z, part.rect), createdBefore),
+        ]);
+      }
+      return total;
     },
     pages,
     blocks: async () => ({ blocks: blocks(), complete: true, cursor: 0 }),
@@ -145,19 +141,29 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
   };
 }
 
+async function allOf(slices: AsyncIterable<readonly TileEntry[]>): Promise<readonly TileEntry[]> {
+  const all: TileEntry[] = [];
+  for await (const tiles of slices) all.push(...tiles);
+  return all;
+}
+
 /** What readers see, row by row. */
-async function shownWithin(tiles: AsyncIterable<TileEntry>): Promise<readonly TileEntry[]> {
-  const shown: TileEntry[] = [];
-  for await (const tile of tiles) if (!tile.hidden) shown.push(tile);
+async function shownWithin(slices: AsyncIterable<readonly TileEntry[]>): Promise<readonly TileEntry[]> {
+  const shown = (await allOf(slices)).filter(({ hidden }) => !hidden);
   return shown.sort((a, b) => a.y - b.y || a.x - b.x);
 }
 
-async function amountOf(tiles: AsyncIterable<TileEntry>, createdBefore = Infinity): Promise<StoreChange> {
+async function amountOf(
+  slices: AsyncIterable<readonly TileEntry[]>,
+  createdBefore = Infinity,
+): Promise<StoreChange> {
   const sum = { tiles: 0, bytes: 0 };
-  for await (const { createdAt, bytes } of tiles) {
-    if (createdAt >= createdBefore) continue;
-    sum.tiles += 1;
-    sum.bytes += bytes;
+  for await (const tiles of slices) {
+    for (const { createdAt, bytes } of tiles) {
+      if (createdAt >= createdBefore) continue;
+      sum.tiles += 1;
+      sum.bytes += bytes;
+    }
   }
   return sum;
 }
@@ -166,9 +172,12 @@ function isOfWholePages({ minX, minY, maxX, maxY }: TileRect): boolean {
   return [minX, minY, maxX + 1, maxY + 1].every((edge) => edge % PAGE_SIZE === 0);
 }
 
-async function partsOf(tiles: AsyncIterable<TileEntry>, rect: TileRect): Promise<Iterable<TilePart>> {
+async function partsOf(
+  slices: AsyncIterable<readonly TileEntry[]>,
+  rect: TileRect,
+): Promise<Iterable<TilePart>> {
   const parts = new Map<string, TilePart>();
-  for await (const { x, y, bytes } of tiles) {
+  for (const { x, y, bytes } of await allOf(slices)) {
     const block = blockAt(Math.floor(x / BLOCK_SIZE), Math.floor(y / BLOCK_SIZE), BLOCK_SIZE);
     const id = `${block.minX} ${block.minY}`;
     const part = intersectRects(block, rect) ?? block;
@@ -177,9 +186,12 @@ async function partsOf(tiles: AsyncIterable<TileEntry>, rect: TileRect): Promise
   return parts.values();
 }
 
-async function pagesOf(set: TileSetKey, tiles: AsyncIterable<TileEntry>): Promise<Iterable<PageStatistics>> {
+async function pagesOf(
+  set: TileSetKey,
+  slices: AsyncIterable<readonly TileEntry[]>,
+): Promise<Iterable<PageStatistics>> {
   const pages = new Map<string, PageStatistics>();
-  for await (const { z, x, y, bytes, createdAt } of tiles) {
+  for (const { z, x, y, bytes, createdAt } of await allOf(slices)) {
     const place = { set, z, pageX: pageOf(x), pageY: pageOf(y) };
     const id = `${place.pageX} ${place.pageY}`;
     const known = pages.get(id);

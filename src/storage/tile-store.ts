@@ -271,8 +271,8 @@ export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
     ticket: number,
     lease?: number | null,
   ): Promise<StoreChange>;
-  /** All that is there, or what is there of `rect`; in any order. */
-  tiles(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<TileEntry>;
+  /** All that is there, or what is there of `rect`; in any order, some hundred together. */
+  list(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<readonly TileEntry[]>;
   /**
    * Visits only what exists. Stops between blocks when the signal aborts, with the signal's reason. Returns how many tiles
    * were meant, and the sum of the lengths of removed ones.
@@ -312,6 +312,8 @@ export interface QuickerMethods {
   pageWith(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & StoredTile)[]>;
   /** Where in `rect` there are tiles, in parts that do not overlap. */
   parts(set: TileSetKey, z: number, rect: TileRect): AsyncIterable<TilePart>;
+  /** What is there in `rect`, and was created before a moment where one is given. */
+  count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
   pages(set: TileSetKey): AsyncIterable<PageStatistics>;
   /**
    * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
@@ -368,8 +370,6 @@ export interface DerivedMethods {
   ): Promise<readonly TileIndex[]>;
   /** The validator that all tiles of `rect` have; null when one is missing or has another. */
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
-  /** What is there in `rect`, and was created before a moment where one is given. */
-  count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
   /** Returns how many tiles that are. */
   markStale(
     set: TileSetKey,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
 import {
@@ -111,7 +112,7 @@ describe('truncating a layer', () => {
     );
     expect(await ended(id)).toMatchObject({ state: 'done', tilesProcessed: 256n });
     let kept = 0;
-    for await (const { x, y } of store.tiles(road.tiles.set, 4)) {
+    for await (const { x, y } of tilesIn(store, road.tiles.set, 4)) {
       const tile = await store.get(road.tiles.set, { z: 4, x, y });
       expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }, 2))).toBe(true);
       kept++;

@@ -4,7 +4,7 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import type { TileSetKey } from '../../src/domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
-import { collect, recount, sortedPages } from './tile-store-tools.ts';
+import { collect, recount, sortedPages, tilesIn } from './tile-store-tools.ts';
 
 interface ModelTile {
   readonly set: number;
@@ -156,7 +156,7 @@ async function compare(
 ): Promise<void> {
   const expected = [...model.values()].filter((tile) => tile.set === at);
   for (const z of [8, 9]) {
-    const entries = (await collect(store.tiles(key, z))).map(({ x, y, bytes }) => `${x},${y}:${bytes}`);
+    const entries = (await collect(tilesIn(store, key, z))).map(({ x, y, bytes }) => `${x},${y}:${bytes}`);
     const wanted = expected.filter((tile) => tile.z === z).map(({ x, y, size }) => `${x},${y}:${size}`);
     expect(entries.sort()).toEqual(wanted.sort());
   }

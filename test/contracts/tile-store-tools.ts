@@ -1,5 +1,11 @@
 import { pageOf, type TileSetKey } from '../../src/domain/tile-key.ts';
-import type { PageStatistics, StoreChange, TileStore, TileWrite } from '../../src/storage/tile-store.ts';
+import type {
+  PageStatistics,
+  StoreChange,
+  TileEntry,
+  TileStore,
+  TileWrite,
+} from '../../src/storage/tile-store.ts';
 
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
@@ -11,6 +17,14 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
+}
+
+export async function* tilesIn(
+  store: Pick<TileStore, 'list'>,
+  set: TileSetKey,
+  z: number,
+): AsyncGenerator<TileEntry> {
+  for await (const some of store.list(set, z)) yield* some;
 }
 
 /** The content of a page, without times. */
@@ -32,7 +46,7 @@ export async function recount(store: TileStore, set: TileSetKey): Promise<PageCo
   const pages = new Map<string, PageCounts>();
   const zooms = new Set((await collect(store.pages(set))).map((page) => page.z));
   for (const z of zooms) {
-    for await (const { x, y } of store.tiles(set, z)) {
+    for await (const { x, y } of tilesIn(store, set, z)) {
       const found = await store.get(set, { z, x, y });
       if (!found) continue;
       const [pageX, pageY] = [pageOf(x), pageOf(y)];

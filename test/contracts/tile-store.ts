@@ -4,7 +4,7 @@ import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import { packRects, rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
 import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
-import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
+import { collect, NOTHING, recount, sortedPages, tile, tilesIn } from './tile-store-tools.ts';
 
 export interface TileStoreHarness {
   /** An empty store. The behaviours close it. */
@@ -620,13 +620,13 @@ function tellsWhatIsThere(use: () => TileStore): void {
 
     it('the tiles of a zoom are listed with sizes and times', async () => {
       await use().putMany(states, 9, [tile(5, 200, 'abc', 17), tile(129, 1, '', 18)], 0);
-      const entries = await collect(use().tiles(states, 9));
+      const entries = await collect(tilesIn(use(), states, 9));
       const fresh = { freshUntil: null, validator: null, hidden: false };
       expect(entries.sort((a, b) => a.x - b.x)).toEqual([
         { z: 9, x: 5, y: 200, bytes: 3, createdAt: 17, ...fresh },
         { z: 9, x: 129, y: 1, bytes: 0, createdAt: 18, ...fresh },
       ]);
-      expect(await collect(use().tiles(states, 8))).toEqual([]);
+      expect(await collect(tilesIn(use(), states, 8))).toEqual([]);
     });
 
     it('only layers and tile sets with tiles are listed', async () => {

@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { schemaKit } from '../../src/lib/schemas.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { tilesIn } from '../contracts/tile-store-tools.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
 import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
@@ -48,7 +49,7 @@ export async function checkTiles(
   const wrong: string[] = [];
   let checked = 0;
   for (let z = 0; z <= MAX_ZOOM; z++) {
-    for await (const { x, y } of store.tiles(SET, z)) {
+    for await (const { x, y } of tilesIn(store, SET, z)) {
       const tile = await store.get(SET, { z, x, y });
       checked++;
       if (!tile || !(await showsTile(tile.bytes, z, x, y, versions))) wrong.push(`${z}/${x}/${y}`);

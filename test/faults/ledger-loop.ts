@@ -12,6 +12,7 @@ import { Ledger } from '../../src/quota/ledger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { sumOfChanges, type TileStore } from '../../src/storage/tile-store.ts';
+import { tilesIn } from '../contracts/tile-store-tools.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { FROM_SOURCES } from '../fixtures/from-sources.ts';
 
@@ -149,7 +150,7 @@ async function recount(store: TileStore, acknowledged: ReadonlyMap<string, numbe
   const sum = { tiles: 0, bytes: 0, resurrected: 0 };
   for await (const layer of store.layers()) {
     for await (const set of store.tileSets(layer)) {
-      for await (const { bytes, createdAt } of store.tiles(set, 9)) {
+      for await (const { bytes, createdAt } of tilesIn(store, set, 9)) {
         sum.tiles++;
         sum.bytes += bytes;
         if (createdAt < (acknowledged.get(layer) ?? 0)) sum.resurrected++;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { makeFormerBundle } from '../../../test/fixtures/former-bundle.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { AtRestReader, type TileRow } from './at-rest-reader.ts';
+import { AtRestReader, READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import { makeBundleFile, openForWriting, putToRest, type Sqlite, TILE_BYTES } from './bundle-file.ts';
 import { bundleLayout } from './bundle-layout.ts';
 
@@ -77,22 +77,30 @@ function rows(): ReadonlyMap<number, TileRow> {
   return new Map(all.map(({ key, ...row }) => [key, row]));
 }
 
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}
+
 it('the reader of bundles at rest finds what SQLite finds, whatever was written and removed', () => {
-  const reader = new AtRestReader();
+  const reader = new AtRestReader(4);
   fc.assert(
     fc.property(changes, (list) => {
       write((db) => {
         for (const change of list) applied(db, change);
       });
       const expected = rows();
-      for (const { key } of list) expect(reader.read(path, key)).toEqual(expected.get(key) ?? null);
+      for (const { key } of list) expect(reader.read(path, key, 0)).toEqual(expected.get(key) ?? null);
     }),
     { numRuns: inLength(6, 500) },
   );
 });
 
 it('the reader of bundles at rest finds the tiles of a version 0.2 bundle, before and after a write', () => {
-  const reader = new AtRestReader();
+  const reader = new AtRestReader(4);
   fc.assert(
     fc.property(changes, changes, (former, list) => {
       write((db) => {
@@ -102,14 +110,14 @@ it('the reader of bundles at rest finds the tiles of a version 0.2 bundle, befor
       makeFormerBundle(path);
       for (const { key } of former) {
         const row = before.get(key);
-        expect(reader.read(path, key)).toEqual(row ? { ...row, ticket: 0, proof: null } : null);
+        expect(reader.read(path, key, 0)).toEqual(row ? { ...row, ticket: 0, proof: null } : null);
       }
       write((db) => {
         for (const change of list) applied(db, change);
       });
       const after = rows();
       for (const { key } of [...former, ...list]) {
-        expect(reader.read(path, key)).toEqual(after.get(key) ?? null);
+        expect(reader.read(path, key, 0)).toEqual(after.get(key) ?? null);
       }
     }),
     { numRuns: inLength(6, 500) },
@@ -123,18 +131,40 @@ it('the reader of bundles at rest finds every tile of a full bundle', () => {
       for (let key = 0; key <= MAX_KEY; key++) fill.run(key, key, Buffer.alloc(key % 3000, key));
     })();
   });
-  const reader = new AtRestReader();
+  const reader = new AtRestReader(4);
   const keys = Array.from({ length: MAX_KEY + 1 }, (_, key) => key);
-  const found = keys.map((key) => reader.read(path, key));
+  const found = keys.map((key) => reader.read(path, key, 0));
   expect(found.map((row) => (row && row !== 'unsure' ? row.checksum : row))).toEqual(keys);
-  expect(reader.read(path, MAX_KEY + 1)).toBeNull();
+  expect(reader.read(path, MAX_KEY + 1, 0)).toBeNull();
+});
+
+it('the reader of bundles at rest keeps files open, and sees within its lease that one has gone', () => {
+  write((db) => applied(db, { key: 1, size: 5, number: 7, validator: null, shared: false }));
+  const reader = new AtRestReader(4);
+  expect(reader.read(path, 1, 0)).toMatchObject({ ticket: 7 });
+  rmSync(path);
+  expect(reader.read(path, 1, READERS_LEASE)).toMatchObject({ ticket: 7 });
+  expect(() => reader.read(path, 1, READERS_LEASE + 1)).toThrow('ENOENT');
+});
+
+it('the reader of bundles at rest closes files that are unused, gone or too many', () => {
+  const copies = Array.from({ length: 6 }, (_, at) => join(root, `${at}.sqlite`));
+  for (const copy of copies) copyFileSync(path, copy);
+  const reader = new AtRestReader(4);
+  const open = () => readdirSync('/proc/self/fd').filter((fd) => copies.includes(linkOf(fd))).length;
+  for (const [at, copy] of copies.entries()) expect(reader.read(copy, 1, at)).toBeNull();
+  expect(open()).toBe(4);
+  reader.closeIdle(4);
+  expect(open()).toBe(2);
+  reader.closeAll();
+  expect(open()).toBe(0);
 });
 
 it('the reader of bundles at rest leaves bundles with a writer and other files to SQLite', () => {
-  const reader = new AtRestReader();
-  expect(reader.read(path, 1)).toBeNull();
+  const reader = new AtRestReader(4);
+  expect(reader.read(path, 1, 0)).toBeNull();
   const db = openForWriting(path);
-  expect(reader.read(path, 1)).toBe('unsure');
+  expect(reader.read(path, 1, 0)).toBe('unsure');
   db.close();
-  expect(reader.read(import.meta.filename, 1)).toBe('unsure');
+  expect(reader.read(import.meta.filename, 1, 0)).toBe('unsure');
 });

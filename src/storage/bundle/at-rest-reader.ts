@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { FORMAT, FORMER_FORMAT, SQLITE_PAGE_BYTES } from './bundle-file.ts';
 
 export interface TileRow {
@@ -26,8 +26,12 @@ const [INTERIOR, LEAF] = [5, 13];
 /** Of a cell, what lies in its leaf: https://sqlite.org/fileformat.html#b_tree_pages, "cell payload overflow pages". */
 const [MAX_WITHIN, MIN_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
 const OVERFLOW_BYTES = PAGE_BYTES - 4;
-/** Bytes that are read in one go: the pages of a tile mostly follow one another. */
-const WINDOW_BYTES = 16 * PAGE_BYTES;
+/** Pages that are read in one go: those of a tile mostly follow one another. */
+const WINDOW_PAGES = 16;
+/** The first pages of a file, with the roots of its trees. */
+const START_PAGES = 8;
+/** Of the upper part of the trees of a file; a full bundle has some forty. */
+const MAX_UPPER_PAGES = 128;
 /** Bytes. Larger is a damaged length, or a tile for which SQLite's way is no slower. */
 const MAX_PAYLOAD = 16 * 1024 ** 2;
 const MAX_LEVELS = 8;
@@ -38,77 +42,154 @@ type Value = number | Buffer | null;
 /** Of numbers, by their kinds: null, 1 to 4 and 6 bytes, neither 8 nor a fraction, and the numbers 0 and 1. */
 const NUMBER_BYTES: readonly (number | undefined)[] = [0, 1, 2, 3, 4, 6, undefined, undefined, 0, 0];
 
+/** Milliseconds for which a reader takes it that a file is still in its place. */
+export const READERS_LEASE = 20;
+
 /**
  * Reads single tiles of bundles without writers, without the expensive opening of a database. Pages of a file change
  * only while its header says that it has a log, and each change of that raises a counter in the header: what lies
- * between two equal headers without a log was read whole. Everything unexpected is left to SQLite.
+ * between two equal headers without a log was read whole. So a file is kept open with the upper part of its trees, and
+ * one look at its header, after a tile was read, proves both. Everything unexpected is left to SQLite.
  */
 export class AtRestReader {
-  readonly #pages = new Pages();
+  readonly #maxFiles: number;
+  readonly #files = new Map<string, RestingFile>();
 
-  /** Fails as opening a file fails. */
-  read(path: string, key: number): AtRest {
-    const file = openSync(path, 'r');
-    try {
-      if (!this.#pages.begin(file)) return 'unsure';
-      const row = findTile(this.#pages, key);
-      return this.#pages.isUnchanged() ? row : 'unsure';
-    } catch (error) {
-      if (error instanceof RangeError) return 'unsure';
-      throw error;
-    } finally {
-      closeSync(file);
-    }
+  constructor(maxFiles: number) {
+    this.#maxFiles = maxFiles;
+  }
+
+  /** Fails as opening a file fails. `now`: milliseconds of a clock that never goes back. */
+  read(path: string, key: number, now: number): AtRest {
+    const known = this.#current(path, now);
+    const row = known ? known.find(key) : 'unsure';
+    return row === 'unsure' ? this.#open(path, now).find(key) : row;
+  }
+
+  /** Those that were not read since `before`, and those that have gone, so that their space is freed. */
+  closeIdle(before: number): void {
+    for (const [path, { usedAt }] of this.#files) if (usedAt < before || !existsSync(path)) this.#close(path);
+  }
+
+  closeBelow(folder: string): void {
+    for (const path of this.#files.keys()) if (path.startsWith(`${folder}/`)) this.#close(path);
+  }
+
+  closeAll(): void {
+    for (const path of this.#files.keys()) this.#close(path);
+  }
+
+  #current(path: string, now: number): RestingFile | null {
+    const known = this.#files.get(path);
+    if (!known) return null;
+    known.usedAt = now;
+    if (now - known.seenAt <= READERS_LEASE) return known;
+    known.seenAt = now;
+    return existsSync(path) ? known : null;
+  }
+
+  #open(path: string, now: number): RestingFile {
+    this.#close(path);
+    if (this.#files.size >= this.#maxFiles) this.#close(this.#leastUsed());
+    const file = new RestingFile(openSync(path, 'r'), now);
+    this.#files.set(path, file);
+    file.begin();
+    return file;
+  }
+
+  #leastUsed(): string {
+    let [least, usedAt] = ['', Number.POSITIVE_INFINITY];
+    for (const [path, file] of this.#files) if (file.usedAt < usedAt) [least, usedAt] = [path, file.usedAt];
+    return least;
+  }
+
+  #close(path: string): void {
+    this.#files.get(path)?.close();
+    this.#files.delete(path);
   }
 }
 
-/** The pages of one file after the other, as they are looked at. */
-class Pages {
+/** What was read last; one file is read at a time. */
+const further = Buffer.alloc(WINDOW_PAGES * PAGE_BYTES);
+const header = Buffer.alloc(HEADER.bytes);
+
+/** The pages of a file, as they are looked at. */
+class RestingFile {
   /** Where the last page that was asked for lies. */
-  window = Buffer.alloc(WINDOW_BYTES);
-  /** The first pages, with the roots of the trees, stay. */
-  readonly #start = this.window;
-  readonly #further = Buffer.alloc(WINDOW_BYTES);
-  readonly #header = Buffer.alloc(HEADER.bytes);
-  #file = -1;
+  window: Buffer;
+  usedAt: number;
+  /** When it was last known to be in its place. */
+  seenAt: number;
+  readonly #file: number;
+  readonly #start = Buffer.alloc(START_PAGES * PAGE_BYTES);
   #startEnd = 1;
+  #isAtRest = false;
+  readonly #upper = new Map<number, Buffer>();
   #first = 1;
   #end = 1;
 
-  /** False when it is no bundle at rest. */
-  begin(file: number): boolean {
+  constructor(file: number, now: number) {
     this.#file = file;
-    this.#startEnd = 1 + this.#fill(this.#start, 1);
-    this.#first = this.#end = this.#startEnd;
-    const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
-    return layout === HEADER.layout && FORMATS.includes(this.#start.readUInt32BE(HEADER.version));
+    this.usedAt = this.seenAt = now;
+    this.window = this.#start;
   }
 
-  isUnchanged(): boolean {
-    readSync(this.#file, this.#header, 0, HEADER.bytes, 0);
-    return this.#header.compare(this.#start, 0, HEADER.bytes) === 0;
+  begin(): void {
+    this.#startEnd = 1 + this.#fill(this.#start, 1);
+    const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
+    this.#isAtRest = layout === HEADER.layout && FORMATS.includes(this.#start.readUInt32BE(HEADER.version));
+  }
+
+  /** Also 'unsure' when it has changed since it was opened. */
+  find(key: number): AtRest {
+    if (!this.#isAtRest) return 'unsure';
+    this.#first = this.#end = 1;
+    try {
+      const row = findTile(this, key);
+      return this.#isUnchanged() ? row : 'unsure';
+    } catch (error) {
+      if (error instanceof RangeError) return 'unsure';
+      throw error;
+    }
   }
 
   /** Where the page begins in the window. */
   at(page: number): number {
     if (page < 1) throw new RangeError('no such page');
-    this.window = page < this.#startEnd ? this.#start : this.#further;
-    if (page < this.#startEnd) return (page - 1) * PAGE_BYTES;
+    const known = page < this.#startEnd ? this.#start : this.#upper.get(page);
+    this.window = known ?? further;
+    if (known) return known === this.#start ? (page - 1) * PAGE_BYTES : 0;
     if (page < this.#first || page >= this.#end) {
       this.#first = page;
-      this.#end = page + this.#fill(this.#further, page);
+      this.#end = page + this.#fill(further, page);
     }
     if (page >= this.#end) throw new RangeError('no such page');
     return (page - this.#first) * PAGE_BYTES;
   }
 
+  /** A page of the upper part of a tree, which begins there in the window. */
+  keep(page: number, at: number): void {
+    if (this.window !== further || this.#upper.size >= MAX_UPPER_PAGES) return;
+    this.#upper.set(page, Buffer.from(this.window.subarray(at, at + PAGE_BYTES)));
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #isUnchanged(): boolean {
+    const bytes = readSync(this.#file, header, 0, HEADER.bytes, 0);
+    return bytes === HEADER.bytes && header.compare(this.#start, 0, HEADER.bytes) === 0;
+  }
+
   /** How many pages that are. */
   #fill(window: Buffer, page: number): number {
-    return Math.floor(readSync(this.#file, window, 0, WINDOW_BYTES, (page - 1) * PAGE_BYTES) / PAGE_BYTES);
+    const read = readSync(this.#file, window, 0, window.length, (page - 1) * PAGE_BYTES);
+    return Math.floor(read / PAGE_BYTES);
   }
 }
 
-function findTile(pages: Pages, key: number): AtRest {
+function findTile(pages: RestingFile, key: number): AtRest {
   const row = findRow(pages, TILE_ROOT, key);
   if (row === null || row === 'unsure') return row;
   if (row.length !== COLUMNS && row.length !== FORMER_COLUMNS) return 'unsure';
@@ -130,17 +211,18 @@ function findTile(pages: Pages, key: number): AtRest {
   };
 }
 
-function sharedBytes(pages: Pages, checksum: number): Value | undefined {
+function sharedBytes(pages: RestingFile, checksum: number): Value | undefined {
   const row = findRow(pages, SHARED_ROOT, checksum);
   return row === 'unsure' ? null : row?.[1];
 }
 
-function findRow(pages: Pages, root: number, key: number): readonly Value[] | null | 'unsure' {
+function findRow(pages: RestingFile, root: number, key: number): readonly Value[] | null | 'unsure' {
   let page = root;
   for (let level = 0; level < MAX_LEVELS; level++) {
     const at = pages.at(page);
     if (pages.window[at] === LEAF) return rowInLeaf(pages, at, key);
     if (pages.window[at] !== INTERIOR) return 'unsure';
+    pages.keep(page, at);
     page = childFor(pages.window, at, key);
   }
   return 'unsure';
@@ -154,7 +236,7 @@ function childFor(window: Buffer, at: number, key: number): number {
   return window.readUInt32BE(found === cells ? at + 8 : cellAt(found));
 }
 
-function rowInLeaf(pages: Pages, at: number, key: number): readonly Value[] | null {
+function rowInLeaf(pages: RestingFile, at: number, key: number): readonly Value[] | null {
   const { window } = pages;
   const cells = window.readUInt16BE(at + 3);
   const lengthOf = (cell: number) => varint(window, at + window.readUInt16BE(at + 8 + 2 * cell));
@@ -175,7 +257,7 @@ function firstCell(cells: number, isSo: (cell: number) => boolean): number {
   return low;
 }
 
-function payload(pages: Pages, from: number, length: number): Buffer {
+function payload(pages: RestingFile, from: number, length: number): Buffer {
   if (length > MAX_PAYLOAD) throw new RangeError('too large');
   const all = Buffer.allocUnsafeSlow(length);
   let filled = pages.window.copy(all, 0, from, from + bytesWithin(length));

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { makeFormerBundle } from '../../../test/fixtures/former-bundle.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -180,7 +180,7 @@ it('a tile with damaged bytes is removed, and its neighbours are kept', async ()
   const found = await Promise.all([1, 2, 3].map((x) => store.get(set, { z: 3, x, y: 1 })));
   expect(found.filter((tile) => tile === null)).toHaveLength(1);
   expect(warnings).toEqual(['removed a damaged tile; it will be created again']);
-  expect(await collect(store.tiles(set, 3))).toHaveLength(2);
+  expect(await collect(tilesIn(store, set, 3))).toHaveLength(2);
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
 });
 

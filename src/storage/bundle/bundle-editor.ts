@@ -35,7 +35,7 @@ const MAX_SEEN = 1000;
 export type FreshnessEdit = Exclude<TileEdit, { readonly type: 'remove' }>;
 
 /** Later than any tile. */
-const FOREVER = Number.MAX_SAFE_INTEGER;
+export const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
@@ -341,7 +341,7 @@ function statementsOf(db: Sqlite) {
          written_at = max(written_at, excluded.written_at)`,
     ),
     removeEmptyPages: db.prepare<[]>('DELETE FROM page WHERE tiles = 0'),
-    countRange: db.prepare<Range, StoreChange>(COUNT_RANGE),
+    countRange: db.prepare<Range, StoreChange>(`${COUNT_RANGE} AND ticket < ?`),
     deleteRange: db.prepare<Range>(
       'DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),

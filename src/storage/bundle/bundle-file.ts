@@ -78,10 +78,10 @@ export function proofOf(seed: number, key: number, checksum: number): number {
   return Math.imul(placed ^ (placed >>> 15) ^ checksum, 0x85ebca6b) | 0;
 }
 
-/** By the first and last key, and the moment and the ticket before which they were created. */
+/** By the first and last key, and the moment before which they were created. */
 export const COUNT_RANGE = `
   SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
-  FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?`;
+  FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`;
 
 /**
  * The name of a bundle's file is never reused: a file that follows it in the same folder has another. SQLite

@@ -15,8 +15,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { OpenMarks, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import type { OpenMark } from '../tile-store.ts';
+import { READERS_LEASE } from './at-rest-reader.ts';
 import type { BundleLayout } from './bundle-layout.ts';
-import { READERS_LEASE } from './bundle-reader.ts';
 
 interface WrittenMark extends Omit<OpenMark, 'places'> {
   readonly places: readonly WrittenPlace[] | null;

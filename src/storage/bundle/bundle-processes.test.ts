@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -102,7 +102,7 @@ it('tiles that several stores write to the same bundles concurrently are counted
 });
 
 async function newestOf(): Promise<number> {
-  const entries = await collect(ours.tiles(set, 8));
+  const entries = await collect(tilesIn(ours, set, 8));
   return Math.max(0, ...entries.map((entry) => entry.createdAt));
 }
 
@@ -118,7 +118,7 @@ it('no tile of another process outlives a truncation that is newer', async () =>
     await truncations[round % truncations.length]?.();
     // Once the writer writes under the new generation, what it had in hand before has been stored or refused.
     await expect.poll(newestOf, { interval: 1 }).toBeGreaterThanOrEqual(generation);
-    for await (const { createdAt } of ours.tiles(set, 8))
+    for await (const { createdAt } of tilesIn(ours, set, 8))
       expect(createdAt).toBeGreaterThanOrEqual(generation);
   }
   await stopWriter(child);
@@ -132,7 +132,7 @@ it('every tile is whole and every page counted after a writer is killed', async 
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;
-    const entries = await collect(ours.tiles(set, 8));
+    const entries = await collect(tilesIn(ours, set, 8));
     expect(entries.length).toBeGreaterThan(0);
     for (const { x, y, bytes } of entries) {
       expect(await contentAt(ours, x, y)).toBe(Buffer.alloc(bytes, '0;').toString());

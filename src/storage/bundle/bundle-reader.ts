@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
 import type { StoreChange, TileEntry } from '../tile-store.ts';
-import { AtRestReader, type TileRow } from './at-rest-reader.ts';
+import { AtRestReader, READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
+  COUNT_RANGE,
   copyStamp,
   FORMER_FORMAT,
   findBundleFile,
@@ -66,6 +67,7 @@ export class OpenBundle {
     `SELECT key, ${TILE_ROW} FROM tile WHERE key BETWEEN ? AND ?`,
   );
   readonly pages = this.#lazily<[], PageRow>(PAGES);
+  readonly countRange = this.#lazily<[number, number, number], StoreChange>(COUNT_RANGE);
   readonly entries = this.#lazily<[number, number], EntryRow>(
     `SELECT key, created_at AS createdAt, fresh_until AS freshUntil, validator, ${TICKET}, ${TILE_LENGTH} AS bytes
      FROM tile WHERE key BETWEEN ? AND ?`,
@@ -106,12 +108,6 @@ const MAX_PATHS = 20_000;
 /** Bytes of copies kept in memory at most. */
 const MAX_COPIED = 256 * 1024 ** 2;
 
-/**
- * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
- * tile of a busy bundle. The removal of a bundle is reported only after this time.
- */
-export const READERS_LEASE = 20;
-
 /** Keeps the bundles that were read last open. Everything here happens on the calling thread, in microseconds. */
 export class BundleReader {
   readonly #maxOpen: number;
@@ -119,11 +115,12 @@ export class BundleReader {
   readonly #handles = new Map<string, OpenBundle>();
   /** By folder: a name that was found there, which is never used again after its bundle has gone. */
   readonly #paths = new Map<string, string>();
-  readonly #atRest = new AtRestReader();
+  readonly #atRest: AtRestReader;
 
   /** `onLog` is called with bundles that were closed while they had a log. */
   constructor(maxOpen: number, onLog: (path: string) => void) {
     this.#maxOpen = maxOpen;
+    this.#atRest = new AtRestReader(maxOpen);
     this.#onLog = onLog;
   }
 
@@ -150,7 +147,7 @@ export class BundleReader {
   /** The same for one tile, which a bundle at rest that is not open here yields without being opened. */
   readTile(folder: string, now: number, key: number): FoundTile | null {
     return (
-      (this.#handles.has(folder) ? null : this.#readAtRest(folder, key)) ??
+      (this.#handles.has(folder) ? null : this.#readAtRest(folder, now, key)) ??
       this.read(folder, now, ({ path, tile }) => ({ path, row: tile().get(key) ?? null }))
     );
   }
@@ -160,9 +157,11 @@ export class BundleReader {
     for (const [folder, handle] of this.#handles) {
       if (handle.usedAt < before || !existsSync(handle.path)) this.close(folder);
     }
+    this.#atRest.closeIdle(before);
   }
 
   closeBelow(folder: string): void {
+    this.#atRest.closeBelow(folder);
     for (const name of this.#handles.keys()) {
       if (name.startsWith(`${folder}/`)) this.close(name);
     }
@@ -179,6 +178,7 @@ export class BundleReader {
 
   closeAll(): void {
     for (const folder of this.#handles.keys()) this.close(folder);
+    this.#atRest.closeAll();
   }
 
   #current(folder: string, now: number): OpenBundle | null {
@@ -213,11 +213,11 @@ export class BundleReader {
   }
 
   /** Null when the bundle is not there, or has to be opened. */
-  #readAtRest(folder: string, key: number): FoundTile | null {
+  #readAtRest(folder: string, now: number, key: number): FoundTile | null {
     const path = this.#paths.get(folder) ?? this.#find(folder);
     if (!path) return null;
     try {
-      const row = this.#atRest.read(path, key);
+      const row = this.#atRest.read(path, key, now);
       return row === 'unsure' ? null : { path, row };
     } catch {
       return null;

@@ -8,7 +8,7 @@ export const bundleStoreOptions = ({ z, whole }: SchemaKit) =>
       maxOpenBundles: whole(4, 4096)
         .default(256)
         .describe(
-          'Bundles kept open for reading. Each takes one file descriptor, three while it is written to.',
+          'Bundles kept open for reading, and as many at rest. Each takes one file descriptor, three while it is written to.',
         ),
       sweepBytesPerSecond: z
         .int()

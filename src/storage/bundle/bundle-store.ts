@@ -9,15 +9,17 @@ import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { derive } from '../derive.ts';
 import {
+  NO_CHANGE,
   type StoreChange,
   type StoredTile,
   sumOfChanges,
   type TileLimits,
   type TileStore,
 } from '../tile-store.ts';
-import type { TileRow } from './at-rest-reader.ts';
+import { READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
+import { FOREVER } from './bundle-editor.ts';
 import { proofOf, proofSeed } from './bundle-file.ts';
 import { bundlesTouching, existingBundles, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
@@ -39,7 +41,7 @@ import {
   layerFolder,
 } from './bundle-layout.ts';
 import { BundleMarks, removeMark } from './bundle-marks.ts';
-import { type OpenBundle, READERS_LEASE } from './bundle-reader.ts';
+import type { OpenBundle } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
@@ -122,19 +124,13 @@ export async function openBundleStore(
         ranges.flatMap(({ first, last }) => bundle.entries().all(first, last)),
       );
       if (!rows) return;
-      for (const row of rows) {
+      yield rows.map((row) => {
         const { bytes, createdAt, validator } = row;
-        const place = { z, ...tilePlace(at, row.key) };
-        const shown = open.shown(set, place, row, row.ticket);
-        yield {
-          ...place,
-          bytes,
-          createdAt,
-          validator,
-          freshUntil: (shown ?? row).freshUntil,
-          hidden: !shown,
-        };
-      }
+        const { x, y } = tilePlace(at, row.key);
+        const shown = open.shown(set, { z, x, y }, row, row.ticket);
+        const { freshUntil } = shown ?? row;
+        return { z, x, y, bytes, createdAt, freshUntil, validator, hidden: !shown };
+      });
     }
   }
 
@@ -201,7 +197,7 @@ export async function openBundleStore(
       return writer.run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
     },
 
-    async *tiles(set, z, rect = WHOLE_LEVEL) {
+    async *list(set, z, rect = WHOLE_LEVEL) {
       for await (const at of bundlesTouching(folderOf(set), z, rect)) yield* tilesIn(set, z, at, rect);
     },
 
@@ -286,6 +282,27 @@ export async function openBundleStore(
         const touched = (await pagesOf(set, z, at)).filter(({ page }) => covered.has(page));
         if (part && touched.length > 0) yield { rect: part, ...sumOfChanges(touched) };
       }
+    },
+
+    /** Whole pages by their statistics. */
+    async count(set, z, rect, createdBefore = FOREVER) {
+      let total = NO_CHANGE;
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        const counts = new Map((await pagesOf(set, z, at)).map((row) => [row.page, row]));
+        for (const { page, whole, ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
+          const known = counts.get(page);
+          if (!known) continue;
+          const counted =
+            whole && createdBefore === FOREVER
+              ? [known]
+              : await readBundle(set, z, at, ({ countRange }) =>
+                  ranges.map(({ first, last }) => countRange().get(first, last, createdBefore)),
+                );
+          total = sumOfChanges([total, ...(counted ?? [])]);
+        }
+        await nextTurn();
+      }
+      return total;
     },
 
     async *pages(set) {

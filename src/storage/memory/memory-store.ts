@@ -113,13 +113,13 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       return change;
     },
 
-    async *tiles(set, z, rect = WHOLE_LEVEL) {
-      for (const tile of tilesWithin(levelOf(set, z), rect)) {
+    async *list(set, z, rect = WHOLE_LEVEL) {
+      yield tilesWithin(levelOf(set, z), rect).map((tile) => {
         const { x, y, bytes, createdAt, validator } = tile;
         const shown = marks.shown(set, { z, x, y }, tile, tile.ticket);
-        const freshUntil = (shown ?? tile).freshUntil;
-        yield { z, x, y, bytes: bytes.length, createdAt, freshUntil, validator, hidden: !shown };
-      }
+        const { freshUntil } = shown ?? tile;
+        return { z, x, y, bytes: bytes.length, createdAt, freshUntil, validator, hidden: !shown };
+      });
     },
 
     async edit(set, z, rect, edit, signal) {

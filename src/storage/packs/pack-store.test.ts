@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
-import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
@@ -147,7 +147,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await bucket.put(`${prefix}tilewarden-store.json`, sentinel ?? Buffer.alloc(0));
       for (let x = 0; x < 5; x++) expect(await read(x)).toBeNull();
       await expect(read(5)).rejects.toThrow('lacks many of the objects');
-      expect(await collect(store.tiles(set, 9))).toHaveLength(5);
+      expect(await collect(tilesIn(store, set, 9))).toHaveLength(5);
       bucket.close();
     }));
 
@@ -312,7 +312,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
           await expect(store.get(set, { z: 9, x, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
         }
         proxy.mode = 'pass';
-        expect(await collect(store.tiles(set, 9))).toHaveLength(16);
+        expect(await collect(tilesIn(store, set, 9))).toHaveLength(16);
         await eventually('the store answers again', async () => {
           const found = await store.get(set, { z: 9, x: 1, y: 0 }).catch(() => null);
           return found?.bytes.toString() === 'kept 1';

@@ -110,17 +110,22 @@ export async function openPackStore(
   }
 
   /** Of at most 128 × 128 tiles. */
-  async function* tilesWithin(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<TileEntry> {
+  async function* tilesWithin(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+  ): AsyncGenerator<readonly TileEntry[]> {
     const answer = await index.within(set, z, rect);
     if (!answer) return;
     for (const rows of inSlices(answer.found, answer.rows)) {
-      for (const tile of rows.flatMap((row) => tilesOf(answer.found, row))) {
+      const tiles = rows.flatMap((row) => tilesOf(answer.found, row));
+      const inside = tiles.filter(({ x, y }) => rectContains(rect, x, y));
+      yield inside.map((tile) => {
         const { x, y, length: bytes, createdAt, validator, ticket } = tile;
-        if (!rectContains(rect, x, y)) continue;
         const shown = answer.marks.shown(set, { z, x, y }, tile, ticket);
         const { freshUntil } = shown ?? tile;
-        yield { z, x, y, bytes, createdAt, freshUntil, validator, hidden: !shown };
-      }
+        return { z, x, y, bytes, createdAt, freshUntil, validator, hidden: !shown };
+      });
       await nextTurn();
     }
   }
@@ -145,7 +150,7 @@ export async function openPackStore(
   return derive({
     get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
     putMany: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
-    async *tiles(set, z, rect = WHOLE_LEVEL) {
+    async *list(set, z, rect = WHOLE_LEVEL) {
       for await (const part of slices(set, z, rect)) yield* tilesWithin(set, z, part.rect);
     },
 
