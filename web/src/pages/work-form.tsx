@@ -1,4 +1,11 @@
-import { type Dispatch, type ReactNode, type SetStateAction, useEffect, useState } from 'react';
+import {
+  type Dispatch,
+  type FormEvent,
+  type ReactNode,
+  type SetStateAction,
+  useEffect,
+  useState,
+} from 'react';
 import { type Answer, ask, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
@@ -68,6 +75,12 @@ export function WorkForm(props: WorkProps) {
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
   const known = useProposedZooms(plan, setPlan);
+  // Tiles of half a parameter value would be made and kept.
+  const [isTyping, setTyping] = useState(false);
+  const [drawn, setDrawn] = useState(plan.set);
+  useEffect(() => {
+    if (!isTyping) setDrawn(plan.set);
+  }, [isTyping, plan.set]);
   // A drawing is reported long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
@@ -84,15 +97,20 @@ export function WorkForm(props: WorkProps) {
     saves?.onTry();
     if (calls.length > 0) void run();
   };
+  const typing = {
+    onInput: ({ target }: FormEvent) =>
+      setTyping(target instanceof HTMLInputElement && target.type === 'text'),
+    onBlur: () => setTyping(false),
+  };
   const map = (
     <Card title={WORDS.area} className="span-7 tall">
-      <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
+      <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
   // Enter in a field saves a schedule, and starts nothing.
   return (
     <>
-      <Form className="grid" onSubmit={() => saves && save()} noValidate>
+      <Form className="grid" onSubmit={() => saves && save()} noValidate {...typing}>
         {!saves && map}
         <div className="span-5 stack">
           {saves?.fields}

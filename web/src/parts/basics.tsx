@@ -173,7 +173,7 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
 
 /** The rest of the day is included. */
 export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
-  return <Input type="date" min={new Date().toISOString().slice(0, 10)} {...props} />;
+  return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
 }
 
 /** A form that is sent by its page. */
