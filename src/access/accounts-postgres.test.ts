@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
@@ -29,4 +30,20 @@ it('users, tokens and sessions are the same in PostgreSQL, and a change in one s
   expect(await who(basic('admin', GOOD_PASSWORD))).toBeNull();
   expect(await who(basic('admin', 'another long sentence'))).toBe('admin');
   await expect(one.users.remove('admin')).rejects.toMatchObject({ code: 'account-conflict' });
+});
+
+it('nodes that set up the first administrator at the same moment make one, with one password', async () => {
+  const location = await createPostgresDatabase();
+  const nodes = [
+    await openTestAccounts(systemClock, location),
+    await openTestAccounts(systemClock, location),
+  ];
+  const passwords = await Promise.all(nodes.map((node) => node.ensureAdministrator(null)));
+  const [password, ...others] = passwords.filter((made) => made !== null);
+  expect(others).toEqual([]);
+  const files = nodes.filter((node) => existsSync(node.passwordFile));
+  expect(files.map((node) => readFileSync(node.passwordFile, 'utf8'))).toEqual([`${password}\n`]);
+  expect(await nodes[0]?.authenticator.byPassword('admin', password ?? '', '10.0.0.1')).toMatchObject({
+    role: 'admin',
+  });
 });

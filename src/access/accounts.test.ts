@@ -67,6 +67,16 @@ describe('a user', () => {
     expect(now).toMatchObject({ role: 'viewer' });
   });
 
+  it('a user who changes a password that was replaced since it was checked is refused', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    const mary = await users.add(MARY);
+    await users.change('mary', { password: 'set by an administrator' });
+    const own = users.change('mary', { password: 'set by an intruder' }, mary);
+    await expect(own).rejects.toMatchObject({ code: 'account-conflict' });
+    const again = basic('mary', 'set by an administrator');
+    expect(await authenticator.authenticate(shows(again))).toMatchObject({ name: 'mary' });
+  });
+
   it('a removed user cannot sign in, and their tokens and sessions end', async () => {
     const { users, tokens, sessions, authenticator } = await openTestAccounts();
     const session = await sessions.begin(await users.add(MARY));

@@ -8,23 +8,13 @@ export interface Attempt {
   succeeded(): void;
   /** The password was never looked at. */
   withdrawn(): void;
-  /** Nor was it now, because too many logins are in progress. Returns the error with the time to retry. */
+  /** Nor was it now, because too many logins are in progress. Its source is not calm for a while. Returns the error with the time to retry. */
   crowdedOut(): TilewardenError;
-}
-
-/** A source that was told to stay away. */
-interface Away {
-  readonly until: number;
-  /** How often it was told before. */
-  readonly times: number;
 }
 
 const MAX_ENTRIES = 10_000;
 const FORGOTTEN_AT_ONCE = 1000;
-/** How long a client without a place stays away at first. Each time it is twice as long, up to a minute or so. */
-const AWAY_MS = 2000;
-const LONGEST_AWAY_MS = 64_000;
-const AWAY_FORGOTTEN_AFTER_MS = 10 * 60_000;
+const CROWDED_OUT_MS = 2000;
 
 /**
  * Slows down guessing, by where it comes from and by what it aims at. Where an account has been logged in to
@@ -36,15 +26,13 @@ export class LoginThrottle {
   readonly #sources = new Map<string, AttemptBucket>();
   readonly #accounts = new Map<string, AttemptBucket>();
   readonly #trusted = new Map<string, AttemptBucket>();
-  /** By source. A client that comes back too early is refused again, and is not calm. */
-  readonly #away = new Map<string, Away>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get size(): number {
-    return this.#sources.size + this.#accounts.size + this.#trusted.size + this.#away.size;
+    return this.#sources.size + this.#accounts.size + this.#trusted.size;
   }
 
   /** Whether this account has been logged in to from there before. */
@@ -80,35 +68,15 @@ export class LoginThrottle {
   #standingOf(address: string, account: string, now: number): Standing {
     const [source, target] = this.#charged(address, account, now);
     if (!source || !target) return knownStanding(source?.wait(now) ?? 0);
-    const name = sourceOf(address);
-    if (source.untilFull(now) === 0 && (this.#away.get(name)?.until ?? 0) <= now) return 'calm';
-    if (Math.max(source.wait(now), target.wait(now)) === 0) return 'restless';
-    throw tooMany(this.#sendAway(name, source, target, now));
-  }
-
-  /** Milliseconds. An account that many guess at is open again to a source as soon as that one is calm. */
-  #sendAway(name: string, source: AttemptBucket, target: AttemptBucket, now: number): number {
-    const untilCalm = Math.max(source.untilFull(now), this.#nextAway(name, now));
-    const ms = Math.max(source.wait(now), Math.min(target.wait(now), untilCalm));
-    this.#rememberAway(name, Math.max(ms, this.#nextAway(name, now)), now);
-    return ms;
-  }
-
-  #nextAway(name: string, now: number): number {
-    return Math.min(AWAY_MS * 2 ** this.#timesAway(name, now), LONGEST_AWAY_MS);
-  }
-
-  #timesAway(name: string, now: number): number {
-    const away = this.#away.get(name);
-    return away && now - away.until < AWAY_FORGOTTEN_AFTER_MS ? away.times + 1 : 0;
-  }
-
-  #rememberAway(name: string, ms: number, now: number): void {
-    remember(this.#away, name, { until: now + ms, times: this.#timesAway(name, now) });
+    const untilCalm = source.untilFull(now);
+    if (untilCalm === 0) return 'calm';
+    const [wait, targetWait] = [source.wait(now), target.wait(now)];
+    if (Math.max(wait, targetWait) === 0) return 'restless';
+    // An account that many guess at is open again to a source as soon as that one is calm.
+    throw tooMany(Math.max(wait, Math.min(targetWait, untilCalm)));
   }
 
   #attempt(address: string, account: string, standing: Standing, undos: readonly (() => void)[]): Attempt {
-    const name = sourceOf(address);
     const withdrawn = () => {
       for (const undo of undos) undo();
     };
@@ -118,13 +86,12 @@ export class LoginThrottle {
       crowdedOut: () => {
         withdrawn();
         const now = this.#clock.monotonic();
-        const ms = this.#nextAway(name, now);
-        this.#rememberAway(name, ms, now);
-        return comeBack(ms, 'Too many concurrent login attempts');
+        const isKnown = standing === 'known';
+        if (!isKnown) bucketOf(this.#sources, sourceOf(address), now).disturb(now);
+        return comeBack(isKnown ? CROWDED_OUT_MS : REFILL_MS, 'Too many concurrent login attempts');
       },
       succeeded: () => {
         withdrawn();
-        this.#away.delete(name);
         bucketOf(this.#trusted, pairOf(address, account), this.#clock.monotonic());
       },
     };
@@ -200,7 +167,7 @@ function groupsOf(text: string): readonly string[] {
 
 /**
  * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
- * `calm`: nothing has failed there lately, and no client there came back too early. `restless`: all others.
+ * `calm`: nothing has failed there lately. `restless`: all others.
  */
 export const STANDINGS = ['known', 'calm', 'restless'] as const;
 export type Standing = (typeof STANDINGS)[number];
@@ -247,6 +214,12 @@ class AttemptBucket {
       this.#tries = Math.min(CAPACITY, this.#tries + 1);
       if (emptied) this.#unpause();
     };
+  }
+
+  /** For half a minute not every try is there; it leads to no pause, however often. */
+  disturb(now: number): void {
+    this.#refill(now);
+    this.#tries = Math.min(this.#tries, CAPACITY - 1);
   }
 
   #pause(now: number): void {

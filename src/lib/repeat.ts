@@ -3,13 +3,16 @@ import type { Surroundings } from './surroundings.ts';
 interface RepeatOptions extends Surroundings {
   /** Milliseconds between the end of one turn and the next. */
   readonly pause: number | (() => number);
-  /** Logged when a turn fails, and not because of the end; the next one comes all the same. */
+  /** Logged when a turn fails, and not because of the end; at level `debug` for a minute afterwards, unless one has worked again. */
   readonly failure: string;
   /** Of the log; `warn` when absent. */
   readonly level?: 'debug' | 'error';
   /** The first turn comes after a pause too. */
   readonly pauseFirst?: true;
 }
+
+/** A full disk or a database that is away fails every turn. */
+const QUIET_MS = 60_000;
 
 /** Does `work` again and again until the signal aborts. */
 export async function repeat(
@@ -18,12 +21,16 @@ export async function repeat(
   signal: AbortSignal,
 ): Promise<void> {
   const sleep = () => clock.sleep(typeof pause === 'number' ? pause : pause(), signal).catch(() => {});
+  let quietUntil = Number.NEGATIVE_INFINITY;
   if (pauseFirst) await sleep();
   while (!signal.aborted) {
     try {
       await work();
+      quietUntil = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      if (!signal.aborted) log[level ?? 'warn']({ err: error }, failure);
+      const now = clock.monotonic();
+      if (!signal.aborted) log[now < quietUntil ? 'debug' : (level ?? 'warn')]({ err: error }, failure);
+      if (now >= quietUntil) quietUntil = now + QUIET_MS;
     }
     await sleep();
   }

@@ -248,12 +248,14 @@ describe('a webhook', () => {
     expect(await cache('roads', '6/33/20.png', '6/33/22.png')).toEqual(['MISS', 'MISS']);
   });
 
-  it('a webhook returns the first id for a repeated event and changes nothing', async () => {
+  it('a webhook returns the first id for a repeated event and changes nothing, and the id with another body is another event', async () => {
     const first = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
     await cached('roads', '6/33/22.png');
     const second = JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 7' })).text);
     expect(second).toEqual({ id: first.id, repeated: true });
     expect(await cache('roads', '6/33/22.png')).toEqual(['HIT']);
+    const other = await post({ bounds: [8.4, 47.3, 8.5, 47.4] }, { 'x-event-id': 'edit 7' });
+    expect(JSON.parse(other.text).repeated).toBe(false);
     const refused = await post({ bounds: [1] }, { 'x-event-id': 'edit 8' });
     expect(refused.status).toBe(400);
     expect(JSON.parse((await post({ bounds: ZURICH }, { 'x-event-id': 'edit 8' })).text).repeated).toBe(

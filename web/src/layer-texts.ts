@@ -51,6 +51,8 @@ export const LAYER_TEXTS = {
     formats: 'Formats',
     gridSets: 'Grid sets',
     addGridSet: 'Another grid set',
+    noGridSet: (name: string, meant: string | null) =>
+      `There is no grid set ${name}.${meant === null ? '' : ` Did you mean ${meant}?`}`,
     addOne: 'Add',
     remove: 'Remove',
     filters: 'Parameter filters',

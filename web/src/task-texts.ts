@@ -147,6 +147,7 @@ export const TASK_TEXTS = {
         'Blank tiles in this area and zoom range are cached as long as others. Listed on the layer’s page.',
       export: 'Nothing is fetched. Progress and download are on the layer’s page.',
     } as Partial<Record<string, string>>,
+    emptyParameter: 'Enter a value.',
     badBounds: 'Enter all four bounds (minimum below maximum), or none for the whole layer.',
     badZooms: (from: number, to: number) => `Enter zooms from ${from} to ${to}, lowest first.`,
     badThreads: 'Enter a whole number of at least 1.',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
@@ -137,13 +138,14 @@ export async function acceptChange(
   return feed.take({ change, source, eventId: eventIdIn(exchange) });
 }
 
-/** Signed, where the signature has one. */
+/** With a digest of the body: an id that is not signed, sent with a captured body, must not make the event that has it a repeat. */
 function eventIdIn(exchange: Exchange): string | null {
   const isStandard = headerIn(exchange, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';
   const id = headerIn(exchange, name);
   if (id === undefined) return null;
-  if (EVENT_ID.test(id)) return id;
+  const digest = () => createHash('sha256').update(exchange.body).digest('base64url');
+  if (EVENT_ID.test(id)) return `${id} ${digest()}`;
   throw new HttpProblem('header-invalid', `${name} must have 1 to 200 printable ASCII characters.`);
 }
 

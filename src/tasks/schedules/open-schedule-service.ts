@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
-import { isTilewardenError } from '../../domain/errors.ts';
+import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
@@ -43,7 +43,9 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
   );
 
   async function check({ layer, work, draft, ...times }: ScheduleDeclaration): Promise<void> {
-    createTimetable(times);
+    if (createTimetable(times).dueAfter(clock.now()) === null) {
+      throw invalid(`cron must name a day that exists, which ${shortened(times.cron)} does not.`);
+    }
     // What is invalidated has the same names and numbers as what is seeded.
     await tasks.estimate({ ...draft, layer, type: work === 'invalidate' ? 'seed' : work });
   }

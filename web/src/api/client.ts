@@ -29,6 +29,11 @@ export function problemFrom(error: unknown): Problem {
   return new Problem(error instanceof Error ? error.message : String(error), 0, null);
 }
 
+/** The server has judged the request, and another try would end the same. */
+export function isRefusal({ status }: Problem): boolean {
+  return status >= 400 && status < 500;
+}
+
 /** What was answered, and the version it has; null where the server gives none. */
 export interface Versioned<T> {
   readonly data: T;

@@ -17,12 +17,13 @@ const TYPING_MS = 250;
 /**
  * What the server has at a path; null asks for nothing. It is asked again every `everySeconds` while the page is seen,
  * after a failure, and after a new sign-in. The old data stays until the new data arrives.
- * With `question`, that is posted, and the answer is what is wanted.
+ * With `question`, that is sent, and the answer is what is wanted.
  */
 export function useResource<T>(
   path: string | null,
   everySeconds: number | null = null,
   question?: object,
+  method: 'POST' | 'PUT' = 'POST',
 ): Resource<T> {
   const body = question && JSON.stringify(question);
   const key = `${path} ${body}`;
@@ -48,7 +49,7 @@ export function useResource<T>(
       const asked =
         body === undefined
           ? ask<T>('GET', path, undefined, { signal })
-          : ask<T>('POST', path, JSON.parse(body), { signal });
+          : ask<T>(method, path, JSON.parse(body), { signal });
       asked.then(
         (answer) => {
           setState({ key, ...answer, problem: null });

@@ -10,6 +10,7 @@ import {
   Choice,
   Copy,
   Empty,
+  Expiry,
   Form,
   Input,
   Loaded,
@@ -17,10 +18,10 @@ import {
   Password,
   ProblemNotice,
   Table,
-  TextField,
   tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
+import { LayerPatterns } from '../parts/layer-field.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -28,6 +29,7 @@ type User = Answer<'/api/v1/users'>['users'][number];
 type Token = Answer<'/api/v1/tokens'>['tokens'][number];
 
 const WORDS = TEXTS.accounts;
+const ACCOUNT_NAME = '[A-Za-z0-9][A-Za-z0-9._@\\-]{0,63}';
 
 export default function Accounts() {
   const caller = useCaller();
@@ -145,18 +147,18 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
       title={TEXTS.editTitle(name)}
       verb={TEXTS.save}
       kind="primary"
-      ready={rights.layers.length > 0}
+      ready
       onConfirm={() => props.onConfirm({ ...rights, ...(password !== '' && { password }) })}
       onClose={props.onClose}
     >
       {grant.role}
       <p className="small quiet">{WORDS.rolesHelp}</p>
       {grant.layers}
-      <TextField
+      <Password
+        fresh
+        required={false}
         label={WORDS.fresh}
         help={WORDS.keepPassword}
-        type="password"
-        autoComplete="new-password"
         value={password}
         onText={setPassword}
       />
@@ -170,13 +172,10 @@ function AddUser({ onAdd }: { onAdd: (draft: NewUser) => unknown }) {
   return (
     <AddForm verb={WORDS.addUser} onSubmit={() => onAdd({ ...grant.body, password })}>
       {grant.name}
-      <TextField
+      <Password
+        fresh
         label={TEXTS.login.password}
         help={WORDS.passwordRule}
-        type="password"
-        autoComplete="new-password"
-        required
-        minLength={12}
         value={password}
         onText={setPassword}
       />
@@ -242,7 +241,7 @@ function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
       {grant.name}
       {grant.role}
       {grant.layers}
-      <Input label={WORDS.expiresOn} type="date" value={day} onText={setDay} />
+      <Expiry label={WORDS.expiresOn} value={day} onText={setDay} />
     </AddForm>
   );
 }
@@ -270,12 +269,20 @@ function AddForm({
 function useGrant(first: { readonly name: string; readonly role: Role; readonly layers: string }) {
   const [typed, setTyped] = useState(first);
   const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
-  const text = { label: TEXTS.nav.layers, help: WORDS.layersHelp, required: true, className: 'mono' };
   return {
     body: { ...typed, layers: listOf(typed.layers) },
-    name: <Input label={TEXTS.name} required autoComplete="off" {...fields.text('name')} />,
+    name: (
+      <Input
+        label={TEXTS.name}
+        required
+        autoComplete="off"
+        pattern={ACCOUNT_NAME}
+        title={WORDS.nameRule}
+        {...fields.text('name')}
+      />
+    ),
     role: <Choice label={WORDS.role} options={TEXTS.roles} {...fields.choice('role')} />,
-    layers: <TextField {...text} {...fields.text('layers')} />,
+    layers: <LayerPatterns {...fields.text('layers')} />,
   };
 }
 

@@ -93,6 +93,7 @@ function FromService() {
               label={WORDS.url}
               help={WORDS.urlHelp}
               type="url"
+              pattern="https?://.+"
               required
               value={url}
               placeholder="https://maps.example.org/wms"

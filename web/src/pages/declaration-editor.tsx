@@ -1,16 +1,17 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { ask, part, problemFrom, type Reply } from '../api/client.ts';
+import { ask, isRefusal, part, problemFrom, type Reply } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
 import { jsonFault } from '../json-fault.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
-import { Button, Card, Choice, Copy, Field, Input, ProblemNotice } from '../parts/basics.tsx';
+import { Button, Card, Choice, Copy, Field, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
+import { faultsFrom } from './work-plan.ts';
 
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
@@ -38,9 +39,16 @@ export function DeclarationEditor(props: {
   const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));
   const [shown, setShown] = useState(props.document);
   const action = useAction();
-  const { document, fault } = useMemo(() => parsed(text), [text]);
+  const { document, fault: unreadable } = useMemo(() => parsed(text), [text]);
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
+  const begun = useMemo(() => JSON.stringify(props.document, null, 2), [props.document]);
+  // Grid sets that are declared with the layer are not known yet.
+  const isJudged = document !== null && text !== begun && !props.gridSets?.length;
+  const check = useResource<Change>(isJudged ? `${path}?dryRun=true` : null, null, document ?? {}, method);
+  const refusal = check.problem && isRefusal(check.problem) ? check.problem.message : null;
+  const fault = unreadable ?? refusal;
+  const isPending = isJudged && check.data === null && check.problem === null;
   const write = (changed: string) => {
     setText(changed);
     const { document: valid } = parsed(changed);
@@ -50,6 +58,8 @@ export function DeclarationEditor(props: {
   const [effect, setEffect] = useState<Effect | null>(null);
   const isTold = effect?.text === text;
   const first = useRef<HTMLDivElement>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const faults = refusal === null ? {} : faultsFrom(refusal);
   useEffect(() => {
     if (!props.opensItself) return;
     first.current?.scrollIntoView({ block: 'start' });
@@ -69,12 +79,13 @@ export function DeclarationEditor(props: {
   return (
     <div className="grid" ref={first}>
       <Card title={WORDS.declaration} className="span-6">
-        <div className="stack">
+        <form className="stack" ref={form} onSubmit={(event) => event.preventDefault()}>
           <fieldset className="stack" disabled={document === null}>
             <div className="form-grid tops">
-              <Input
+              <TextField
                 label={TEXTS.name}
                 value={shown.name}
+                error={faults.name ?? null}
                 disabled={props.version !== null}
                 onText={(name) => change({ name })}
               />
@@ -84,7 +95,7 @@ export function DeclarationEditor(props: {
                 onText={(title) => change({ title })}
               />
             </div>
-            <DeclarationFields document={shown} onChange={change} />
+            <DeclarationFields document={shown} faults={faults} onChange={change} />
           </fieldset>
           <Field label={WORDS.json}>
             <textarea
@@ -109,14 +120,14 @@ export function DeclarationEditor(props: {
           <div className="row">
             <Button
               kind={isTold ? 'danger' : 'primary'}
-              disabled={document === null || action.busy}
-              onClick={() => action.run(save)}
+              disabled={fault !== null || isPending || action.busy}
+              onClick={() => form.current?.reportValidity() && action.run(save)}
             >
               {isTold ? WORDS.saveAnyway : WORDS.save}
             </Button>
           </div>
-          {document && <Copy text={curl(method, path, document)} label={WORDS.curl} />}
-        </div>
+          {document && fault === null && <Copy text={curl(method, path, document)} label={WORDS.curl} />}
+        </form>
       </Card>
       <Card title={WORDS.preview} className="span-6 pinned">
         <Preview document={shown} needed={props.gridSets ?? []} />

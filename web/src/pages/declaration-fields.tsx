@@ -1,7 +1,9 @@
 import { useState } from 'react';
+import { closestName } from '../../../src/lib/closest-name.ts';
 import { useResource } from '../api/use-resource.ts';
-import { Button, Check, Choice, Input, Suggestions, TextField } from '../parts/basics.tsx';
+import { Button, Check, Choice, Suggestions, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
+import type { Faults } from './work-plan.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
 
@@ -25,7 +27,15 @@ type Filter = { readonly name: string; readonly default?: string | number } & {
 
 interface FieldsProps {
   readonly document: Declaration;
+  /** By setting, as the server names it, e.g. `source.url`. */
+  readonly faults: Faults;
   readonly onChange: (fields: object) => void;
+}
+
+/** Of a setting, or of a part of it. */
+function faultIn(faults: Faults, setting: string): string | null {
+  const name = Object.keys(faults).find((one) => one === setting || one.startsWith(`${setting}[`));
+  return (name && faults[name]) ?? null;
 }
 
 /** Source, formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
@@ -46,7 +56,7 @@ const NAMED = {
   wmts: { field: 'layer', label: WORDS.sourceLayer, help: WORDS.sourceLayerHelp },
 } as const;
 
-function Source({ document, onChange }: FieldsProps) {
+function Source({ document, faults, onChange }: FieldsProps) {
   const source = (document.source ?? {}) as Readonly<Record<string, unknown>>;
   const type = String(source.type ?? 'wms');
   const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
@@ -63,13 +73,19 @@ function Source({ document, onChange }: FieldsProps) {
       <legend>{TEXTS.layer.source}</legend>
       <Choice label={WORDS.type} value={type} options={types} onChange={retype} />
       {type in WORDS.types && typeof source.url !== 'object' && (
-        <TextField label={WORDS.address} value={String(source.url ?? '')} onText={(url) => change({ url })} />
+        <TextField
+          label={WORDS.address}
+          value={String(source.url ?? '')}
+          error={faultIn(faults, 'source.url')}
+          onText={(url) => change({ url })}
+        />
       )}
       {named && (
         <TextField
           label={named.label}
           help={named.help}
           value={String(source[named.field] ?? '')}
+          error={faultIn(faults, `source.${named.field}`)}
           onText={(text) => change({ [named.field]: text })}
         />
       )}
@@ -99,9 +115,11 @@ function Formats({ document, onChange }: FieldsProps) {
   );
 }
 
-function GridSets({ document, onChange }: FieldsProps) {
+function GridSets({ document, faults, onChange }: FieldsProps) {
   const known = useResource<readonly string[]>('rest/gridsets.json');
   const [wanted, setWanted] = useState('');
+  const names = known.data ?? [];
+  const unknown = wanted !== '' && !names.includes(wanted);
   const subsets = listOf<string | Subset>(document.gridSets).map((one) =>
     typeof one === 'string' ? { name: one } : one,
   );
@@ -109,7 +127,7 @@ function GridSets({ document, onChange }: FieldsProps) {
     onChange({ gridSets: changed.map((one) => (Object.keys(one).length === 1 ? one.name : one)) });
   const zoom = (at: number, field: 'zoomStart' | 'zoomStop', text: string) => {
     const { [field]: _, ...others } = subsets[at] ?? { name: '' };
-    save(subsets.with(at, text === '' ? others : { ...others, [field]: Number(text) }));
+    save(subsets.with(at, text === '' ? others : { ...others, [field]: numberIn(text) }));
   };
   return (
     <fieldset className="stack">
@@ -118,13 +136,12 @@ function GridSets({ document, onChange }: FieldsProps) {
         <div className="row" key={subset.name}>
           <span>{subset.name}</span>
           {(['zoomStart', 'zoomStop'] as const).map((field) => (
-            <Input
+            <TextField
               key={field}
               label={TEXTS.seed[field]}
-              type="number"
-              min={0}
-              max={30}
+              inputMode="numeric"
               value={subset[field] ?? ''}
+              error={faultIn(faults, `gridSets[${at}].${field}`) ?? faults[`gridSets[${at}]`] ?? null}
               onText={(text) => zoom(at, field, text)}
             />
           ))}
@@ -136,10 +153,16 @@ function GridSets({ document, onChange }: FieldsProps) {
         </div>
       ))}
       <div className="row">
-        <Input label={WORDS.addGridSet} list="grid-set-names" value={wanted} onText={setWanted} />
-        <Suggestions id="grid-set-names" values={known.data ?? []} />
+        <TextField
+          label={WORDS.addGridSet}
+          list="grid-set-names"
+          value={wanted}
+          error={unknown ? WORDS.noGridSet(wanted, closestName(wanted, names)) : null}
+          onText={setWanted}
+        />
+        <Suggestions id="grid-set-names" values={names} />
         <Button
-          disabled={wanted === '' || subsets.some(({ name }) => name === wanted)}
+          disabled={wanted === '' || unknown || subsets.some(({ name }) => name === wanted)}
           onClick={() => {
             save([...subsets, { name: wanted }]);
             setWanted('');
@@ -152,7 +175,7 @@ function GridSets({ document, onChange }: FieldsProps) {
   );
 }
 
-function Filters({ document, onChange }: FieldsProps) {
+function Filters({ document, faults, onChange }: FieldsProps) {
   const filters = listOf<Filter>(document.parameters);
   const save = (parameters: readonly Filter[]) => onChange({ parameters });
   const change = (at: number, fields: object) =>
@@ -163,13 +186,20 @@ function Filters({ document, onChange }: FieldsProps) {
       {filters.map((filter, at) => {
         const kind = KINDS.find((one) => one in filter) ?? 'values';
         const { [kind]: given, ...others } = filter;
+        const faultOf = (setting: string) => faultIn(faults, `parameters[${at}].${setting}`);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: its name is being typed
           <div className="form-grid tops entry" key={at}>
-            <Input label={WORDS.parameter} value={filter.name} onText={(name) => change(at, { name })} />
-            <Input
+            <TextField
+              label={WORDS.parameter}
+              value={filter.name}
+              error={faultOf('name')}
+              onText={(name) => change(at, { name })}
+            />
+            <TextField
               label={WORDS.usual}
               value={String(filter.default ?? '')}
+              error={faultOf('default')}
               onText={(text) => change(at, { default: text })}
             />
             <Choice
@@ -178,7 +208,13 @@ function Filters({ document, onChange }: FieldsProps) {
               options={WORDS.kinds}
               onChange={(one) => save(filters.with(at, { ...others, [one]: one === 'regex' ? '.*' : [] }))}
             />
-            <ValuesField kind={kind} given={given} onChange={(value) => change(at, { [kind]: value })} />
+            <ValuesField
+              key={kind}
+              kind={kind}
+              given={given}
+              error={faultOf(kind)}
+              onChange={(value) => change(at, { [kind]: value })}
+            />
             <Remove label={filter.name} onClick={() => save(filters.filter((_, place) => place !== at))} />
           </div>
         );
@@ -196,25 +232,38 @@ function Filters({ document, onChange }: FieldsProps) {
   );
 }
 
-/** A list is typed with commas, and read when the field is left: half a list is none. */
-function ValuesField(props: { kind: Kind; given: unknown; onChange: (value: unknown) => void }) {
-  const { kind, given, onChange } = props;
-  const text = Array.isArray(given) ? given.join(', ') : String(given ?? '');
-  const read = (typed: string) => {
-    if (kind === 'regex') return typed;
-    const entries = typed.split(',').map((one) => one.trim());
-    if (kind === 'values') return entries;
-    return entries.filter((one) => one !== '').map(Number);
+/** A list is typed with commas. Its text stays as it was typed for as long as it means the list. */
+function ValuesField(props: {
+  kind: Kind;
+  given: unknown;
+  error: string | null;
+  onChange: (value: unknown) => void;
+}) {
+  const { kind, given, error, onChange } = props;
+  const read = (text: string) => {
+    if (kind === 'regex') return text;
+    const entries = text.split(',').map((one) => one.trim());
+    return kind === 'values' ? entries : entries.filter((one) => one !== '').map(numberIn);
   };
+  const [typed, setTyped] = useState('');
+  const isTyped = JSON.stringify(read(typed)) === JSON.stringify(given);
   return (
-    <Input
-      key={`${kind} ${text}`}
+    <TextField
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
       placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
-      defaultValue={text}
-      onBlur={({ target }) => target.value !== text && onChange(read(target.value))}
+      value={isTyped ? typed : [given ?? ''].flat().join(', ')}
+      error={error}
+      onText={(text) => {
+        setTyped(text);
+        onChange(read(text));
+      }}
     />
   );
+}
+
+/** A text that is no number stays one: the server says what is wrong with it. */
+function numberIn(text: string): number | string {
+  return Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {

@@ -8,6 +8,7 @@ import {
   Card,
   Copy,
   Empty,
+  Expiry,
   Form,
   Input,
   Loaded,
@@ -18,6 +19,7 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
+import { LayerPatterns } from '../parts/layer-field.tsx';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -116,6 +118,12 @@ function limitText({ ratePerSecond, requestsPerDay }: Key): string {
   return limits.length === 0 ? WORDS.unlimited : limits.join(', ');
 }
 
+/** RFC 6454, 6.2: as browsers write it. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+const WHOLE = { inputMode: 'numeric', pattern: '[1-9]\\d{0,8}', title: TEXTS.quota.notWhole } as const;
 const BLANK = { name: '', layers: '*', origins: '', rate: '', day: '', expires: '' };
 
 function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
@@ -132,12 +140,17 @@ function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
   };
   return (
     <Form className="form-grid tops" onSubmit={() => onAdd(draft)} aria-label={WORDS.add}>
-      <Input label={TEXTS.name} required autoComplete="off" {...text('name')} />
-      <TextField label={TEXTS.nav.layers} help={TEXTS.accounts.layersHelp} required {...text('layers')} />
-      <TextField label={WORDS.origins} help={WORDS.originsHelp} {...text('origins')} />
-      <Input label={WORDS.rate} type="number" min={1} {...text('rate')} />
-      <Input label={WORDS.day} type="number" min={1} {...text('day')} />
-      <Input label={TEXTS.accounts.expiresOn} type="date" {...text('expires')} />
+      <Input label={TEXTS.name} required pattern=".*\S.*" autoComplete="off" {...text('name')} />
+      <LayerPatterns {...text('layers')} />
+      <TextField
+        label={WORDS.origins}
+        help={WORDS.originsHelp}
+        error={listOf(origins).every(isOrigin) ? null : WORDS.badOrigins}
+        {...text('origins')}
+      />
+      <Input label={WORDS.rate} {...WHOLE} {...text('rate')} />
+      <Input label={WORDS.day} {...WHOLE} {...text('day')} />
+      <Expiry label={TEXTS.accounts.expiresOn} {...text('expires')} />
       <Button type="submit" kind="beside-fields">
         {WORDS.add}
       </Button>

@@ -69,9 +69,3 @@ export function bodyOf(schedule: Schedule): ScheduleBody {
   const given = Object.entries(settings).filter(([, value]) => value !== null);
   return Object.fromEntries(given) as unknown as ScheduleBody;
 }
-
-/** The server has a sentence for each field, which begins with its name. */
-export function faultsFrom(message: string): Faults {
-  const sentences = message.split(/(?<=[.?]) (?=\w+ (?:must|is) )/);
-  return Object.fromEntries(sentences.map((text) => [text.split(' ', 1)[0], text]));
-}

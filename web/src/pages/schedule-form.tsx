@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { part, type Reply } from '../api/client.ts';
+import { isRefusal, part, type Reply } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { timeText } from '../format.ts';
@@ -22,7 +22,6 @@ import { may, useCaller } from '../session.tsx';
 import { queryOf, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import {
-  faultsFrom,
   SCHEDULED_WORK,
   type Schedule,
   scheduleBody,
@@ -31,7 +30,7 @@ import {
   whenOf,
 } from './schedule-draft.ts';
 import { WorkForm } from './work-form.tsx';
-import { type Faults, type Plan, planFrom } from './work-plan.ts';
+import { type Faults, faultsFrom, type Plan, planFrom } from './work-plan.ts';
 
 type Preview = Extract<Reply<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
 
@@ -85,7 +84,16 @@ function Editor(props: {
 }) {
   const { first, fault, schedule, when, onChange } = props;
   const [tried, setTried] = useState(false);
-  const faults = whenFaults(when);
+  const { cron, timeZone, from, until } = when;
+  const preview = useResource<Preview>('api/v1/schedules?dryRun=true', null, {
+    layer: first.set.layer.name,
+    name: when.name.trim() || WORDS.newTitle,
+    cron,
+    timeZone,
+    ...(from !== '' && until !== '' && { hours: `${from}-${until}` }),
+  });
+  const refused = preview.problem && isRefusal(preview.problem) ? faultsFrom(preview.problem.message) : {};
+  const faults = { ...refused, ...whenFaults(when) };
   const callsOf = (request: TaskRequest) => {
     if (Object.keys(faults).length > 0) return [];
     const path = schedule ? `api/v1/schedules/${schedule.id}` : 'api/v1/schedules';
@@ -106,12 +114,16 @@ function Editor(props: {
       )}
       saves={{
         onTry: () => setTried(true),
+        isChecked: preview.data !== null || preview.problem !== null,
         fields: (
           <WhenFields
             when={when}
-            layer={first.set.layer.name}
+            nextRuns={preview.data?.nextRuns ?? []}
             faults={tried ? faults : shown}
-            onChange={onChange}
+            onChange={(changes) => {
+              if ('name' in changes) setTried(true);
+              onChange(changes);
+            }}
           />
         ),
       }}
@@ -119,26 +131,18 @@ function Editor(props: {
   );
 }
 
-/** Name and times of a schedule. The server checks them as they are typed, and says when it would run. */
+/** Name and times of a schedule. */
 function WhenFields(props: {
   when: When;
-  layer: string;
+  nextRuns: readonly string[];
   faults: Faults;
   onChange: (changes: Partial<When>) => void;
 }) {
-  const { when, layer, onChange } = props;
+  const { when, faults, onChange } = props;
   const { cron, timeZone, from, until } = when;
-  const preview = useResource<Preview>('api/v1/schedules?dryRun=true', null, {
-    layer,
-    name: when.name.trim() || WORDS.newTitle,
-    cron,
-    timeZone,
-    ...(from !== '' && until !== '' && { hours: `${from}-${until}` }),
-  });
-  const told = preview.problem ? faultsFrom(preview.problem.message) : {};
-  const error = (name: string) => props.faults[name] ?? told[name] ?? null;
+  const error = (name: string) => faults[name] ?? null;
   const fields = tied(when, onChange);
-  const runs = preview.data?.nextRuns.map((time) => timeText(time, timeZone)) ?? [];
+  const runs = props.nextRuns.map((time) => timeText(time, timeZone));
   const nextRuns = runs.length === 0 ? '' : WORDS.nextRuns(runs.join('; '), timeZone);
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
   return (
@@ -175,8 +179,18 @@ function WhenFields(props: {
         />
         <Suggestions id="time-zones" values={zones} />
         <div className="form-grid tops">
-          <TextField type="time" label={WORDS.from} error={error('hours')} {...fields.text('from')} />
-          <TextField type="time" label={WORDS.until} {...fields.text('until')} />
+          <TextField
+            type="time"
+            label={WORDS.from}
+            error={until === '' ? null : error('hours')}
+            {...fields.text('from')}
+          />
+          <TextField
+            type="time"
+            label={WORDS.until}
+            error={until === '' ? error('hours') : null}
+            {...fields.text('until')}
+          />
         </div>
         {from === '' && until === '' && <p className="small quiet">{WORDS.anyHourHelp}</p>}
         {from !== '' && (

@@ -1,7 +1,14 @@
-import { type Dispatch, type ReactNode, type SetStateAction, useEffect, useState } from 'react';
+import {
+  type Dispatch,
+  type FormEvent,
+  type ReactNode,
+  type SetStateAction,
+  useEffect,
+  useState,
+} from 'react';
 import { type Answer, ask, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
 import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
@@ -26,6 +33,8 @@ import {
   readPlan,
   worksOnCached,
 } from './work-plan.ts';
+
+type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 const WORDS = TEXTS.seed;
 
@@ -54,6 +63,8 @@ interface WorkProps {
     /** Fields of its own, above the others. */
     readonly fields: ReactNode;
     readonly onTry: () => void;
+    /** The server has looked at these fields as they are now. */
+    readonly isChecked: boolean;
   };
 }
 
@@ -63,11 +74,18 @@ export function WorkForm(props: WorkProps) {
   const [plan, setPlan] = useState(props.first);
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
-  useProposedZooms(plan, setPlan);
+  const known = useProposedZooms(plan, setPlan);
+  // Tiles of half a parameter value would be made and kept.
+  const [isTyping, setTyping] = useState(false);
+  const [drawn, setDrawn] = useState(plan.set);
+  useEffect(() => {
+    if (!isTyping) setDrawn(plan.set);
+  }, [isTyping, plan.set]);
   // A drawing is reported long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
-  const request = fault === null ? read.request : null;
+  // The server knows which values a parameter takes: until it has answered, none was chosen.
+  const request = fault === null && known.data !== null ? read.request : null;
   const calls = request ? callsOf(request, plan) : [];
   const start = async () => {
     const answers: Started[] = [];
@@ -79,21 +97,27 @@ export function WorkForm(props: WorkProps) {
     saves?.onTry();
     if (calls.length > 0) void run();
   };
+  const typing = {
+    onInput: ({ target }: FormEvent) =>
+      setTyping(target instanceof HTMLInputElement && target.type === 'text'),
+    onBlur: () => setTyping(false),
+  };
   const map = (
     <Card title={WORDS.area} className="span-7 tall">
-      <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
+      <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
   // Enter in a field saves a schedule, and starts nothing.
   return (
     <>
-      <Form className="grid" onSubmit={() => saves && save()} noValidate>
+      <Form className="grid" onSubmit={() => saves && save()} noValidate {...typing}>
         {!saves && map}
         <div className="span-5 stack">
           {saves?.fields}
           <PlanFields
             plan={plan}
             faults={read.faults}
+            parameterFault={known.problem?.message ?? null}
             types={props.types}
             onlyOne={saves !== undefined}
             onChange={change}
@@ -106,7 +130,7 @@ export function WorkForm(props: WorkProps) {
                   <Button
                     type={saves ? 'submit' : 'button'}
                     kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
-                    disabled={action.busy || !isReady || (!saves && calls.length === 0)}
+                    disabled={action.busy || !isReady || (saves ? !saves.isChecked : calls.length === 0)}
                     {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
                   >
                     {saves ? TEXTS.save : WORDS.starts[plan.type]}
@@ -135,23 +159,25 @@ export function WorkForm(props: WorkProps) {
 }
 
 /** Zooms that were not given: by the type of work, and by the zooms that hold tiles. */
-function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): void {
+function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): Resource<Coverage> {
   const { set, type, every } = plan;
-  const { data } = useResource<Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>>(
+  const coverage = useResource<Coverage>(
     `api/v1/layers/${part(set.layer.name)}/coverage/${part(set.gridSet.name)}?${tileSetQuery(set)}`,
   );
-  const zooms = data?.zooms;
+  const zooms = coverage.data?.zooms;
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another type or tile set is a reason for other zooms
   useEffect(
     () => setPlan((now) => (zooms ? { ...now, ...proposedZooms(now, zooms) } : now)),
     [type, every, zooms],
   );
+  return coverage;
 }
 
 /** What is to be done: type, grid set, format, parameters, zooms, threads and area. */
 function PlanFields(props: {
   plan: Plan;
   faults: Faults;
+  parameterFault: string | null;
   types: readonly Work[];
   /** One format and parameter value at a time. */
   onlyOne: boolean;
@@ -196,6 +222,7 @@ function PlanFields(props: {
           <TileSetChoices
             set={plan.set}
             onChange={changeSet}
+            fault={props.parameterFault}
             gridSetOnly={plan.every || plan.type === 'blank'}
           />
           {plan.type === 'export' && (

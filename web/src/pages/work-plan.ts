@@ -32,6 +32,12 @@ export interface Plan {
 /** By field. */
 export type Faults = Readonly<Partial<Record<string, string>>>;
 
+/** The server has a sentence for each field, which begins with its name, e.g. `gridSets[0].zoomStop must be a number.` */
+export function faultsFrom(message: string): Faults {
+  const sentences = message.split(/(?<=[.?]) (?=[\w.[\]]+ (?:must|is|names|cannot) )/);
+  return Object.fromEntries(sentences.map((text) => [text.split(' ', 1)[0], text]));
+}
+
 /** What is sent, or what is wrong: from a form with a fault there is no request. */
 export type ReadPlan =
   | { readonly request: TaskRequest; readonly faults: Faults }
@@ -50,6 +56,9 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const percent = Number(typed.percent.replace(',', '.'));
   const share = percent > 0 && percent <= 100 ? percent / 100 : null;
   const place = placeOf(area);
+  const isComplete = layer.parameters.every(
+    ({ name, default: usual }) => parameters[name] !== '' || usual === '',
+  );
   const zooms = zoomStart !== null && zoomStop !== null && zoomStart <= zoomStop;
   const offered = zooms && zoomStart >= gridSet.zoomStart && zoomStop <= gridSet.zoomStop;
   const startIsWrong = zoomStart === null || zoomStart < gridSet.zoomStart || zoomStart > gridSet.zoomStop;
@@ -61,7 +70,8 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
     ...(byUse && share === null && { percent: WORDS.badPercent }),
     ...(!place && { bounds: area.kind === 'text' ? WORDS.badGeoJson : WORDS.badBounds }),
   };
-  if (!offered || !threadCount || !place || (byUse && share === null)) return { request: null, faults };
+  if (!offered || !threadCount || !place || !isComplete || (byUse && share === null))
+    return { request: null, faults };
   const order = byUse && share !== null ? ({ order: 'use', share } as const) : {};
   const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters, ...order };
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };

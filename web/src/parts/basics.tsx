@@ -165,10 +165,15 @@ function isReplacement(event: Event): boolean {
   return event instanceof InputEvent && event.inputType === 'insertReplacementText';
 }
 
-export function Password({ fresh = false, ...input }: InputProps & { fresh?: boolean }) {
-  return (
-    <Input type="password" autoComplete={fresh ? 'new-password' : 'current-password'} required {...input} />
-  );
+export function Password({ fresh = false, ...input }: InputProps & { fresh?: boolean; help?: string }) {
+  const rule = fresh && { pattern: '.{12,}', title: TEXTS.accounts.passwordRule };
+  const autoComplete = fresh ? 'new-password' : 'current-password';
+  return <TextField type="password" autoComplete={autoComplete} required {...rule} {...input} />;
+}
+
+/** The rest of the day is included. */
+export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
+  return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
 }
 
 /** A form that is sent by its page. */
@@ -207,7 +212,7 @@ export function Check(props: { label: string; checked: boolean; onChange: (check
   );
 }
 
-/** An input that says beneath what is wrong with it, or else what it wants. */
+/** An input that says beneath what is wrong with it, or else what it wants. Its form is not sent while something is wrong. */
 export function TextField({
   help = null,
   error = null,
@@ -215,9 +220,15 @@ export function TextField({
 }: InputProps & { help?: ReactNode; error?: string | null }) {
   const id = useId();
   const under = error ?? help;
+  const refuse = (element: HTMLInputElement | null) => element?.setCustomValidity(error ?? '');
   return (
     <div className="field-box">
-      <Input {...input} aria-invalid={error !== null} aria-describedby={under === null ? undefined : id} />
+      <Input
+        {...input}
+        ref={refuse}
+        aria-invalid={error !== null}
+        aria-describedby={under === null ? undefined : id}
+      />
       <span id={id} className={error === null ? 'small quiet' : 'small field-error'} aria-live="polite">
         {under}
       </span>

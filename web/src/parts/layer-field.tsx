@@ -10,6 +10,7 @@ import {
 import { closestName } from '../../../src/lib/closest-name.ts';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
+import { listOf } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
@@ -109,6 +110,19 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
   const names = layers.map(({ name }) => name);
   if (names.includes(text)) return null;
   return text === '' ? TEXTS.layers.missing : TEXTS.layers.unknown(text, closestName(text, names));
+}
+
+/** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */
+export function LayerPatterns(props: { value: string; onText: (text: string) => void }) {
+  const known = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const names = listOf(props.value).filter((name) => !name.includes('*'));
+  const wrong = names
+    .map((name) => faultIn(name, known.data?.layers ?? [{ name }]))
+    .find((one) => one !== null);
+  const fault = listOf(props.value).length === 0 ? TEXTS.layers.missing : (wrong ?? null);
+  const { value, onText } = props;
+  const text = { label: TEXTS.nav.layers, help: TEXTS.accounts.layersHelp, className: 'mono' };
+  return <TextField {...text} error={fault} value={value} onText={onText} />;
 }
 
 /** A field to choose a layer, which stays while another one is loaded, and under it what is made of the layer; the first when none is wanted. */

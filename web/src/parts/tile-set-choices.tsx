@@ -1,17 +1,20 @@
+import type { KeyboardEvent } from 'react';
 import type { OfferedLayer, TileSet } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { Choice, Field } from './basics.tsx';
+import { Choice, Input, TextField } from './basics.tsx';
 
 interface SetProps<Layer extends OfferedLayer> {
   readonly set: TileSet<Layer>;
   readonly onChange: (set: TileSet<Layer>) => void;
+  /** For a form: what is wrong with a typed value, as the server says it; it names the parameter. Elsewhere a value counts when its field is left. */
+  readonly fault?: string | null;
 }
 
 /** Fields for what a layer offers; the grid set alone where formats and parameters do not matter. */
 export function TileSetChoices<Layer extends OfferedLayer>(
   props: SetProps<Layer> & { readonly gridSetOnly?: boolean },
 ) {
-  const { set, onChange, gridSetOnly = false } = props;
+  const { set, onChange, fault, gridSetOnly = false } = props;
   const { layer, gridSet, format } = set;
   return (
     <>
@@ -34,7 +37,13 @@ export function TileSetChoices<Layer extends OfferedLayer>(
       )}
       {!gridSetOnly &&
         layer.parameters.map((parameter) => (
-          <Parameter key={parameter.name} parameter={parameter} set={set} onChange={onChange} />
+          <Parameter
+            key={parameter.name}
+            parameter={parameter}
+            set={set}
+            {...(fault !== undefined && { fault: fault?.includes(parameter.name) ? fault : null })}
+            onChange={onChange}
+          />
         ))}
     </>
   );
@@ -43,7 +52,7 @@ export function TileSetChoices<Layer extends OfferedLayer>(
 function Parameter<Layer extends OfferedLayer>(
   props: SetProps<Layer> & { readonly parameter: Layer['parameters'][number] },
 ) {
-  const { set, onChange } = props;
+  const { set, onChange, fault } = props;
   const { name, default: usual, values } = props.parameter;
   const value = set.parameters[name] ?? usual;
   const choose = (chosen: string) => {
@@ -54,9 +63,22 @@ function Parameter<Layer extends OfferedLayer>(
     const offered = values.includes(usual) ? values : [usual, ...values];
     return <Choice label={name} value={value} options={offered} onChange={choose} />;
   }
-  return (
-    <Field label={name}>
-      <input defaultValue={value} onBlur={({ target }) => choose(target.value)} />
-    </Field>
-  );
+  if (fault === undefined) {
+    const leave = (event: KeyboardEvent<HTMLInputElement>) => {
+      if (event.key !== 'Enter') return;
+      // The form around it would be sent with the value before.
+      event.preventDefault();
+      choose(event.currentTarget.value);
+    };
+    return (
+      <Input
+        label={name}
+        defaultValue={value}
+        onKeyDown={leave}
+        onBlur={({ target }) => target.value !== value && choose(target.value)}
+      />
+    );
+  }
+  const missing = value === '' && usual !== '' ? TEXTS.seed.emptyParameter : null;
+  return <TextField label={name} value={value} error={missing ?? fault} onText={choose} />;
 }

@@ -251,6 +251,8 @@ const GERMAN: Texts = {
     addUser: 'Benutzer hinzufügen',
     userAdded: (name) => `Benutzer ${name} hinzugefügt.`,
     passwordRule: 'Mindestens 12 Zeichen.',
+    nameRule:
+      'Buchstaben, Ziffern, Punkte, Binde- und Unterstriche und @; höchstens 64, am Anfang ein Buchstabe oder eine Ziffer.',
     keepPassword: 'Leer lassen, um das aktuelle zu behalten',
     rolesHelp: 'Betrachter lesen; Operatoren starten auch Seed und Truncate; Administratoren dürfen alles.',
     addToken: 'Token erstellen',
@@ -272,6 +274,8 @@ const GERMAN: Texts = {
     add: 'Schlüssel erstellen',
     origins: 'Herkunft',
     originsHelp: 'z. B. https://example.org; leer für jede',
+    badOrigins:
+      'Ein Ursprung beginnt mit http:// oder https:// und hat keinen Pfad, z. B. https://example.org.',
     any: 'jede',
     limits: 'Grenzen',
     unlimited: 'keine',

@@ -57,6 +57,8 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     formats: 'Formate',
     gridSets: 'Gridsets',
     addGridSet: 'Weiteres Gridset',
+    noGridSet: (name, meant) =>
+      `Es gibt kein Gridset ${name}.${meant === null ? '' : ` Meinten Sie ${meant}?`}`,
     addOne: 'Hinzufügen',
     remove: 'Entfernen',
     filters: 'Parameterfilter',

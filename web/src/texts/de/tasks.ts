@@ -157,6 +157,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
         'Leere Kacheln in diesem Gebiet und diesen Zoomstufen bleiben so lange im Cache wie andere. Sie stehen auf der Seite des Layers.',
       export: 'Es wird nichts abgerufen. Fortschritt und Download stehen auf der Seite des Layers.',
     },
+    emptyParameter: 'Geben Sie einen Wert ein.',
     badBounds: 'Geben Sie alle vier Grenzen ein (Minimum unter Maximum) oder keine für den ganzen Layer.',
     badZooms: (from, to) => `Geben Sie Zoomstufen von ${from} bis ${to} ein, die kleinere zuerst.`,
     badThreads: 'Geben Sie eine ganze Zahl ab 1 ein.',

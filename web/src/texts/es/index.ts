@@ -248,6 +248,8 @@ const SPANISH: Texts = {
     addUser: 'Añadir usuario',
     userAdded: (name) => `Usuario ${name} añadido.`,
     passwordRule: 'Al menos 12 caracteres.',
+    nameRule:
+      'Letras, dígitos, puntos, guiones, guiones bajos y @; 64 como máximo, el primero una letra o un dígito.',
     keepPassword: 'Dejar vacío para conservar la actual',
     rolesHelp:
       'Los lectores consultan; los operadores también inician seed y truncate; los administradores lo hacen todo.',
@@ -270,6 +272,7 @@ const SPANISH: Texts = {
     add: 'Crear clave',
     origins: 'Orígenes',
     originsHelp: 'p. ej. https://example.org; vacío para cualquiera',
+    badOrigins: 'Un origen empieza por http:// o https:// y no tiene ruta, p. ej. https://example.org.',
     any: 'cualquiera',
     limits: 'Límites',
     unlimited: 'ninguno',

@@ -55,6 +55,8 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     formats: 'Formatos',
     gridSets: 'Gridsets',
     addGridSet: 'Otro gridset',
+    noGridSet: (name, meant) =>
+      `No existe el gridset ${name}.${meant === null ? '' : ` ¿Quiso decir ${meant}?`}`,
     addOne: 'Añadir',
     remove: 'Quitar',
     filters: 'Filtros de parámetros',

@@ -155,6 +155,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
         'Las teselas vacías de esta área y estos zooms permanecen en caché tanto como las demás. La lista está en la página de la capa.',
       export: 'No se obtiene nada del origen. El progreso y la descarga están en la página de la capa.',
     },
+    emptyParameter: 'Introduzca un valor.',
     badBounds: 'Introduzca los cuatro límites (mínimo menor que máximo), o ninguno para toda la capa.',
     badZooms: (from, to) => `Introduzca zooms de ${from} a ${to}, el menor primero.`,
     badThreads: 'Introduzca un número entero de al menos 1.',

@@ -249,6 +249,8 @@ const FRENCH: Texts = {
     addUser: 'Ajouter un utilisateur',
     userAdded: (name) => `Utilisateur ${name} ajouté.`,
     passwordRule: 'Au moins 12 caractères.',
+    nameRule:
+      'Lettres, chiffres, points, tirets, tirets bas et @ ; 64 au plus, une lettre ou un chiffre au début.',
     keepPassword: 'Laisser vide pour garder l’actuel',
     rolesHelp:
       'Les lecteurs consultent ; les opérateurs lancent aussi seed et truncate ; les administrateurs font tout.',
@@ -271,6 +273,8 @@ const FRENCH: Texts = {
     add: 'Créer une clé',
     origins: 'Origines',
     originsHelp: 'p. ex. https://example.org ; vide pour toutes',
+    badOrigins:
+      'Une origine commence par http:// ou https:// et n’a pas de chemin, p. ex. https://example.org.',
     any: 'toutes',
     limits: 'Limites',
     unlimited: 'aucune',

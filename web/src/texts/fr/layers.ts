@@ -58,6 +58,8 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     formats: 'Formats',
     gridSets: 'Gridsets',
     addGridSet: 'Autre gridset',
+    noGridSet: (name, meant) =>
+      `Il n’y a pas de gridset ${name}.${meant === null ? '' : ` Vouliez-vous dire ${meant} ?`}`,
     addOne: 'Ajouter',
     remove: 'Retirer',
     filters: 'Filtres de paramètres',

@@ -155,6 +155,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
         'Les tuiles vides de cette zone et de ces zooms restent en cache aussi longtemps que les autres. La liste est sur la page de la couche.',
       export: 'Rien n’est récupéré. L’avancement et le téléchargement sont sur la page de la couche.',
     },
+    emptyParameter: 'Saisissez une valeur.',
     badBounds: 'Saisissez les quatre limites (minimum sous maximum), ou aucune pour toute la couche.',
     badZooms: (from, to) => `Saisissez des zooms de ${from} à ${to}, le plus petit d’abord.`,
     badThreads: 'Saisissez un nombre entier d’au moins 1.',
