@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { type Answer, type Body, part, send } from '../api/client.ts';
+import { type Answer, type Body, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { listOf, timeText } from '../format.ts';
@@ -8,18 +8,17 @@ import {
   Button,
   Card,
   Choice,
-  Copy,
   Empty,
   Form,
   Input,
   Loaded,
   PageHead,
   Password,
-  ProblemNotice,
   Table,
   TextField,
   tied,
 } from '../parts/basics.tsx';
+import { AddForm, Credentials, endOfDay, layerNames } from '../parts/credentials.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -126,13 +125,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
 }
 
 function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] {
-  return [
-    name,
-    TEXTS.roles[role],
-    <span key="layers" className="mono">
-      {layers.join(', ')}
-    </span>,
-  ];
+  return [name, TEXTS.roles[role], layerNames(layers)];
 }
 
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
@@ -187,82 +180,37 @@ function AddUser({ onAdd }: { onAdd: (draft: NewUser) => unknown }) {
 }
 
 function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: () => void }) {
-  const action = useAction();
-  const [secret, setSecret] = useState<string | null>(null);
-  const make = async (draft: object) => {
-    setSecret((await send<{ token: string }>('POST', 'api/v1/tokens', draft)).token);
-    onChanged();
-  };
   return (
-    <div className="stack">
-      <ProblemNotice problem={action.problem} />
-      {secret !== null && (
-        <div className="notice good" role="status">
-          <span>{WORDS.token}</span>
-          <Copy label={WORDS.tokens} text={secret} />
-        </div>
-      )}
-      {tokens.length === 0 ? (
-        <Empty>{WORDS.noTokens}</Empty>
-      ) : (
-        <Table
-          label={WORDS.tokens}
-          head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.inspect.expires, WORDS.lastUsed]}
-          buttons={WORDS.revoke}
-          rows={tokens.map((token) => [
-            token.id,
-            ...grantCells(token),
-            token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt),
-            token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt),
-            <ConfirmButton
-              key="revoke"
-              action={action}
-              label={WORDS.revokeToken(token.name)}
-              title={WORDS.revokeToken(token.name)}
-              verb={WORDS.revoke}
-              text={WORDS.revokeTokenText}
-              onConfirm={() => send('DELETE', `api/v1/tokens/${token.id}`).then(onChanged)}
-            >
-              {WORDS.revoke}…
-            </ConfirmButton>,
-          ])}
-        />
-      )}
-      <AddToken onAdd={(draft) => action.run(() => make(draft))} />
-    </div>
+    <Credentials
+      path="api/v1/tokens"
+      items={tokens}
+      onChanged={onChanged}
+      words={{
+        title: WORDS.tokens,
+        none: WORDS.noTokens,
+        created: WORDS.token,
+        remove: WORDS.revoke,
+        removeTitle: WORDS.revokeToken,
+        removeText: WORDS.revokeTokenText,
+      }}
+      head={[TEXTS.name, WORDS.role, TEXTS.nav.layers]}
+      cells={grantCells}
+      secretOf={(answer) => (answer as Reply<'POST /api/v1/tokens'>).token}
+      form={(add) => <AddToken onAdd={add} />}
+    />
   );
 }
 
 function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
   const grant = useGrant({ name: '', role: 'operator', layers: '*' });
   const [day, setDay] = useState('');
-  const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
   return (
-    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt })}>
+    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt: endOfDay(day) })}>
       {grant.name}
       {grant.role}
       {grant.layers}
       <Input label={WORDS.expiresOn} type="date" value={day} onText={setDay} />
     </AddForm>
-  );
-}
-
-function AddForm({
-  verb,
-  onSubmit,
-  children,
-}: {
-  verb: string;
-  onSubmit: () => unknown;
-  children: ReactNode;
-}) {
-  return (
-    <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
-      {children}
-      <Button type="submit" kind="beside-fields">
-        {verb}
-      </Button>
-    </Form>
   );
 }
 

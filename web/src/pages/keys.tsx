@@ -1,23 +1,9 @@
 import { useState } from 'react';
-import { type Answer, type Reply, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
+import type { Answer, Reply } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, listOf, rateText, timeText } from '../format.ts';
-import {
-  Button,
-  Card,
-  Copy,
-  Empty,
-  Form,
-  Input,
-  Loaded,
-  PageHead,
-  ProblemNotice,
-  Table,
-  TextField,
-  tied,
-} from '../parts/basics.tsx';
-import { ConfirmButton } from '../parts/dialog.tsx';
+import { countText, listOf, rateText } from '../format.ts';
+import { Card, Empty, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
+import { AddForm, Credentials, endOfDay, layerNames } from '../parts/credentials.tsx';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -42,69 +28,23 @@ export default function Keys() {
 }
 
 function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => void }) {
-  const action = useAction();
-  const [created, setCreated] = useState<Reply<'POST /api/v1/keys'> | null>(null);
-  const make = async (draft: object) => {
-    setCreated(await send('POST', 'api/v1/keys', draft));
-    onChanged();
-  };
-  const remove = async ({ id }: Key) => {
-    await send('DELETE', `api/v1/keys/${id}`);
-    if (created?.id === id) setCreated(null);
-    onChanged();
-  };
   return (
-    <div className="stack">
-      <ProblemNotice problem={action.problem} />
-      {created && (
-        <div className="notice good" role="status">
-          <span>{WORDS.created}</span>
-          <Copy label={TEXTS.nav.keys} text={created.key} />
-        </div>
-      )}
-      {keys.length === 0 ? (
-        <Empty>{WORDS.none}</Empty>
-      ) : (
-        <Table
-          label={TEXTS.nav.keys}
-          head={[
-            TEXTS.name,
-            TEXTS.nav.layers,
-            WORDS.origins,
-            WORDS.limits,
-            WORDS.today,
-            TEXTS.inspect.expires,
-            TEXTS.accounts.lastUsed,
-          ]}
-          buttons={TEXTS.remove}
-          rows={keys.map((key) => [
-            key.id,
-            key.name,
-            <span key="layers" className="mono">
-              {key.layers.join(', ')}
-            </span>,
-            key.origins?.join(', ') ?? WORDS.any,
-            limitText(key),
-            countText(key.requestsToday),
-            key.expiresAt === null ? TEXTS.never : timeText(key.expiresAt),
-            key.lastUsedAt === null ? TEXTS.never : timeText(key.lastUsedAt),
-            <ConfirmButton
-              key="remove"
-              action={action}
-              label={TEXTS.removeTitle(key.name)}
-              title={TEXTS.removeTitle(key.name)}
-              verb={TEXTS.remove}
-              text={WORDS.removeText}
-              onConfirm={() => remove(key)}
-            >
-              {TEXTS.remove}…
-            </ConfirmButton>,
-          ])}
-        />
-      )}
-      {/* Another form, empty again, after a key was created. */}
-      <AddKey key={created?.id ?? 0} onAdd={(draft) => action.run(() => make(draft))} />
-    </div>
+    <Credentials
+      path="api/v1/keys"
+      items={keys}
+      onChanged={onChanged}
+      words={{ ...WORDS, title: TEXTS.nav.keys, remove: TEXTS.remove, removeTitle: TEXTS.removeTitle }}
+      head={[TEXTS.name, TEXTS.nav.layers, WORDS.origins, WORDS.limits, WORDS.today]}
+      cells={(key) => [
+        key.name,
+        layerNames(key.layers),
+        key.origins?.join(', ') ?? WORDS.any,
+        limitText(key),
+        countText(key.requestsToday),
+      ]}
+      secretOf={(answer) => (answer as Reply<'POST /api/v1/keys'>).key}
+      form={(add) => <AddKey onAdd={add} />}
+    />
   );
 }
 
@@ -128,19 +68,16 @@ function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
     origins: origins.trim() === '' ? null : listOf(origins),
     ratePerSecond: rate === '' ? null : Number(rate),
     requestsPerDay: day === '' ? null : Number(day),
-    expiresAt: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+    expiresAt: endOfDay(expires),
   };
   return (
-    <Form className="form-grid tops" onSubmit={() => onAdd(draft)} aria-label={WORDS.add}>
+    <AddForm verb={WORDS.add} onSubmit={() => onAdd(draft)}>
       <Input label={TEXTS.name} required autoComplete="off" {...text('name')} />
       <TextField label={TEXTS.nav.layers} help={TEXTS.accounts.layersHelp} required {...text('layers')} />
       <TextField label={WORDS.origins} help={WORDS.originsHelp} {...text('origins')} />
       <Input label={WORDS.rate} type="number" min={1} {...text('rate')} />
       <Input label={WORDS.day} type="number" min={1} {...text('day')} />
       <Input label={TEXTS.accounts.expiresOn} type="date" {...text('expires')} />
-      <Button type="submit" kind="beside-fields">
-        {WORDS.add}
-      </Button>
-    </Form>
+    </AddForm>
   );
 }

@@ -92,11 +92,9 @@ function inspectAddress({ layer, gridSet, format, parameters }: Task, failure: F
 /** The metatiles that failed, on the layer's map; pointing at one tells why. */
 function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   const [reason, setReason] = useState<string | null>(null);
-  const { gridSet, format } = task;
-  const set = useMemo(
-    () => tileSetFrom(layer, new URLSearchParams({ gridSet, format })),
-    [layer, gridSet, format],
-  );
+  const { gridSet, format, parameters } = task;
+  const query = new URLSearchParams({ gridSet, format, ...parameterWishes(parameters) }).toString();
+  const set = useMemo(() => tileSetFrom(layer, new URLSearchParams(query)), [layer, query]);
   const first = useRef(task);
   if (!set) return null;
   const mark = ({ map }: ConsoleMap) => {

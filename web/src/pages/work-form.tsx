@@ -257,9 +257,11 @@ function Size(props: {
   const cached = useCached(onCached ? counted : null, every);
   const { data } = estimate;
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
+  const isEmpty = data?.all === 0;
   // A seed may still renew tiles that have expired.
-  const isReady =
-    allowed && (isSaved || (onCached ? Boolean(tiles) : type === 'blank' || tiles !== undefined));
+  const canStart = onCached ? Boolean(tiles) : type === 'blank' || (tiles !== undefined && !isEmpty);
+  const isReady = allowed && (isSaved || canStart);
+  const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
   const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
   return (
     <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>
@@ -269,7 +271,7 @@ function Size(props: {
         {counted && onCached && <CachedCount resource={cached} />}
         {request && WORDS.means[type] && <p className="quiet">{WORDS.means[type]}</p>}
         {request && tiles === 0 && !isSaved && (
-          <p className="quiet">{onCached ? WORDS.nothingToDo : WORDS.allCached}</p>
+          <p className="quiet">{onCached || isEmpty ? emptyText : WORDS.allCached}</p>
         )}
         {!allowed && <p className="notice warn">{TEXTS.notYours}</p>}
         {props.children(isReady, asks)}

@@ -287,6 +287,16 @@ export function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
+/** A command that is shown on request. */
+export function FoldedCopy({ text, label }: { text: string; label: string }) {
+  return (
+    <details>
+      <summary>{label}</summary>
+      <Copy text={text} label={label} />
+    </details>
+  );
+}
+
 export function PageHead(props: { title: string; under?: ReactNode; actions?: ReactNode }) {
   return (
     <header>

@@ -83,7 +83,7 @@ export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> &
     Safeguards & {
       action: Action;
-      label?: string;
+      label?: string | undefined;
       disabled?: boolean;
       /** Of the button; its question is always one of danger. */
       kind?: string;
