@@ -29,15 +29,17 @@ const STYLE = new Style({
 export default function TaskFailures({ task }: { task: Task }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(task.layer)}`);
   return (
-    <div className="failures">
-      <Loaded resource={layer}>{(data) => <FailureMap task={task} layer={data} />}</Loaded>
-      <div>
+    <div className="grid">
+      <div className="span-7">
+        <Loaded resource={layer}>{(data) => <FailureMap task={task} layer={data} />}</Loaded>
+      </div>
+      <div className="span-5">
         <p className="small quiet">
           {WORDS.latestFailures(countText(task.errors.length), countText(task.counters.failed))}
         </p>
         <ul className="lines small">
           {[...byReason(task.errors)].map(([message, failures]) => (
-            <li key={message} className="reason">
+            <li key={message} className="stack tight">
               <strong>{message}</strong>
               <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
               <span>

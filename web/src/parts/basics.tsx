@@ -312,9 +312,15 @@ export function PageHead(props: { title: string; under?: ReactNode; actions?: Re
 function Help() {
   const { page } = useRoute();
   return (
-    <a className="help" href={docsAddress(page)} target="_blank" rel="noopener" aria-label={TEXTS.help}>
+    <LinkButton
+      kind="chip quiet"
+      href={docsAddress(page)}
+      target="_blank"
+      rel="noopener"
+      aria-label={TEXTS.help}
+    >
       ?
-    </a>
+    </LinkButton>
   );
 }
 
