@@ -18,10 +18,10 @@ import {
   TextField,
   tied,
 } from '../parts/basics.tsx';
-import { AddForm, Credentials, endOfDay, layerNames } from '../parts/credentials.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
+import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
 
 type User = Answer<'/api/v1/users'>['users'][number];
 type Token = Answer<'/api/v1/tokens'>['tokens'][number];
@@ -30,40 +30,39 @@ const WORDS = TEXTS.accounts;
 
 export default function Accounts() {
   const caller = useCaller();
-  const users = useResource<Answer<'/api/v1/users'>>(may(caller, 'admin') ? 'api/v1/users' : null);
-  const tokens = useResource<Answer<'/api/v1/tokens'>>(may(caller, 'admin') ? 'api/v1/tokens' : null);
   return (
     <>
       <PageHead title={TEXTS.nav.accounts} />
       {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
-      {!may(caller, 'admin') && (
-        <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
-      )}
       <div className="grid">
-        {may(caller, 'admin') && (
-          <>
-            <Card
-              title={WORDS.users}
-              className="span-12"
-              aside={<span className="small quiet">{WORDS.rolesHelp}</span>}
-            >
-              <Loaded resource={users}>
-                {(data) => <Users users={data.users} onChanged={users.reload} />}
-              </Loaded>
-            </Card>
-            <Card title={WORDS.tokens} className="span-12">
-              <Loaded resource={tokens}>
-                {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
-              </Loaded>
-            </Card>
-          </>
+        {may(caller, 'admin') ? (
+          <UsersAndTokens />
+        ) : (
+          <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
         )}
         {caller.via === 'session' && (
-          <Card title={WORDS.own} className="span-12">
+          <Card title={WORDS.own}>
             <OwnPassword />
           </Card>
         )}
       </div>
+    </>
+  );
+}
+
+function UsersAndTokens() {
+  const users = useResource<Answer<'/api/v1/users'>>('api/v1/users');
+  const tokens = useResource<Answer<'/api/v1/tokens'>>('api/v1/tokens');
+  return (
+    <>
+      <Card title={WORDS.users} aside={<span className="small quiet">{WORDS.rolesHelp}</span>}>
+        <Loaded resource={users}>{(data) => <Users users={data.users} onChanged={users.reload} />}</Loaded>
+      </Card>
+      <Card title={WORDS.tokens}>
+        <Loaded resource={tokens}>
+          {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
+        </Loaded>
+      </Card>
     </>
   );
 }
@@ -102,9 +101,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
                 verb={TEXTS.remove}
                 text={WORDS.removeUserText}
                 onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
-              >
-                {TEXTS.remove}…
-              </ConfirmButton>
+              />
             </span>
           ),
         ])}

@@ -2,27 +2,22 @@ import { useState } from 'react';
 import type { Answer, Reply } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, listOf, rateText } from '../format.ts';
-import { Card, Empty, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
-import { AddForm, Credentials, endOfDay, layerNames } from '../parts/credentials.tsx';
-import { may, useCaller } from '../session.tsx';
+import { Card, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
+import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
 
 type Key = Answer<'/api/v1/keys'>['keys'][number];
 
 const WORDS = TEXTS.keys;
 
 export default function Keys() {
-  const isAdmin = may(useCaller(), 'admin');
-  const keys = useResource<Answer<'/api/v1/keys'>>(isAdmin ? 'api/v1/keys' : null);
+  const keys = useResource<Answer<'/api/v1/keys'>>('api/v1/keys');
   return (
     <>
       <PageHead title={TEXTS.nav.keys} />
-      {!isAdmin && <Empty>{TEXTS.needRole(TEXTS.nav.keys, TEXTS.roles.admin)}</Empty>}
-      {isAdmin && (
-        <Card title={TEXTS.nav.keys} aside={<span className="small quiet">{WORDS.help}</span>}>
-          <Loaded resource={keys}>{(data) => <KeyList keys={data.keys} onChanged={keys.reload} />}</Loaded>
-        </Card>
-      )}
+      <Card title={TEXTS.nav.keys} aside={<span className="small quiet">{WORDS.help}</span>}>
+        <Loaded resource={keys}>{(data) => <KeyList keys={data.keys} onChanged={keys.reload} />}</Loaded>
+      </Card>
     </>
   );
 }

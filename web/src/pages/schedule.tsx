@@ -56,7 +56,7 @@ export function SchedulePage({ id }: { id: string }) {
             <Card title={TEXTS.tasks.request} className="span-6">
               <What schedule={data} />
             </Card>
-            <Card title={WORDS.history} className="span-12">
+            <Card title={WORDS.history}>
               <Loaded resource={runs} empty={(found) => found.runs.length === 0 && WORDS.noHistory}>
                 {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
               </Loaded>
@@ -177,9 +177,7 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
             verb={TEXTS.remove}
             text={WORDS.removeText}
             onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('schedules')))}
-          >
-            {TEXTS.remove}…
-          </ConfirmButton>
+          />
         </>
       )}
     </>

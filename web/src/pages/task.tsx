@@ -66,7 +66,7 @@ export function TaskPage({ id }: { id: string }) {
 function TaskDetails({ task }: { task: Task }) {
   return (
     <div className="grid">
-      <Card className="span-12">
+      <Card>
         <TaskBar task={task} />
         <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
       </Card>
@@ -82,7 +82,7 @@ function TaskDetails({ task }: { task: Task }) {
         />
       </Card>
       {(task.counters.failed > 0 || task.errors.length > 0) && (
-        <Card title={WORDS.failures} className="span-12">
+        <Card title={WORDS.failures}>
           <Suspense fallback={TEXTS.loading}>
             <TaskFailures task={task} />
           </Suspense>
@@ -96,7 +96,7 @@ function TaskDetails({ task }: { task: Task }) {
       <Card title={WORDS.request} className="span-6">
         <Request task={task} />
       </Card>
-      <Card title={WORDS.curl} className="span-12">
+      <Card title={WORDS.curl}>
         <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
       </Card>
     </div>

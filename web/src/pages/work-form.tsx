@@ -119,7 +119,7 @@ export function WorkForm(props: WorkProps) {
         </div>
         {saves && map}
         {calls.length > 0 && (
-          <Card title={TEXTS.tasks.curl} className="span-12">
+          <Card title={TEXTS.tasks.curl}>
             <Copy
               label={TEXTS.tasks.curl}
               text={calls.map(({ method, path, body }) => curl(method, path, body)).join('\n')}

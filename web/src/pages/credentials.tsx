@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
+import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
-import { Button, Copy, Empty, Form, ProblemNotice, Table } from './basics.tsx';
-import { ConfirmButton } from './dialog.tsx';
 
 interface Credential {
   readonly id: number;
@@ -14,7 +14,7 @@ interface Credential {
 }
 
 interface CredentialProps<T extends Credential> {
-  /** Of the resource, which creates one and deletes by id. */
+  /** `POST` creates one there, `DELETE` with its id removes it. */
   readonly path: string;
   readonly items: readonly T[];
   readonly onChanged: () => void;
@@ -78,9 +78,7 @@ export function Credentials<T extends Credential>(props: CredentialProps<T>) {
               verb={words.remove}
               text={words.removeText}
               onConfirm={() => remove(item.id)}
-            >
-              {words.remove}…
-            </ConfirmButton>,
+            />,
           ])}
         />
       )}
