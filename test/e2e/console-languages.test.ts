@@ -79,7 +79,7 @@ describe('the console of a German browser', needs('chromium'), () => {
     expect(await page.getByText('added layer own').count()).toBe(0);
   });
 
-  it('the console changes to French by choice, and stays so', async () => {
+  it('a user switches the console to French, and it stays French after a reload', async () => {
     await page.goto(`${server.url}/#/overview`);
     await page.getByRole('button', { name: 'Menü' }).click();
     await page.getByLabel('Sprache').selectOption('Français');

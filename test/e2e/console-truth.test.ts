@@ -246,7 +246,7 @@ describe('the console does what it shows', needs('chromium'), () => {
     await api(`schedules/${id}`, 'DELETE');
   });
 
-  it('truncations and exports begin with the zooms that hold tiles, and count these before they start', async () => {
+  it('truncations and exports preset the zooms that have tiles, and show their count first', async () => {
     await perform({ layer: 'roads', zoomStop: 3 });
     const zooms = () =>
       Promise.all(['From zoom', 'To zoom'].map((name) => page.getByLabel(name).inputValue()));
