@@ -69,6 +69,16 @@ describe('the console of a German browser', needs('chromium'), () => {
     expect(complaints()).toEqual([]);
   });
 
+  it('the audit log of a German console describes a change in German', async () => {
+    const layer = { name: 'own', source: { type: 'world' }, gridSets: ['EPSG:900913'] };
+    const headers = { authorization: server.authorization, 'content-type': 'application/json' };
+    const body = JSON.stringify(layer);
+    expect((await fetch(`${server.url}/api/v1/layers`, { method: 'POST', headers, body })).status).toBe(201);
+    await page.goto(`${server.url}/#/audit`);
+    await page.getByText('Layer hinzugefügt').waitFor();
+    expect(await page.getByText('added layer own').count()).toBe(0);
+  });
+
   it('a user switches the console to French, and it stays French after a reload', async () => {
     await page.goto(`${server.url}/#/overview`);
     await page.getByRole('button', { name: 'Menü' }).click();

@@ -211,6 +211,41 @@ describe('the console does what it shows', needs('chromium'), () => {
     await eventually('there is nothing left to stop', () => button('Stop all').isDisabled());
   });
 
+  it('a seed by use says when there is no use, sends its share, and its task says it', async () => {
+    const source = { type: 'wms', url: wms.url, layers: 'roads' };
+    await api('layers', 'POST', { name: 'unused', source, gridSets: ['EPSG:900913'] });
+    // The map of the form would be a use.
+    await page.route('**/tiles/unused/**', (route) => route.fulfill({ status: 200, body: '' }));
+    await open.go('seed/unused', 'Seed and truncate');
+    await page.getByLabel('Most used pages first').check();
+    await page.getByText('None of these tiles has been requested so far').waitFor();
+    expect(await button('Start').isDisabled()).toBe(true);
+    await api('layers/unused', 'DELETE');
+    await open.go('seed/roads?order=use&share=0.8', 'Seed and truncate');
+    const share = page.getByLabel('Share of the use, in percent');
+    expect(await share.inputValue()).toBe('80');
+    await share.fill('0');
+    await page.getByText('Enter a number above 0, at most 100.').waitFor();
+    expect(await button('Start').isDisabled()).toBe(true);
+    await share.fill('70');
+    await eventually('the use is counted', () => button('Start').isEnabled());
+    await button('Start').click();
+    await page.getByRole('heading', { name: 'Seed roads', level: 1 }).waitFor();
+    await page.getByRole('region', { name: 'Request' }).getByText('70 %').waitFor();
+  });
+
+  it('a schedule is edited as the server has it now, not as the page before showed it', async () => {
+    const body = { layer: 'roads', name: 'shared', zoomStart: 0, zoomStop: 1, enabled: false };
+    const { id } = await api<{ id: number }>('schedules', 'POST', { ...body, cron: '0 3 1 1 *' });
+    await open.go(`schedules/${id}`, 'shared');
+    await api(`schedules/${id}`, 'PUT', { ...body, cron: '0 4 1 1 *' });
+    await page.getByRole('link', { name: 'Edit…' }).click();
+    const cron = page.getByLabel('Cron expression');
+    await cron.waitFor();
+    expect(await cron.inputValue()).toBe('0 4 1 1 *');
+    await api(`schedules/${id}`, 'DELETE');
+  });
+
   it('truncations and exports preset the zooms that have tiles, and show their count first', async () => {
     await perform({ layer: 'roads', zoomStop: 3 });
     const zooms = () =>

@@ -295,6 +295,8 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.getByRole('application', { name: 'Map of the changes' }).locator('canvas').first().waitFor();
     const change = page.getByRole('region', { name: 'Changes of the last hour' }).getByRole('row');
     await change.filter({ hasText: /world8\.5, 47\.3, 8\.6, 47\.41$/ }).waitFor();
+    await page.getByRole('button', { name: 'Replay the last hour' }).click();
+    await page.getByText('Changes applied again: 1.').waitFor();
     expect(open.complaints()).toEqual([]);
   });
 

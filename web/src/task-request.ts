@@ -1,5 +1,5 @@
 import type { Body } from './api/client.ts';
-import type { Shape } from './map/draw-area.ts';
+import type { Shape } from './map/shapes.ts';
 import { parameterWishes } from './map/tile-set.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;

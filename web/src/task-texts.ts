@@ -107,8 +107,7 @@ export const TASK_TEXTS = {
     failures: 'Failures',
     failureMap: 'Map of failures',
     openUpstream: 'Open the upstream’s answer',
-    latestFailures: (shown: string, all: string) =>
-      `Showing the latest ${shown} failures (${all} ${all === '1' ? 'tile' : 'tiles'} failed in all).`,
+    latestFailures: (shown: string, all: string) => `Latest failures: ${shown}. Failed tiles in all: ${all}.`,
     places: (count: number) => (count === 1 ? '1 location' : `${count} locations`),
     curl: 'As curl command',
   },
@@ -173,6 +172,7 @@ export const TASK_TEXTS = {
     tooLong: (time: string) => `This takes about ${time} at the rate seen so far.`,
     cached: 'Cached tiles',
     nothingToDo: 'There is nothing to do: choose other zooms or another area.',
+    unused: 'None of these tiles has been requested so far: there is no use to go by.',
     allCached: 'All of these tiles are cached: only expired ones would be fetched again.',
     bytesUnknown: 'unknown until some tiles are cached',
     starts: {

@@ -207,7 +207,7 @@ export const ENGLISH = {
     byUnknown: 'unknown: stored before this was recorded',
     page: 'Storage page',
     pageUses: (place: string, hits: string, ago: string) =>
-      `${place} (16 × 16 tiles): ${hits} hits, latest ${ago}`,
+      `${place} (16 × 16 tiles): ${hits} ${hits === '1' ? 'hit' : 'hits'}, latest ${ago}`,
     pageUnused: (place: string) => `${place} (16 × 16 tiles): no hits`,
     metatileRange: (columns: string, rows: string) => `columns ${columns}, rows ${rows}`,
     upstream: 'Upstream',
@@ -350,7 +350,7 @@ export const ENGLISH = {
     lastHour: 'Changes of the last hour',
     quietHour: 'No changes in the last hour.',
     replay: 'Replay the last hour',
-    replayed: (count: string) => `${count} changes were applied again.`,
+    replayed: (count: string) => `Changes applied again: ${count}.`,
     map: 'Map of the changes',
     deliveries: 'Deliveries',
     deliveriesHelp: 'Purges of caches and notifications, newest first. They are retried for 24 hours.',

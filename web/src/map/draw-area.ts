@@ -11,13 +11,11 @@ import VectorSource from 'ol/source/Vector.js';
 import Fill from 'ol/style/Fill.js';
 import Stroke from 'ol/style/Stroke.js';
 import Style from 'ol/style/Style.js';
-import type { Body } from '../api/client.ts';
 import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
+import { type Corners, rectangleOf, type Shape } from './shapes.ts';
 
 const DEGREES = 'EPSG:4326';
-/** Degrees around boxes, so that points and lines are seen. */
-const MARGIN = 0.001;
 
 export type DrawMode = 'none' | 'rectangle' | 'polygon';
 
@@ -29,10 +27,6 @@ export type Area =
   | { readonly kind: 'text'; readonly text: string }
   /** GeoJSON. */
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
-
-/** GeoJSON. */
-export type Shape = NonNullable<Body<'POST /api/v1/tasks'>['area']>;
-type Corners = NonNullable<Body<'POST /api/v1/tasks'>['bounds']>;
 
 export const WHOLE: Area = { kind: 'whole' };
 const NOT_TYPED = ['', '', '', ''];
@@ -58,29 +52,6 @@ export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners 
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
   const right = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
   return right ? [minX, minY, maxX, maxY] : null;
-}
-
-export function rectangleOf(corners: Corners): Shape {
-  return { type: 'Polygon', coordinates: ringsOf(corners) };
-}
-
-function ringsOf([minX, minY, maxX, maxY]: Corners): [number, number][][] {
-  const ring: [number, number][] = [
-    [minX, minY],
-    [maxX, minY],
-    [maxX, maxY],
-    [minX, maxY],
-    [minX, minY],
-  ];
-  return [ring];
-}
-
-/** In degrees. */
-export function boxesOf(boxes: readonly (readonly number[])[]): Shape {
-  const coordinates = boxes.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
-    ringsOf([minX - MARGIN, minY - MARGIN, maxX + MARGIN, maxY + MARGIN]),
-  );
-  return { type: 'MultiPolygon', coordinates };
 }
 
 /** Null: not GeoJSON with polygons. */

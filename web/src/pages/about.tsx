@@ -16,7 +16,7 @@ export default function About() {
     <>
       <PageHead title={TEXTS.nav.about} />
       <div className="grid">
-        <Card className="span-12">
+        <Card>
           <Loaded resource={about}>
             {({ version, node, startedAt, proxies }) => (
               <Facts
@@ -34,7 +34,7 @@ export default function About() {
           </p>
           <p className="quiet">{WORDS.map}</p>
         </Card>
-        <Card title={WORDS.nodes} className="span-12">
+        <Card title={WORDS.nodes}>
           <Loaded resource={nodes}>
             {(data) => (
               <Table
@@ -48,7 +48,7 @@ export default function About() {
             )}
           </Loaded>
         </Card>
-        <Card title={WORDS.parts} className="span-12">
+        <Card title={WORDS.parts}>
           <Table
             label={WORDS.parts}
             head={[WORDS.part, WORDS.version, WORDS.partLicence]}

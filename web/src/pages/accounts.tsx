@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { type Answer, type Body, part, send } from '../api/client.ts';
+import { type Answer, type Body, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { listOf, timeText } from '../format.ts';
@@ -8,7 +8,6 @@ import {
   Button,
   Card,
   Choice,
-  Copy,
   Empty,
   Expiry,
   Form,
@@ -16,7 +15,6 @@ import {
   Loaded,
   PageHead,
   Password,
-  ProblemNotice,
   Table,
   tied,
 } from '../parts/basics.tsx';
@@ -24,6 +22,7 @@ import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
+import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
 
 type User = Answer<'/api/v1/users'>['users'][number];
 type Token = Answer<'/api/v1/tokens'>['tokens'][number];
@@ -33,40 +32,39 @@ const ACCOUNT_NAME = '[A-Za-z0-9][A-Za-z0-9._@\\-]{0,63}';
 
 export default function Accounts() {
   const caller = useCaller();
-  const users = useResource<Answer<'/api/v1/users'>>(may(caller, 'admin') ? 'api/v1/users' : null);
-  const tokens = useResource<Answer<'/api/v1/tokens'>>(may(caller, 'admin') ? 'api/v1/tokens' : null);
   return (
     <>
       <PageHead title={TEXTS.nav.accounts} />
       {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
-      {!may(caller, 'admin') && (
-        <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
-      )}
       <div className="grid">
-        {may(caller, 'admin') && (
-          <>
-            <Card
-              title={WORDS.users}
-              className="span-12"
-              aside={<span className="small quiet">{WORDS.rolesHelp}</span>}
-            >
-              <Loaded resource={users}>
-                {(data) => <Users users={data.users} onChanged={users.reload} />}
-              </Loaded>
-            </Card>
-            <Card title={WORDS.tokens} className="span-12">
-              <Loaded resource={tokens}>
-                {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
-              </Loaded>
-            </Card>
-          </>
+        {may(caller, 'admin') ? (
+          <UsersAndTokens />
+        ) : (
+          <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
         )}
         {caller.via === 'session' && (
-          <Card title={WORDS.own} className="span-12">
+          <Card title={WORDS.own}>
             <OwnPassword />
           </Card>
         )}
       </div>
+    </>
+  );
+}
+
+function UsersAndTokens() {
+  const users = useResource<Answer<'/api/v1/users'>>('api/v1/users');
+  const tokens = useResource<Answer<'/api/v1/tokens'>>('api/v1/tokens');
+  return (
+    <>
+      <Card title={WORDS.users} aside={<span className="small quiet">{WORDS.rolesHelp}</span>}>
+        <Loaded resource={users}>{(data) => <Users users={data.users} onChanged={users.reload} />}</Loaded>
+      </Card>
+      <Card title={WORDS.tokens}>
+        <Loaded resource={tokens}>
+          {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
+        </Loaded>
+      </Card>
     </>
   );
 }
@@ -105,9 +103,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
                 verb={TEXTS.remove}
                 text={WORDS.removeUserText}
                 onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
-              >
-                {TEXTS.remove}…
-              </ConfirmButton>
+              />
             </span>
           ),
         ])}
@@ -128,13 +124,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
 }
 
 function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] {
-  return [
-    name,
-    TEXTS.roles[role],
-    <span key="layers" className="mono">
-      {layers.join(', ')}
-    </span>,
-  ];
+  return [name, TEXTS.roles[role], layerNames(layers)];
 }
 
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
@@ -186,82 +176,37 @@ function AddUser({ onAdd }: { onAdd: (draft: NewUser) => unknown }) {
 }
 
 function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: () => void }) {
-  const action = useAction();
-  const [secret, setSecret] = useState<string | null>(null);
-  const make = async (draft: object) => {
-    setSecret((await send<{ token: string }>('POST', 'api/v1/tokens', draft)).token);
-    onChanged();
-  };
   return (
-    <div className="stack">
-      <ProblemNotice problem={action.problem} />
-      {secret !== null && (
-        <div className="notice good" role="status">
-          <span>{WORDS.token}</span>
-          <Copy label={WORDS.tokens} text={secret} />
-        </div>
-      )}
-      {tokens.length === 0 ? (
-        <Empty>{WORDS.noTokens}</Empty>
-      ) : (
-        <Table
-          label={WORDS.tokens}
-          head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.inspect.expires, WORDS.lastUsed]}
-          buttons={WORDS.revoke}
-          rows={tokens.map((token) => [
-            token.id,
-            ...grantCells(token),
-            token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt),
-            token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt),
-            <ConfirmButton
-              key="revoke"
-              action={action}
-              label={WORDS.revokeToken(token.name)}
-              title={WORDS.revokeToken(token.name)}
-              verb={WORDS.revoke}
-              text={WORDS.revokeTokenText}
-              onConfirm={() => send('DELETE', `api/v1/tokens/${token.id}`).then(onChanged)}
-            >
-              {WORDS.revoke}…
-            </ConfirmButton>,
-          ])}
-        />
-      )}
-      <AddToken onAdd={(draft) => action.run(() => make(draft))} />
-    </div>
+    <Credentials
+      path="api/v1/tokens"
+      items={tokens}
+      onChanged={onChanged}
+      words={{
+        title: WORDS.tokens,
+        none: WORDS.noTokens,
+        created: WORDS.token,
+        remove: WORDS.revoke,
+        removeTitle: WORDS.revokeToken,
+        removeText: WORDS.revokeTokenText,
+      }}
+      head={[TEXTS.name, WORDS.role, TEXTS.nav.layers]}
+      cells={grantCells}
+      secretOf={(answer) => (answer as Reply<'POST /api/v1/tokens'>).token}
+      form={(add) => <AddToken onAdd={add} />}
+    />
   );
 }
 
 function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
   const grant = useGrant({ name: '', role: 'operator', layers: '*' });
   const [day, setDay] = useState('');
-  const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
   return (
-    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt })}>
+    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt: endOfDay(day) })}>
       {grant.name}
       {grant.role}
       {grant.layers}
       <Expiry label={WORDS.expiresOn} value={day} onText={setDay} />
     </AddForm>
-  );
-}
-
-function AddForm({
-  verb,
-  onSubmit,
-  children,
-}: {
-  verb: string;
-  onSubmit: () => unknown;
-  children: ReactNode;
-}) {
-  return (
-    <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
-      {children}
-      <Button type="submit" kind="beside-fields">
-        {verb}
-      </Button>
-    </Form>
   );
 }
 

@@ -3,6 +3,7 @@ import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { preciseTimeText } from '../format.ts';
+import { LANGUAGE } from '../language.ts';
 import {
   ActionNotices,
   Button,
@@ -105,10 +106,10 @@ function requestText({ action, path }: Entry): string {
   return path === null || template === undefined ? action : `${method} ${path}`;
 }
 
-/** In words where they are known. */
+/** In words where they are known; those of the server say more, in English. */
 function actionText(entry: Entry): string {
-  if (entry.summary !== null) return entry.summary;
   const words = WORDS.actions[entry.action];
+  if (entry.summary !== null && (LANGUAGE === 'en' || words === undefined)) return entry.summary;
   if (words === undefined) return requestText(entry);
   return typeof words === 'string' ? words : words(fieldsOf(entry.after), fieldsOf(entry.before));
 }
@@ -176,9 +177,7 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
         command={curl('POST', path)}
         text={WORDS.restoreText}
         onConfirm={restore}
-      >
-        {WORDS.restore}…
-      </ConfirmButton>
+      />
       <ActionNotices action={action} />
     </>
   );

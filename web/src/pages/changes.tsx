@@ -3,6 +3,8 @@ import { type Answer, ask, part, type Reply } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
+import type { Area } from '../map/draw-area.ts';
+import { boxesOf } from '../map/shapes.ts';
 import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, useRoute } from '../route.ts';
@@ -15,10 +17,11 @@ type Replayed = Reply<'POST /api/v1/changes/{name}/replay'>;
 type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
 
 /** It has a map. */
-const ChangeMap = lazy(() => import('./change-map.tsx'));
+const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
 const FIRST = 50;
+const MAX_ZOOM = 12;
 const FEED_STATES = {
   ok: <span className="badge done">{TEXTS.upstreams.health.healthy}</span>,
   failing: <span className="badge failed">{TEXTS.upstreams.health.failing}</span>,
@@ -159,9 +162,11 @@ function Recent({ name }: { name: string }) {
           <div className="stack">
             <Card>
               <Suspense fallback={TEXTS.loading}>
-                <ChangeMap
+                <AreaMap
                   layer={changes[0]?.layers[0] ?? ''}
-                  boxes={changes.flatMap(({ boxes }) => boxes ?? [])}
+                  area={areaOf(changes)}
+                  maxZoom={MAX_ZOOM}
+                  label={WORDS.map}
                 />
               </Suspense>
             </Card>
@@ -173,6 +178,11 @@ function Recent({ name }: { name: string }) {
       </Loaded>
     </>
   );
+}
+
+/** Of the changes that name one. */
+function areaOf(changes: RecentChanges['changes']): Area {
+  return { kind: 'shape', shape: boxesOf(changes.flatMap(({ boxes }) => boxes ?? [])), crs: 'EPSG:4326' };
 }
 
 function RecentTable({ changes }: RecentChanges) {

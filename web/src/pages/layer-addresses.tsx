@@ -1,7 +1,7 @@
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
-import { Copy, Loaded } from '../parts/basics.tsx';
+import { Copy, FoldedCopy, Loaded } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -29,10 +29,7 @@ export function Addresses({ set }: { set: TileSet }) {
           ))
         }
       </Loaded>
-      <details>
-        <summary>{WORDS.curlSeed}</summary>
-        <Copy label={WORDS.curlSeed} text={curl('POST', 'api/v1/tasks', seedOf(set))} />
-      </details>
+      <FoldedCopy label={WORDS.curlSeed} text={curl('POST', 'api/v1/tasks', seedOf(set))} />
     </>
   );
 }

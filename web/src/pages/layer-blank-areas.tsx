@@ -3,7 +3,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText } from '../format.ts';
 import { cornersOf } from '../map/draw-area.ts';
-import { Button, Card, Copy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -73,10 +73,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                 </Button>
               </div>
             ))}
-            <details>
-              <summary>{TEXTS.tasks.curl}</summary>
-              <Copy text={curl('GET', path)} label={TEXTS.tasks.curl} />
-            </details>
+            <FoldedCopy text={curl('GET', path)} label={TEXTS.tasks.curl} />
           </div>
         )}
       </Loaded>

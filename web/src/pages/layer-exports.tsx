@@ -3,7 +3,7 @@ import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, valuesText } from '../format.ts';
-import { Bar, Button, Card, Copy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { Bar, Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -74,10 +74,7 @@ function ExportLine(props: { one: Export; busy: boolean; onRemove: () => unknown
       </span>
       {state === 'running' && <Bar share={expected ? tiles / expected : 0} label={WORDS.title} />}
       {state === 'done' && (
-        <details>
-          <summary>{TEXTS.tasks.curl}</summary>
-          <Copy text={`${curl('GET', file)} -o ${quoted(`export.${type}`)}`} label={TEXTS.tasks.curl} />
-        </details>
+        <FoldedCopy text={`${curl('GET', file)} -o ${quoted(`export.${type}`)}`} label={TEXTS.tasks.curl} />
       )}
     </div>
   );

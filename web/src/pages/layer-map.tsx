@@ -103,7 +103,7 @@ function ZoomLine(props: { zoom: ZoomRow; fixed: number | null; onFix: (zoom: nu
   const fixed = props.fixed === z;
   return (
     <>
-      <Button kind="zoom-number" aria-pressed={fixed} onClick={() => props.onFix(fixed ? null : z)}>
+      <Button kind="chip" aria-pressed={fixed} onClick={() => props.onFix(fixed ? null : z)}>
         {z}
       </Button>
       <Bar share={share} label={`${TEXTS.inspect.zoom} ${z}`} kind={share === 1 ? 'done' : ''} />

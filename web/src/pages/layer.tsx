@@ -87,10 +87,10 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
             <LayerBlankAreas layer={layer.name} />
           </>
         )}
-        <Card title={WORDS.settings} className="span-12">
+        <Card title={WORDS.settings}>
           <Settings layer={layer} />
         </Card>
-        <Card title={WORDS.addresses} className="span-12">
+        <Card title={WORDS.addresses}>
           <Addresses set={set} />
         </Card>
       </div>
@@ -265,9 +265,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
           command={curl('PUT', path, toggled(layer.document))}
           text={WORDS.disableText}
           onConfirm={toggle}
-        >
-          {TEXTS.disable}…
-        </ConfirmButton>
+        />
       ) : (
         <Button
           title={curl('PUT', path, toggled(layer.document))}

@@ -40,7 +40,7 @@ export function Warnings(props: {
   ];
   if (warnings.length === 0) return null;
   return (
-    <Card title={WORDS.warnings} className="span-12">
+    <Card title={WORDS.warnings}>
       {warnings.map(([text, todo, address]) => (
         <p key={text} className="notice warn">
           <span>{text}</span>

@@ -48,11 +48,7 @@ export default function Overview() {
         >
           <Loaded resource={usage}>{(data) => <Largest usage={data} />}</Loaded>
         </Card>
-        <Card
-          title={WORDS.running}
-          className="span-12"
-          aside={<a href={addressOf('tasks')}>{WORDS.allTasks}</a>}
-        >
+        <Card title={WORDS.running} aside={<a href={addressOf('tasks')}>{WORDS.allTasks}</a>}>
           <Loaded resource={tasks} empty={() => active.length === 0 && <NoTasks text={WORDS.noTasks} />}>
             {() => (
               <ul className="lines">

@@ -72,7 +72,7 @@ export default function QuotaPage() {
               <UsageBars usage={data} />
             </Card>
             <QuotaForm usage={usage} quota={quota} onSaved={saved} />
-            <Card title={WORDS.evictions} className="span-12">
+            <Card title={WORDS.evictions}>
               <Evictions usage={data} history={history.data} />
             </Card>
           </div>
@@ -172,7 +172,7 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
   };
   const removes = effects.some((effect) => effect.removes);
   return (
-    <Card title={WORDS.limits} className="span-12">
+    <Card title={WORDS.limits}>
       <Form onSubmit={() => (removes ? setAsking(true) : action.run(save))}>
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>

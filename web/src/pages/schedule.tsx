@@ -2,7 +2,14 @@ import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
-import { coordinateText, durationText, timeText, valuesText, withLocalTimes } from '../format.ts';
+import {
+  coordinateText,
+  durationText,
+  percentText,
+  timeText,
+  valuesText,
+  withLocalTimes,
+} from '../format.ts';
 import { ActionNotices, Button, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
@@ -49,7 +56,7 @@ export function SchedulePage({ id }: { id: string }) {
             <Card title={TEXTS.tasks.request} className="span-6">
               <What schedule={data} />
             </Card>
-            <Card title={WORDS.history} className="span-12">
+            <Card title={WORDS.history}>
               <Loaded resource={runs} empty={(found) => found.runs.length === 0 && WORDS.noHistory}>
                 {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
               </Loaded>
@@ -92,8 +99,8 @@ export function inTimeText(time: string): string {
 }
 
 function What({ schedule }: { schedule: Schedule }) {
-  const { layer, type, gridSet, format, parameters, bounds, area, threadCount, createdAt, createdBy } =
-    schedule;
+  const { layer, type, gridSet, format, parameters, bounds, area, share } = schedule;
+  const { threadCount, createdAt, createdBy } = schedule;
   const where = area === null ? TEXTS.seed.whole : TEXTS.seed.polygons;
   return (
     <Facts
@@ -105,6 +112,7 @@ function What({ schedule }: { schedule: Schedule }) {
         [TEXTS.layer.parameters, valuesText(parameters ?? {}) || null],
         [TEXTS.tasks.zooms, zoomsText(schedule)],
         [TEXTS.seed.area, bounds?.map(coordinateText).join(', ') ?? where],
+        [TEXTS.seed.byUse, share === null ? null : percentText(share)],
         [TEXTS.tasks.threads, threadCount],
         [TEXTS.tasks.created, `${timeText(createdAt)} ${TEXTS.tasks.by(createdBy)}`],
       ]}
@@ -169,9 +177,7 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
             verb={TEXTS.remove}
             text={WORDS.removeText}
             onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('schedules')))}
-          >
-            {TEXTS.remove}…
-          </ConfirmButton>
+          />
         </>
       )}
     </>

@@ -29,15 +29,17 @@ const STYLE = new Style({
 export default function TaskFailures({ task }: { task: Task }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(task.layer)}`);
   return (
-    <div className="failures">
-      <Loaded resource={layer}>{(data) => <FailureMap task={task} layer={data} />}</Loaded>
-      <div>
+    <div className="grid">
+      <div className="span-7">
+        <Loaded resource={layer}>{(data) => <FailureMap task={task} layer={data} />}</Loaded>
+      </div>
+      <div className="span-5">
         <p className="small quiet">
           {WORDS.latestFailures(countText(task.errors.length), countText(task.counters.failed))}
         </p>
         <ul className="lines small">
           {[...byReason(task.errors)].map(([message, failures]) => (
-            <li key={message} className="reason">
+            <li key={message} className="stack tight">
               <strong>{message}</strong>
               <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
               <span>
@@ -92,11 +94,9 @@ function inspectAddress({ layer, gridSet, format, parameters }: Task, failure: F
 /** The metatiles that failed, on the layer's map; pointing at one tells why. */
 function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   const [reason, setReason] = useState<string | null>(null);
-  const { gridSet, format } = task;
-  const set = useMemo(
-    () => tileSetFrom(layer, new URLSearchParams({ gridSet, format })),
-    [layer, gridSet, format],
-  );
+  const { gridSet, format, parameters } = task;
+  const query = new URLSearchParams({ gridSet, format, ...parameterWishes(parameters) }).toString();
+  const set = useMemo(() => tileSetFrom(layer, new URLSearchParams(query)), [layer, query]);
   const first = useRef(task);
   if (!set) return null;
   const mark = ({ map }: ConsoleMap) => {

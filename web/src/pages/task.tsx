@@ -1,50 +1,35 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import {
   bytesText,
   coordinateText,
   countText,
   durationText,
+  percentText,
   rateText,
   timeText,
   valuesText,
 } from '../format.ts';
-import {
-  ActionNotices,
-  Button,
-  Card,
-  Copy,
-  Empty,
-  Facts,
-  LinkButton,
-  Loaded,
-  PageHead,
-} from '../parts/basics.tsx';
+import { parameterWishes } from '../map/tile-set.ts';
+import { Card, Copy, Empty, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { ConfirmButton } from '../parts/dialog.tsx';
 import { Plot } from '../parts/plots.tsx';
 import {
-  againAddress,
   hasFailed,
   layerLink,
   pace,
   StateBadge,
   shareOf,
-  stopText,
   TaskBar,
-  taskRequest,
+  TaskButtons,
 } from '../parts/task-parts.tsx';
-import { addressOf, goTo } from '../route.ts';
-import { mayWorkOn, useCaller } from '../session.tsx';
-import { canRetry, isOver } from '../task-filter.ts';
 import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 
 /** They have maps. */
-const TaskArea = lazy(() => import('./task-area.tsx'));
+const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
@@ -65,7 +50,7 @@ export function TaskPage({ id }: { id: string }) {
                   #{task.id} <StateBadge task={task} />
                 </>
               }
-              actions={<Actions task={task} />}
+              actions={<TaskButtons task={task} />}
             />
             <p className="visually-hidden" role="status">
               {WORDS.states[task.state]} {Math.floor(shareOf(task) * 10) * 10} %
@@ -81,7 +66,7 @@ export function TaskPage({ id }: { id: string }) {
 function TaskDetails({ task }: { task: Task }) {
   return (
     <div className="grid">
-      <Card className="span-12">
+      <Card>
         <TaskBar task={task} />
         <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
       </Card>
@@ -97,7 +82,7 @@ function TaskDetails({ task }: { task: Task }) {
         />
       </Card>
       {(task.counters.failed > 0 || task.errors.length > 0) && (
-        <Card title={WORDS.failures} className="span-12">
+        <Card title={WORDS.failures}>
           <Suspense fallback={TEXTS.loading}>
             <TaskFailures task={task} />
           </Suspense>
@@ -111,10 +96,27 @@ function TaskDetails({ task }: { task: Task }) {
       <Card title={WORDS.request} className="span-6">
         <Request task={task} />
       </Card>
-      <Card title={WORDS.curl} className="span-12">
+      <Card title={WORDS.curl}>
         <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
       </Card>
     </div>
+  );
+}
+
+function TaskArea({ task }: { task: Task }) {
+  const { layer, gridSet, format, parameters, bounds, area, zoomStop } = task;
+  return (
+    <AreaMap
+      layer={layer}
+      wishes={{ gridSet, format, ...parameterWishes(parameters) }}
+      area={
+        area
+          ? { kind: 'shape', shape: area, crs: 'grid-set' }
+          : { kind: 'bounds', typed: bounds.map(coordinateText) }
+      }
+      maxZoom={zoomStop}
+      label={WORDS.areaMap}
+    />
   );
 }
 
@@ -129,6 +131,7 @@ function Request({ task }: { task: Task }) {
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
         [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],
         [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
+        [TEXTS.seed.byUse, task.share === null ? null : percentText(task.share)],
         [WORDS.threads, task.threadCount],
         [WORDS.created, `${timeText(task.createdAt)} ${WORDS.by(task.createdBy)}`],
         [WORDS.started, task.startedAt && timeText(task.startedAt)],
@@ -175,37 +178,5 @@ function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | nul
     countText(tilesProcessed),
     durationText(seconds),
     rateText(tilesProcessed / seconds),
-  );
-}
-
-function Actions({ task }: { task: Task }) {
-  const caller = useCaller();
-  const action = useAction();
-  if (!mayWorkOn(caller, task.layer)) return null;
-  const retry = async () => goTo(addressOf('tasks', String((await taskRequest(task, 'retry')).id)));
-  const button = (text: string, work: () => Promise<unknown>, kind = '') => (
-    <Button kind={kind} disabled={action.busy} onClick={() => action.run(work)}>
-      {text}
-    </Button>
-  );
-  return (
-    <>
-      <ActionNotices action={action} />
-      {/^(running|pending)$/.test(task.state) && button(WORDS.pause, () => taskRequest(task, 'pause'))}
-      {task.state === 'paused' && button(WORDS.resume, () => taskRequest(task, 'resume'))}
-      {!isOver(task) && (
-        <ConfirmButton
-          action={action}
-          title={WORDS.stopQuestion(`#${task.id}`)}
-          verb={WORDS.stop}
-          text={stopText(task)}
-          onConfirm={() => taskRequest(task, 'cancel')}
-        >
-          {WORDS.stop}
-        </ConfirmButton>
-      )}
-      {canRetry(task) && button(WORDS.retry, retry, 'primary')}
-      {isOver(task) && <LinkButton href={againAddress(task)}>{WORDS.again}</LinkButton>}
-    </>
   );
 }

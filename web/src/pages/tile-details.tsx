@@ -38,7 +38,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
         {(info) => (
           <>
             {comparison && <Comparison comparison={comparison} />}
-            <div className="compare">
+            <div className="row compare">
               {!comparison && <Picture set={set} info={info} gone={info.stored?.storedAt === removed} />}
               <Known set={set} info={info} />
             </div>
@@ -80,7 +80,7 @@ function Comparison({ comparison }: { comparison: TileComparison }) {
   const { before, after, same, difference } = comparison;
   return (
     <div className="stack">
-      <div className="compare">
+      <div className="row compare">
         {before ? (
           <Side title={WORDS.before} address={before.address} under={bytesText(before.bytes)} />
         ) : (

@@ -143,7 +143,7 @@ export function WorkForm(props: WorkProps) {
         </div>
         {saves && map}
         {calls.length > 0 && (
-          <Card title={TEXTS.tasks.curl} className="span-12">
+          <Card title={TEXTS.tasks.curl}>
             <Copy
               label={TEXTS.tasks.curl}
               text={calls.map(({ method, path, body }) => curl(method, path, body)).join('\n')}
@@ -284,9 +284,11 @@ function Size(props: {
   const cached = useCached(onCached ? counted : null, every);
   const { data } = estimate;
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
+  const isEmpty = data?.all === 0;
   // A seed may still renew tiles that have expired.
-  const isReady =
-    allowed && (isSaved || (onCached ? Boolean(tiles) : type === 'blank' || tiles !== undefined));
+  const canStart = onCached ? Boolean(tiles) : type === 'blank' || (tiles !== undefined && !isEmpty);
+  const isReady = allowed && (isSaved || canStart);
+  const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
   const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
   return (
     <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>
@@ -296,7 +298,7 @@ function Size(props: {
         {counted && onCached && <CachedCount resource={cached} />}
         {request && WORDS.means[type] && <p className="quiet">{WORDS.means[type]}</p>}
         {request && tiles === 0 && !isSaved && (
-          <p className="quiet">{onCached ? WORDS.nothingToDo : WORDS.allCached}</p>
+          <p className="quiet">{onCached || isEmpty ? emptyText : WORDS.allCached}</p>
         )}
         {!allowed && <p className="notice warn">{TEXTS.notYours}</p>}
         {props.children(isReady, asks)}

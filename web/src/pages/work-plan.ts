@@ -1,13 +1,6 @@
 import { part } from '../api/client.ts';
-import {
-  type Area,
-  boundsIn,
-  coordinateTexts,
-  isWhole,
-  rectangleOf,
-  shapeIn,
-  WHOLE,
-} from '../map/draw-area.ts';
+import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
+import { rectangleOf } from '../map/shapes.ts';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { AREA_WORK, TASK_TYPES, type TaskRequest, type Work } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';

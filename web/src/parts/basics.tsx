@@ -298,6 +298,16 @@ export function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
+/** A command that is shown on request. */
+export function FoldedCopy({ text, label }: { text: string; label: string }) {
+  return (
+    <details>
+      <summary>{label}</summary>
+      <Copy text={text} label={label} />
+    </details>
+  );
+}
+
 export function PageHead(props: { title: string; under?: ReactNode; actions?: ReactNode }) {
   return (
     <header>
@@ -313,9 +323,15 @@ export function PageHead(props: { title: string; under?: ReactNode; actions?: Re
 function Help() {
   const { page } = useRoute();
   return (
-    <a className="help" href={docsAddress(page)} target="_blank" rel="noopener" aria-label={TEXTS.help}>
+    <LinkButton
+      kind="chip quiet"
+      href={docsAddress(page)}
+      target="_blank"
+      rel="noopener"
+      aria-label={TEXTS.help}
+    >
       ?
-    </a>
+    </LinkButton>
   );
 }
 

@@ -83,13 +83,14 @@ export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> &
     Safeguards & {
       action: Action;
-      label?: string;
+      label?: string | undefined;
       disabled?: boolean;
       /** Of the button; its question is always one of danger. */
       kind?: string;
       text: string | (() => Promise<string>);
       onConfirm: () => Promise<unknown>;
-      children: ReactNode;
+      /** What the button says; its verb, and that a question comes, when left out. */
+      children?: ReactNode;
     },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
@@ -99,7 +100,7 @@ export function ConfirmButton(
   return (
     <>
       <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
-        {children}
+        {children ?? `${question.verb}…`}
       </Button>
       {asked !== null && (
         <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setAsked(null)}>

@@ -5,6 +5,8 @@ import { TEXTS } from '../texts.ts';
 const WIDTH = 600;
 const HEIGHT = 100;
 const HOUR_MS = 3_600_000;
+/** Of the lines, in their order. */
+const COLOURS = ['var(--accent)', 'var(--gold)'];
 
 export interface PlotLine {
   readonly name: string;
@@ -52,7 +54,7 @@ export function Plot(props: {
         {lines.length > 1 &&
           lines.map(({ name }, line) => (
             <span key={name}>
-              <span className={`swatch line-${line}`} />
+              <span className="swatch" style={{ background: COLOURS[line] }} />
               {name}
             </span>
           ))}
@@ -80,11 +82,7 @@ export function Plot(props: {
           ))}
           {lines[0] && <polygon className="area" points={`0,${y(0)} ${points(lines[0])} ${WIDTH},${y(0)}`} />}
           {lines.map((line, index) => (
-            <polyline
-              key={line.name}
-              className={index === 0 ? 'line' : 'line second'}
-              points={points(line)}
-            />
+            <polyline key={line.name} className="line" stroke={COLOURS[index]} points={points(line)} />
           ))}
           {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={0} y2={HEIGHT} />}
         </svg>

@@ -18,7 +18,7 @@ import { mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver } from '../task-filter.ts';
 import { queryOf, requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
-import { Bar, Button, LinkButton } from './basics.tsx';
+import { ActionNotices, Bar, Button, LinkButton } from './basics.tsx';
 import { ConfirmButton } from './dialog.tsx';
 
 const WORDS = TEXTS.tasks;
@@ -111,67 +111,67 @@ export function TaskLine(props: {
       <span className="small quiet two-lines who-column">
         {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
       </span>
-      {onChoose && <RowButtons task={task} />}
+      {onChoose && <TaskButtons task={task} inRow />}
     </div>
   );
 }
 
-function RowButtons({ task }: { task: Task }) {
+/** What can be done with a task. In a row each button says to which task it belongs. */
+export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boolean }) {
   const caller = useCaller();
   const action = useAction();
-  if (!mayWorkOn(caller, task.layer)) return <span />;
-  const halts = task.state === 'running' ? 'pause' : task.state === 'paused' ? 'resume' : null;
+  if (!mayWorkOn(caller, task.layer)) return inRow ? <span /> : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
-  const label = (text: string) => TEXTS.labelled(text, `#${task.id}`);
-  return (
-    <span className="row tight buttons" title={action.problem?.message}>
-      {halts && (
-        <Button
-          aria-label={label(WORDS[halts])}
-          disabled={action.busy}
-          onClick={() => action.run(() => taskRequest(task, halts))}
-        >
-          {WORDS[halts]}
-        </Button>
-      )}
+  const label = (text: string) => (inRow ? TEXTS.labelled(text, `#${task.id}`) : undefined);
+  const button = (text: string, work: () => Promise<unknown>, kind = '', short = text) => (
+    <Button kind={kind} aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
+      {inRow ? short : text}
+    </Button>
+  );
+  const buttons = (
+    <>
+      {/^(running|pending)$/.test(task.state) && button(WORDS.pause, () => taskRequest(task, 'pause'))}
+      {task.state === 'paused' && button(WORDS.resume, () => taskRequest(task, 'resume'))}
       {!isOver(task) && (
         <ConfirmButton
           action={action}
           label={label(WORDS.stop)}
           title={WORDS.stopQuestion(`#${task.id}`)}
           verb={WORDS.stop}
-          text={stopText(task)}
+          text={`${WORDS.stopText} ${WORDS.stopTypes[task.type]}`}
           onConfirm={() => taskRequest(task, 'cancel')}
         >
           {WORDS.stop}
         </ConfirmButton>
       )}
-      {canRetry(task) && (
-        <Button aria-label={label(WORDS.retry)} disabled={action.busy} onClick={() => action.run(retry)}>
-          {TEXTS.retry}
-        </Button>
-      )}
+      {canRetry(task) && button(WORDS.retry, retry, inRow ? '' : 'primary', TEXTS.retry)}
       {isOver(task) && (
-        <LinkButton aria-label={label(WORDS.again)} href={againAddress(task)}>
+        <LinkButton
+          aria-label={label(WORDS.again)}
+          href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}
+        >
           {WORDS.again}
         </LinkButton>
       )}
-      {action.problem && <span className="small field-error">{action.problem.message}</span>}
-    </span>
+    </>
   );
-}
-
-export function againAddress(task: Task): string {
-  return addressOf('seed', task.layer, queryOf(requestOfTask(task)));
+  if (inRow)
+    return (
+      <span className="row tight buttons" title={action.problem?.message}>
+        {buttons}
+        {action.problem && <span className="small field-error">{action.problem.message}</span>}
+      </span>
+    );
+  return (
+    <>
+      <ActionNotices action={action} />
+      {buttons}
+    </>
+  );
 }
 
 export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | 'resume'): Promise<Task> {
   return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
-}
-
-/** What stopping means for this task: only a seed goes on from what is cached. */
-export function stopText({ type }: Pick<Task, 'type'>): string {
-  return `${WORDS.stopText} ${WORDS.stopTypes[type]}`;
 }
 
 /** Says where tasks work: "whole grid set", "polygon" or bounds. */

@@ -351,7 +351,7 @@ const GERMAN: Texts = {
     lastHour: 'Änderungen der letzten Stunde',
     quietHour: 'Keine Änderungen in der letzten Stunde.',
     replay: 'Letzte Stunde wiederholen',
-    replayed: (count: string) => `${count} Änderungen wurden erneut angewendet.`,
+    replayed: (count) => `Erneut angewendete Änderungen: ${count}.`,
     map: 'Karte der Änderungen',
     deliveries: 'Zustellungen',
     deliveriesHelp:

@@ -117,8 +117,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failures: 'Fehler',
     failureMap: 'Karte der Fehler',
     openUpstream: 'Antwort des Upstreams öffnen',
-    latestFailures: (shown, all) =>
-      `Die letzten ${shown} Fehler (insgesamt ${tilesText(all)} fehlgeschlagen).`,
+    latestFailures: (shown, all) => `Letzte Fehler: ${shown}. Fehlgeschlagene Kacheln insgesamt: ${all}.`,
     places: (count) => (count === 1 ? '1 Ort' : `${count} Orte`),
     curl: 'Als curl-Befehl',
   },
@@ -183,6 +182,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     tooLong: (time) => `Bei der bisherigen Geschwindigkeit dauert das etwa ${time}.`,
     cached: 'Kacheln im Cache',
     nothingToDo: 'Es gibt nichts zu tun: wählen Sie andere Zoomstufen oder ein anderes Gebiet.',
+    unused: 'Von diesen Kacheln wurde noch keine angefragt: es gibt keine Nutzung, nach der es gehen könnte.',
     allCached: 'Alle diese Kacheln sind im Cache: nur abgelaufene würden neu abgerufen.',
     bytesUnknown: 'unbekannt, bis einige Kacheln im Cache sind',
     starts: {

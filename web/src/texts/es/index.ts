@@ -276,12 +276,12 @@ const SPANISH: Texts = {
     any: 'cualquiera',
     limits: 'Límites',
     unlimited: 'ninguno',
-    rate: 'Solicitudes por segundo',
-    day: 'Solicitudes por día',
+    rate: 'Peticiones por segundo',
+    day: 'Peticiones por día',
     perSecond: (count) => `${count} por segundo`,
     perDay: (count) => `${count} por día`,
     today: 'Peticiones hoy (UTC)',
-    removeText: 'Las solicitudes con esta clave se rechazan desde ahora.',
+    removeText: 'Las peticiones con esta clave se rechazan desde ahora.',
   },
 
   audit: {
@@ -348,7 +348,7 @@ const SPANISH: Texts = {
     lastHour: 'Cambios de la última hora',
     quietHour: 'Ningún cambio en la última hora.',
     replay: 'Repetir la última hora',
-    replayed: (count: string) => `Se han vuelto a aplicar ${count} cambios.`,
+    replayed: (count) => `Cambios aplicados de nuevo: ${count}.`,
     map: 'Mapa de los cambios',
     deliveries: 'Envíos',
     deliveriesHelp:

@@ -115,8 +115,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failures: 'Fallos',
     failureMap: 'Mapa de fallos',
     openUpstream: 'Abrir la respuesta del servidor de origen',
-    latestFailures: (shown, all) =>
-      `Los últimos ${shown} fallos (en total ${tilesText(all)} ${all === '1' ? 'fallida' : 'fallidas'}).`,
+    latestFailures: (shown, all) => `Últimos fallos: ${shown}. Teselas fallidas en total: ${all}.`,
     places: (count) => (count === 1 ? '1 lugar' : `${count} lugares`),
     curl: 'Como comando curl',
   },
@@ -179,6 +178,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     tooLong: (time) => `Al ritmo observado hasta ahora tardará unos ${time}.`,
     cached: 'Teselas en caché',
     nothingToDo: 'No hay nada que hacer: elija otros zooms u otra área.',
+    unused: 'Aún no se ha pedido ninguna de estas teselas: no hay uso por el que guiarse.',
     allCached: 'Todas estas teselas están en caché: solo se obtendrían de nuevo las caducadas.',
     bytesUnknown: 'desconocido hasta que haya teselas en caché',
     starts: {

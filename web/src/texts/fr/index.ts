@@ -350,7 +350,7 @@ const FRENCH: Texts = {
     lastHour: 'Modifications de la dernière heure',
     quietHour: 'Aucune modification depuis une heure.',
     replay: 'Rejouer la dernière heure',
-    replayed: (count: string) => `${count} modifications ont été appliquées de nouveau.`,
+    replayed: (count) => `Modifications appliquées de nouveau : ${count}.`,
     map: 'Carte des modifications',
     deliveries: 'Envois',
     deliveriesHelp:

@@ -116,7 +116,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failures: 'Échecs',
     failureMap: 'Carte des échecs',
     openUpstream: 'Ouvrir la réponse du serveur en amont',
-    latestFailures: (shown, all) => `Les ${shown} derniers échecs (${tilesText(all)} en échec au total).`,
+    latestFailures: (shown, all) => `Derniers échecs : ${shown}. Tuiles en échec au total : ${all}.`,
     places: (count) => (count === 1 ? '1 endroit' : `${count} endroits`),
     curl: 'Commande curl',
   },
@@ -179,6 +179,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     tooLong: (time) => `Cela prendra environ ${time} à la vitesse observée jusqu’ici.`,
     cached: 'Tuiles en cache',
     nothingToDo: 'Il n’y a rien à faire : choisissez d’autres zooms ou une autre zone.',
+    unused: 'Aucune de ces tuiles n’a encore été demandée : il n’y a pas d’utilisation à suivre.',
     allCached: 'Toutes ces tuiles sont en cache : seules les tuiles expirées seraient récupérées.',
     bytesUnknown: 'inconnu tant que peu de tuiles sont en cache',
     starts: {

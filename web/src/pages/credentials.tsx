@@ -1,0 +1,113 @@
+import { type ReactNode, useState } from 'react';
+import { send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { timeText } from '../format.ts';
+import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { TEXTS } from '../texts.ts';
+
+interface Credential {
+  readonly id: number;
+  readonly name: string;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+}
+
+interface CredentialProps<T extends Credential> {
+  /** `POST` creates one there, `DELETE` with its id removes it. */
+  readonly path: string;
+  readonly items: readonly T[];
+  readonly onChanged: () => void;
+  readonly words: {
+    readonly title: string;
+    readonly none: string;
+    /** Above a new secret, which is shown this once. */
+    readonly created: string;
+    readonly remove: string;
+    readonly removeTitle: (name: string) => string;
+    readonly removeText: string;
+  };
+  /** Columns before the times. */
+  readonly head: readonly string[];
+  readonly cells: (item: T) => readonly ReactNode[];
+  readonly secretOf: (answer: unknown) => string;
+  readonly form: (onAdd: (draft: object) => unknown) => ReactNode;
+}
+
+/** Tokens or keys: a list, and a form that creates another. */
+export function Credentials<T extends Credential>(props: CredentialProps<T>) {
+  const { path, items, onChanged, words } = props;
+  const action = useAction();
+  const [created, setCreated] = useState<{ readonly id: number } | null>(null);
+  const add = async (draft: object) => {
+    setCreated(await send('POST', path, draft));
+    onChanged();
+  };
+  const remove = async (id: number) => {
+    await send('DELETE', `${path}/${id}`);
+    if (created?.id === id) setCreated(null);
+    onChanged();
+  };
+  const timeOrNever = (time: string | null) => (time === null ? TEXTS.never : timeText(time));
+  return (
+    <div className="stack">
+      <ProblemNotice problem={action.problem} />
+      {created && (
+        <div className="notice good" role="status">
+          <span>{words.created}</span>
+          <Copy label={words.title} text={props.secretOf(created)} />
+        </div>
+      )}
+      {items.length === 0 ? (
+        <Empty>{words.none}</Empty>
+      ) : (
+        <Table
+          label={words.title}
+          head={[...props.head, TEXTS.inspect.expires, TEXTS.accounts.lastUsed]}
+          buttons={words.remove}
+          rows={items.map((item) => [
+            item.id,
+            ...props.cells(item),
+            timeOrNever(item.expiresAt),
+            timeOrNever(item.lastUsedAt),
+            <ConfirmButton
+              key="remove"
+              action={action}
+              label={words.removeTitle(item.name)}
+              title={words.removeTitle(item.name)}
+              verb={words.remove}
+              text={words.removeText}
+              onConfirm={() => remove(item.id)}
+            />,
+          ])}
+        />
+      )}
+      {/* Another form, empty again, after one was created. */}
+      <div key={created?.id ?? 0}>{props.form((draft) => action.run(() => add(draft)))}</div>
+    </div>
+  );
+}
+
+export function AddForm(props: { verb: string; onSubmit: () => unknown; children: ReactNode }) {
+  return (
+    <Form className="form-grid tops" onSubmit={props.onSubmit} aria-label={props.verb}>
+      {props.children}
+      <Button type="submit" kind="beside-fields">
+        {props.verb}
+      </Button>
+    </Form>
+  );
+}
+
+export function layerNames(layers: readonly string[]): ReactNode {
+  return (
+    <span key="layers" className="mono">
+      {layers.join(', ')}
+    </span>
+  );
+}
+
+/** The end of a day of this browser's calendar, as the server takes it. */
+export function endOfDay(day: string): string | null {
+  return day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+}
