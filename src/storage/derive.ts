@@ -143,7 +143,7 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
 
 async function allOf(slices: AsyncIterable<readonly TileEntry[]>): Promise<readonly TileEntry[]> {
   const all: TileEntry[] = [];
-  for await (const tiles of slices) all.push(...tiles);
+  for await (const tiles of slices) for (const tile of tiles) all.push(tile);
   return all;
 }
 

@@ -42,7 +42,10 @@ type Value = number | Buffer | null;
 /** Of numbers, by their kinds: null, 1 to 4 and 6 bytes, neither 8 nor a fraction, and the numbers 0 and 1. */
 const NUMBER_BYTES: readonly (number | undefined)[] = [0, 1, 2, 3, 4, 6, undefined, undefined, 0, 0];
 
-/** Milliseconds for which a reader takes it that a file is still in its place. */
+/**
+ * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
+ * tile of a busy bundle. The removal of a bundle is reported only after this time.
+ */
 export const READERS_LEASE = 20;
 
 /**
