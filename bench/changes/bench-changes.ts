@@ -1,9 +1,9 @@
 // Hits and the time until an edit is seen, while 10,000 changes a minute are applied; beside idle and a control load.
 // npm run bench -- changes [webhook|postgres] [processes] [rounds]
-// The control is the same load without tiles: events to a bare server, or rows in a table without a feed. So its ratio to idle is
-// the share of sender and database in the use of the cores. Idle, control and changes alternate, two seconds each.
+// The control is the same load without tiles: a repeated event, which changes nothing, or rows in a table without a feed. So its
+// ratio to idle is the share of sender, HTTP and database in the use of the cores. Idle, control and changes alternate, two seconds each.
 // PROFILE=folder writes a profile of the server there.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,10 @@ import { ask, CHANGES, SECRET } from './send-changes.ts';
 const SECONDS = 2;
 const CONNECTIONS = 3;
 const SIDE = 8;
+const PROBES = 6;
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const METER = new URL('../turns/turn-meter.mjs', import.meta.url).href;
 const SENDER = new URL('./send-changes.ts', import.meta.url);
-const BARE = `require('node:http').createServer((request, response) =>
-  request.resume().on('end', () => response.writeHead(202).end('{}'))).listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
 const PHASES = ['idle', 'control', 'changes'] as const;
 type Phase = (typeof PHASES)[number];
 
@@ -53,31 +52,34 @@ async function hits(url: string): Promise<number[]> {
 
 interface Address {
   readonly server: string;
-  readonly bare: string;
   readonly database: string | null;
 }
 
-/** Milliseconds from an edit until its tile is made again. */
+/** Milliseconds from commits of edits until the tile of each is made again. */
 async function untilFresh({ server, database }: Address): Promise<number[]> {
   if (database === null) return [];
-  const tile = `${server}tiles/world/9/${267 + Math.floor(Math.random() * 8)}/179.png`;
-  for (let cache = ''; cache !== 'HIT'; ) ({ cache } = await ask('GET', tile));
   const client = new pg.Client({ connectionString: database });
   await client.connect();
-  await client.query(`insert into ${CHANGES} (minx, miny, maxx, maxy) values (8, 47, 10, 47.2)`);
-  await client.query(`notify "${CHANGES}"`);
-  const begun = performance.now();
-  for (let cache = 'HIT'; cache === 'HIT'; await sleep(10)) ({ cache } = await ask('GET', tile));
-  const ms = performance.now() - begun;
+  const times: number[] = [];
+  for (let n = 0; n < PROBES; n++) {
+    const tile = `${server}tiles/world/9/${267 + n}/179.png`;
+    for (let cache = ''; cache !== 'HIT'; ) ({ cache } = await ask('GET', tile));
+    const begun = performance.now();
+    await client.query(
+      `with row as (insert into ${CHANGES} (minx, miny, maxx, maxy) values (7, 47, 14, 47.2)) select pg_notify('${CHANGES}', '')`,
+    );
+    for (let cache = 'HIT'; cache === 'HIT'; await sleep(5)) ({ cache } = await ask('GET', tile));
+    times.push(performance.now() - begun);
+  }
   await client.end();
-  return [ms];
+  return times;
 }
 
 async function measure(address: Address, type: string, rounds: number, turns: () => Promise<Turns>) {
-  const times: Record<Phase, number[]> = { idle: [], control: [], changes: [] };
-  const longest: Record<Phase, number> = { idle: 0, control: 0, changes: 0 };
+  const times: Record<Phase, number[]> = eachPhase(() => []);
+  const longest: Record<Phase, number> = eachPhase(() => 0);
   const accepted: number[] = [];
-  const fresh: number[] = [];
+  const fresh: Record<Phase, number[]> = eachPhase(() => []);
   let processor = 0;
   for (let round = 0; round < rounds * PHASES.length; round++) {
     const phase = PHASES[round % PHASES.length] ?? 'idle';
@@ -88,7 +90,7 @@ async function measure(address: Address, type: string, rounds: number, turns: ()
     const after = await turns();
     longest[phase] = Math.max(longest[phase], after.longest.processor);
     if (phase === 'changes') processor += after.processor - before.processor;
-    if (phase === 'changes') fresh.push(...(await untilFresh(address)));
+    fresh[phase].push(...(await untilFresh(address)));
     if (!sender) continue;
     sender.postMessage('stop');
     const [answers] = (await once(sender, 'message')) as [number[]];
@@ -96,11 +98,7 @@ async function measure(address: Address, type: string, rounds: number, turns: ()
     // The rest of what they cause.
     await sleep(1000);
   }
-  const { idle, control, changes } = {
-    idle: summary(times.idle),
-    control: summary(times.control),
-    changes: summary(times.changes),
-  };
+  const { idle, control, changes } = eachPhase((phase) => summary(times[phase]));
   return {
     hits: { idle, control, changes },
     p99: {
@@ -111,19 +109,17 @@ async function measure(address: Address, type: string, rounds: number, turns: ()
     longestTurnMs: longest,
     processorMsPerSecond: Math.round(processor / rounds / SECONDS),
     [type === 'webhook' ? 'acceptedMs' : 'insertedMs']: summary(accepted),
-    ...(fresh.length > 0 && { untilFreshMs: summary(fresh) }),
+    ...(fresh.idle.length > 0 && { untilFreshMs: eachPhase((phase) => summary(fresh[phase])) }),
   };
+}
+
+function eachPhase<Value>(of: (phase: Phase) => Value) {
+  return { idle: of('idle'), control: of('control'), changes: of('changes') };
 }
 
 interface Turns {
   readonly longest: { readonly processor: number };
   readonly processor: number;
-}
-
-async function openBare(): Promise<{ readonly url: string; readonly child: ChildProcess }> {
-  const child = spawn(process.execPath, ['-e', BARE], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [port] = (await once(child.stdout, 'data')) as [Buffer];
-  return { url: `http://127.0.0.1:${String(port).trim()}/`, child };
 }
 
 async function openServer(folder: string, feed: string, processes: string) {
@@ -148,7 +144,6 @@ async function openServer(folder: string, feed: string, processes: string) {
 async function run(type = 'webhook', processes = '1', rounds = '5'): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-changes-'));
   const postgres = type === 'postgres' ? await openTestPostgres() : null;
-  const bare = await openBare();
   const feed = postgres
     ? `{ name: edits, type: postgres, url: '${postgres.address}', table: ${CHANGES}, layers: [world] }`
     : `{ name: hook, type: webhook, secret: '${SECRET}', layers: [world] }`;
@@ -158,13 +153,12 @@ async function run(type = 'webhook', processes = '1', rounds = '5'): Promise<voi
     for (let at = 0; at < SIDE * SIDE; at++)
       await ask('GET', `${server.url}tiles/world/7/${60 + (at % SIDE)}/${100 + Math.floor(at / SIDE)}.png`);
     await hits(server.url);
-    const address = { server: server.url, bare: bare.url, database: postgres?.address ?? null };
+    const address = { server: server.url, database: postgres?.address ?? null };
     const measured = await measure(address, type, Number(rounds), server.turns);
     const shown = { feed: type, processes: Number(processes), ...measured };
     process.stdout.write(`${JSON.stringify(shown, null, 1)}\n`);
   } finally {
     server.child.kill();
-    bare.child.kill();
     await once(server.child, 'exit');
     await postgres?.close();
     rmSync(folder, { recursive: true, force: true });

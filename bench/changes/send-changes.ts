@@ -43,20 +43,19 @@ interface Job {
   readonly type: string;
   readonly phase: string;
   readonly server: string;
-  readonly bare: string;
   readonly database: string | null;
 }
 
 type Send = (box: readonly number[]) => Promise<number>;
 
-async function openSender({ type, phase, server, bare, database }: Job): Promise<Send> {
+async function openSender({ type, phase, server, database }: Job): Promise<Send> {
   if (type === 'webhook') {
-    const url = phase === 'changes' ? `${server}api/v1/changes/hook` : bare;
+    const event: Record<string, string> = phase === 'changes' ? {} : { 'x-event-id': 'the same' };
     return async (box) => {
       const body = JSON.stringify({ bounds: box });
       const signature = createHmac('sha256', SECRET).update(body).digest('hex');
-      const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-      const { status, ms } = await ask('POST', url, body, headers);
+      const signed = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+      const { status, ms } = await ask('POST', `${server}api/v1/changes/hook`, body, { ...signed, ...event });
       if (status !== 202) throw new Error(`a change was answered with ${status}`);
       return ms;
     };

@@ -38,7 +38,7 @@ const ENTRY_KEPT = 30 * KEPT;
 const RECENT = 3_600_000;
 const MAX_RECENT = 500;
 const ROWS_AT_ONCE = 200;
-const ROWS_PER_TURN = 20;
+const ROWS_PER_TURN = 8;
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 

@@ -120,11 +120,8 @@ async function ordersFromLog(
       Object.entries(parameters ?? {}).every(([name, value]) => set.parameters[name] === value),
   );
   terminal.err(`${countOf(tiles)} of ${amountOf(requests, 'request')} are for tiles of ${order.layer}.\n`);
-  if (requests === 0)
-    throw new CommandFailure(
-      `--from-log ${file} has no answered GET request in Combined Log Format or as a line of JSON: nothing to do.`,
-    );
-  if (wanted.length === 0) throw new CommandFailure(`--from-log ${file} has no such tiles: nothing to do.`);
+  const missing = requests === 0 ? 'answered GET request in Combined Log Format or JSON' : 'such tiles';
+  if (wanted.length === 0) throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
   for (const { set, requests: all, uses } of wanted) {
     const kept = uses.reduce((sum, [, , , times]) => sum + times, 0);
     if (kept < all)

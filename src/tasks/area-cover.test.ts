@@ -57,6 +57,26 @@ function overlaps(ring: readonly (readonly [number, number])[], x: number, y: nu
   return !separated(ring, tile) && !separated(tile, ring);
 }
 
+it('a cover of few bands has no more of them, and every tile of the exact one', () => {
+  const triangle: Polygon = [
+    [
+      [3, -5],
+      [900, -40],
+      [30, -990],
+    ],
+  ];
+  const zooms = [unit(1000)];
+  const few = [...createAreaCover([triangle], zooms, 16).bands(0, whole(1000))];
+  expect(few.length).toBeLessThanOrEqual(16);
+  const isIn = (y: number, minX: number, maxX: number) =>
+    few.some(
+      (band) =>
+        band.minY <= y && y <= band.maxY && band.runs.some((run) => run.minX <= minX && maxX <= run.maxX),
+    );
+  for (const { minY, maxY, runs } of createAreaCover([triangle], zooms).bands(0, whole(1000)))
+    for (const { minX, maxX } of runs) expect(isIn(minY, minX, maxX) && isIn(maxY, minX, maxX)).toBe(true);
+});
+
 describe('an area', () => {
   it('an area covers the tiles it shares area with, and not those it only touches at an edge', () => {
     expect(covered([square(1, 1, 2)], 8)).toEqual(['1,1', '2,1', '1,2', '2,2']);

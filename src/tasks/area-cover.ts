@@ -91,7 +91,12 @@ export function zoomGeometryOf(gridSet: GridSet, z: number, around?: PixelBuffer
   return { ...geometry, buffer: (around.pixels * pixel) / Math.min(tileSpanX, tileSpanY) };
 }
 
-export function createAreaCover(polygons: readonly Polygon[], zooms: readonly ZoomGeometry[]): AreaCover {
+/** `maxBands`: fewer cost less, and are more generous. */
+export function createAreaCover(
+  polygons: readonly Polygon[],
+  zooms: readonly ZoomGeometry[],
+  maxBands = MAX_BANDS,
+): AreaCover {
   const edges = edgesOf(polygons);
   const room = createRunEnds(edges.length);
   const levels = new Map<number, LevelCover>();
@@ -100,7 +105,7 @@ export function createAreaCover(polygons: readonly Polygon[], zooms: readonly Zo
     return getOrMake(levels, z, () => {
       const geometry = zooms.find((zoom) => zoom.z === z);
       if (!geometry) throw new RangeError(`The area is not known at zoom ${z}.`);
-      return coverOfZoom(edges, geometry);
+      return coverOfZoom(edges, geometry, maxBands);
     });
   }
 
@@ -178,7 +183,7 @@ function edgesOf(polygons: readonly Polygon[]): readonly Edge[] {
   return edges.sort((a, b) => b.y1 - a.y1);
 }
 
-function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry): LevelCover {
+function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry, maxBands: number): LevelCover {
   const rowOf = (y: number) => (geometry.top - y) / geometry.tileSpanY;
   const top = rowOf(edges[0]?.y1 ?? geometry.top);
   const bottom = edges.reduce((max, edge) => Math.max(max, rowOf(edge.y2)), Number.NEGATIVE_INFINITY);
@@ -188,7 +193,7 @@ function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry): LevelCover
   const within = (y: number) => Math.min(Math.max(rowOf(y), minY), maxY + 1);
   const heights = edges.reduce((sum, edge) => sum + within(edge.y2) - within(edge.y1), 0);
   // An edge reaches into two bands more than it fills.
-  const bandRows = Math.max((maxY - minY + 1) / MAX_BANDS, heights / (MAX_VISITS - 2 * edges.length));
+  const bandRows = Math.max((maxY - minY + 1) / maxBands, heights / (MAX_VISITS - 2 * edges.length));
   return { geometry, minY, maxY, bandRows: Math.ceil(bandRows) };
 }
 

@@ -11,6 +11,8 @@ import { isMeantBy, placesOf, placesOfBoxes, type TileSelection } from './tile-s
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
 const MAX_PARTS = 128;
+/** Bands of a polygon's cover for each part that is left of it: of more of them nothing is seen. */
+const BANDS_PER_PART = 8;
 /** Of boxes; each takes some microseconds. */
 const RECTS_PER_TURN = 40;
 
@@ -73,9 +75,10 @@ async function placesOfArea(
   const each = Math.max(1, Math.floor(MAX_PARTS / polygons.length));
   for (const polygon of polygons.filter((one) => !boxes.get(one))) {
     const area = { polygons: [polygon], crs: 'grid-set' as const };
-    for (const { z, rect, cover } of placesOf(layer, gridSet.name, { ...selection, area })) {
+    const bands = each * BANDS_PER_PART;
+    for (const { z, rect, cover } of placesOf(layer, gridSet.name, { ...selection, area }, bands)) {
       for (const one of z > exactUpTo ? [rect] : atMost(each, [...coveredRects(cover, z, rect)])) add(z, one);
-      await pace(RECTS_PER_TURN);
+      await pace(Math.ceil(bands / 4));
     }
   }
   const places: TilePlace[] = [];

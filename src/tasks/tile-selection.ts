@@ -97,6 +97,7 @@ export function* placesOf(
   layer: Layer,
   gridSetName: string,
   { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area, buffer }: TileSelection,
+  maxBands?: number,
 ): Generator<SelectedPlace> {
   if (bounds === undefined && area === undefined) {
     for (let z = zoomStart; z <= Math.min(zoomStop, DEEPEST_ZOOM); z++) {
@@ -108,7 +109,7 @@ export function* placesOf(
   if (!gridSet) return;
   const polygons = areaIn(gridSet, area);
   const zooms = zoomsOf(gridSet, zoomStart, zoomStop, buffer);
-  const cover = polygons && createAreaCover(polygons, zooms);
+  const cover = polygons && createAreaCover(polygons, zooms, maxBands);
   const box = polygons && boundsOfArea(polygons);
   for (const zoom of zooms) {
     const rect = rectAt(gridSet, zoom, bounds, box);

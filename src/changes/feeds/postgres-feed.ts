@@ -3,6 +3,7 @@
  * feed. No position is kept: a row that becomes visible late has a low id and is found all the same.
  */
 import type { SessionClient } from '../../db/postgres/session-client.ts';
+import { hasCode } from '../../lib/error-code.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
@@ -23,9 +24,10 @@ interface ChangeRow {
 const MAX_ROWS = 5000;
 /** Beyond it the number of rows that wait is not counted. */
 const MAX_COUNTED = 1_000_000;
-/** Milliseconds between looks without a notification, and between two looks: a burst is merged. */
+/** Milliseconds between looks without a notification. */
 const LOOK_INTERVAL = 5000;
-const BREATH = 400;
+/** Milliseconds from the begin of a look to the next one at least: a burst is merged. */
+const MERGE_MS = 400;
 
 export function createPostgresFeed(
   feed: FeedSettingsOf<'postgres'>,
@@ -35,6 +37,7 @@ export function createPostgresFeed(
   const columns = 'id::text, layer, minx, miny, maxx, maxy, srid';
   let session: SessionClient | null = null;
   let notified = new AbortController();
+  let begunAt = 0;
   /** Applied rows that could not be deleted. */
   let undeleted: readonly string[] = [];
 
@@ -80,16 +83,21 @@ export function createPostgresFeed(
 
   return {
     async look(signal) {
+      begunAt = clock.monotonic();
       notified = new AbortController();
       const current = await connected();
-      for (let more = true; more && !signal.aborted; ) {
+      try {
+        for (let more = true; more && !signal.aborted; ) {
+          await countWaiting(current);
+          more = (await takeRows(current)) === MAX_ROWS;
+        }
         await countWaiting(current);
-        more = (await takeRows(current)) === MAX_ROWS;
+      } catch (error) {
+        throw explained(error, feed.table);
       }
-      await countWaiting(current);
     },
     async rest(signal) {
-      await clock.sleep(BREATH, signal);
+      await clock.sleep(Math.max(0, begunAt + MERGE_MS - clock.monotonic()), signal);
       await clock.sleep(LOOK_INTERVAL, AbortSignal.any([signal, notified.signal]));
     },
     async leave() {
@@ -100,6 +108,14 @@ export function createPostgresFeed(
       await endSession(left);
     },
   };
+}
+
+/** With what to do about it, by PostgreSQL's codes. */
+function explained(error: unknown, table: string): unknown {
+  if (hasCode(error, '42P01'))
+    return new Error(`There is no table ${table}: run the statements that tilewarden changes-sql prints.`);
+  if (hasCode(error, '42501')) return new Error(`The account needs select and delete on ${table}.`);
+  return error;
 }
 
 function* readRows(rows: readonly ChangeRow[], offered: readonly string[]): Generator<Change | string> {

@@ -11,6 +11,27 @@ import { createTileListFeed } from './tile-list-feed.ts';
 
 const LINES = 50_000;
 
+function feedOf(folder: string, tools: PolledFeedTools) {
+  const settings = {
+    name: 'osm',
+    type: 'tile-list',
+    folder,
+    layers: ['osm'],
+    action: 'invalidate',
+    buffer: 0,
+  };
+  return createTileListFeed(settings as Parameters<typeof createTileListFeed>[0], tools);
+}
+
+it('a file in the place of the folder for applied lists makes the feed failing before any list is applied', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-lists-'));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'applied'), '');
+  const desk = { waiting: async () => {} };
+  const feed = feedOf(folder, { desk, clock: systemClock, log: silentLogger } as unknown as PolledFeedTools);
+  await expect(feed.look(new AbortController().signal)).rejects.toThrow(/it cannot be used \(ENOTDIR\)/);
+});
+
 it('a long tile list is applied piece by piece, and counts as one change when all of it is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-lists-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,16 +50,7 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   };
   let now = 0;
   const clock = { ...systemClock, monotonic: () => now };
-  const tools = { desk, clock, log: silentLogger } as unknown as PolledFeedTools;
-  const settings = {
-    name: 'osm',
-    type: 'tile-list',
-    folder,
-    layers: ['osm'],
-    action: 'invalidate',
-    buffer: 0,
-  };
-  const feed = createTileListFeed(settings as Parameters<typeof createTileListFeed>[0], tools);
+  const feed = feedOf(folder, { desk, clock, log: silentLogger } as unknown as PolledFeedTools);
   const { signal } = new AbortController();
   await feed.look(signal);
   expect(accepted).toEqual([]);

@@ -134,7 +134,8 @@ async function refuseReadOnly(folder: string, target: string): Promise<void> {
     // Not recursively: a folder that is away, perhaps a disk that is not mounted, must not be made again.
     await mkdir(target).catch(ignoreExisting);
     await access(folder, constants.W_OK);
-    await access(target, constants.W_OK);
+    // With the dot only a folder is accepted.
+    await access(`${target}/.`, constants.W_OK);
   } catch (error) {
     const why =
       errorCode(error) === 'ENOENT' ? 'there is no such folder' : `it cannot be used (${errorCode(error)})`;

@@ -24,7 +24,7 @@ interface Waiting extends WebhookEvent {
 const MAX_WAITING = 5000;
 /** Events that are applied together. */
 const MAX_BATCH = 500;
-/** Milliseconds between two batches while events keep coming: fewer and larger ones cost readers less. */
+/** Milliseconds from the begin of a batch to the next one while events keep coming: fewer and larger ones cost readers less. */
 const MERGE_MS = 400;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
@@ -41,9 +41,9 @@ export function createWebhookFeed(
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, MAX_BATCH);
-      await applyAll(batch);
-      if (waiting.length > 0) await clock.sleep(MERGE_MS);
+      const begunAt = clock.monotonic();
+      await applyAll(waiting.splice(0, MAX_BATCH));
+      if (waiting.length > 0) await clock.sleep(Math.max(0, begunAt + MERGE_MS - clock.monotonic()));
     }
     working = null;
   }
