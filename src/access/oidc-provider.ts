@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
-import { UnavailableError } from '../lib/unavailable-error.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
 

@@ -30,7 +30,9 @@ const wait: Command = {
   summary: 'need something that is away',
   flags: [],
   async run() {
-    throw new UnavailableError('The database cannot be reached.', { cause: new Error('connect ECONNREFUSED') });
+    throw new UnavailableError('The database cannot be reached.', {
+      cause: new Error('connect ECONNREFUSED'),
+    });
   },
 };
 

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
-import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over the house's tables, the same in both dialects. */
