@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
-import { OutOfReach } from '../lib/out-of-reach.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
 
@@ -159,7 +159,7 @@ export function createOidcProvider(
       const { sub } = payload;
       return typeof sub === 'string' && sub !== '' ? { ...payload, sub } : null;
     } catch (error) {
-      if (error instanceof OutOfReach) throw error;
+      if (error instanceof UnavailableError) throw error;
       return null;
     }
   }
@@ -263,6 +263,6 @@ function partOf(token: string, index: 0 | 1): Claims {
   }
 }
 
-function away(cause?: unknown): OutOfReach {
-  return new OutOfReach('The sign-in service cannot be reached now; try again later.', { cause });
+function away(cause?: unknown): UnavailableError {
+  return new UnavailableError('The sign-in service cannot be reached now; try again later.', { cause });
 }

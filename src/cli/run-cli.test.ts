@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type Command, CommandFailure, flag } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';
@@ -30,7 +30,9 @@ const wait: Command = {
   summary: 'need something that is away',
   flags: [],
   async run() {
-    throw new OutOfReach('The database cannot be reached.', { cause: new Error('connect ECONNREFUSED') });
+    throw new UnavailableError('The database cannot be reached.', {
+      cause: new Error('connect ECONNREFUSED'),
+    });
   },
 };
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { readVersion } from '../config/environment.ts';
 import { SettingsError } from '../config/load-settings.ts';
 import { closestName } from '../lib/closest-name.ts';
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type Command, CommandFailure, type FlagValues, type Given, type Terminal } from './command.ts';
 
 const FAILED = 1;
@@ -46,7 +46,7 @@ function explain(error: unknown): string {
   // Failures that have a name in the house carry a message for people; others carry a stack for us.
   const named = error instanceof Error && error.name === 'TilewardenError';
   if (named) return `${error.message}\n`;
-  if (error instanceof OutOfReach) {
+  if (error instanceof UnavailableError) {
     const why = error.cause instanceof Error ? ` ${error.cause.message}` : '';
     return `${error.message}${why}\n`;
   }

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
-import { OutOfReach } from '../lib/out-of-reach.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over the house's tables, the same in both dialects. */
@@ -52,7 +52,7 @@ export interface DatabaseOptions extends Surroundings {
   readonly migrations?: Readonly<Record<string, Migration>> | null;
 }
 
-export class DatabaseError extends OutOfReach {
+export class DatabaseError extends UnavailableError {
   readonly code: 'database-ahead' | 'database-busy' | 'database-unreachable';
 
   constructor(code: DatabaseError['code'], message: string, options?: ErrorOptions) {

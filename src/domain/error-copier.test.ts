@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { errorCopier } from './error-copier.ts';
 import { TilewardenError } from './errors.ts';
 
 const copied = (error: unknown) => errorCopier.read(structuredClone(errorCopier.write(error)));
 
 it('a copied error distinguishes the unavailable from the failed in another process', () => {
-  const away = copied(new OutOfReach('The database cannot be reached now.'));
-  expect(away).toBeInstanceOf(OutOfReach);
+  const away = copied(new UnavailableError('The database cannot be reached now.'));
+  expect(away).toBeInstanceOf(UnavailableError);
   expect(away.message).toBe('The database cannot be reached now.');
-  expect(copied(new Error('broken'))).not.toBeInstanceOf(OutOfReach);
+  expect(copied(new Error('broken'))).not.toBeInstanceOf(UnavailableError);
 });
 
 it('a failure of a map server reaches another process with its status, text and address', () => {

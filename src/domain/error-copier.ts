@@ -1,4 +1,4 @@
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type ErrorCode, isTilewardenError, TilewardenError, type UpstreamWords } from './errors.ts';
 import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 
@@ -14,7 +14,7 @@ interface WrittenError {
 
 interface WrittenStranger {
   readonly message: string;
-  readonly outOfReach: boolean;
+  readonly unavailable: boolean;
 }
 
 /** Failures of the house as plain data, for another process or thread. Other errors keep only their message. */
@@ -22,7 +22,7 @@ export const errorCopier = {
   write(error: unknown): WrittenError | WrittenStranger {
     if (!isTilewardenError(error)) {
       const message = error instanceof Error ? error.message : String(error);
-      return { message, outOfReach: error instanceof OutOfReach };
+      return { message, unavailable: error instanceof UnavailableError };
     }
     const { code, message, reason, retryAfterSeconds, upstream } = error;
     const closed = hostClosedIn(error);
@@ -40,7 +40,7 @@ export const errorCopier = {
   read(written: unknown): Error {
     const error = written as WrittenError | WrittenStranger;
     if (!('code' in error))
-      return error.outOfReach ? new OutOfReach(error.message) : new Error(error.message);
+      return error.unavailable ? new UnavailableError(error.message) : new Error(error.message);
     const { code, message, reason, retryAfterSeconds, upstream, cause, closed } = error;
     return new TilewardenError(code, message, {
       reason,

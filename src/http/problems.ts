@@ -1,5 +1,5 @@
 import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type Answer, type Headers, textAnswer } from './answer.ts';
 
 /** What can be wrong with a request before anything of ours has looked at it. */
@@ -104,7 +104,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
     const missed = error.code === 'tile-not-cached' ? ['X-Cache', 'MISS'] : [];
     return foreseen(status, error.message, [...missed, ...retryAfter(status, error.retryAfterSeconds)]);
   }
-  if (error instanceof OutOfReach) {
+  if (error instanceof UnavailableError) {
     return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));
   }
   const message = `Internal error; the server's log has the reason, under request ${requestId}.`;

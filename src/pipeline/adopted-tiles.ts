@@ -12,14 +12,14 @@ import { decodeSamples } from '../raster/decode-image.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import { isFresh } from './freshness.ts';
-import type { SeldomWarning } from './seldom-warning.ts';
+import type { RateLimitedWarning } from './rate-limited-warning.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 interface AdoptedTilesOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly counters: Pick<Counters, 'count'>;
-  readonly warn: SeldomWarning;
+  readonly warn: RateLimitedWarning;
 }
 
 type Copy = TileIndex & StoredTile;

@@ -17,14 +17,14 @@ import type { TileNews, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
-import type { SeldomWarning } from './seldom-warning.ts';
+import type { RateLimitedWarning } from './rate-limited-warning.ts';
 
 interface FlightsOptions {
   readonly maker: Pick<MetatileMaker, 'make'>;
   readonly failures: NegativeMemory;
   readonly counters: Pick<Counters, 'count'>;
   readonly blanks: BlankWatch;
-  readonly warn: SeldomWarning;
+  readonly warn: RateLimitedWarning;
   readonly onFailure: FailureListener;
   /** Left out where no other node makes tiles. */
   readonly claims?: FlightClaims | undefined;

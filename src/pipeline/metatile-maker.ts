@@ -24,14 +24,14 @@ import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import type { SeldomWarning } from './seldom-warning.ts';
+import type { RateLimitedWarning } from './rate-limited-warning.ts';
 
 interface MetatileMakerOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly cutter: TileCutter;
   readonly tier: MemoryTier;
-  readonly warn: SeldomWarning;
+  readonly warn: RateLimitedWarning;
   readonly blanks: BlankWatch;
   readonly counters: Pick<Counters, 'count'>;
   /** How long a doubtful picture is kept. Milliseconds. */

@@ -27,9 +27,9 @@ import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { PassedReads } from './passed-reads.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
+import { createRateLimitedWarning, type RateLimitedWarning } from './rate-limited-warning.ts';
 import { createRenewer } from './renewer.ts';
 import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
-import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
 import { createTileStretcher } from './stretch-tile.ts';
 import type {
   CacheOutcome,
@@ -80,7 +80,7 @@ class Pipeline implements TilePipeline {
   readonly #events: TileEvents;
   readonly #counters: Pick<Counters, 'count'>;
   readonly #settings: PipelineSettings;
-  readonly #warn: SeldomWarning;
+  readonly #warn: RateLimitedWarning;
   readonly #tier: MemoryTier;
   readonly #maker: MetatileMaker;
   readonly #flights: Flights;
@@ -105,7 +105,7 @@ class Pipeline implements TilePipeline {
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
     const { memoryTierBytes, maxWaitingReads, negativeTtlMs, warnIntervalMs } = this.#settings;
     this.#waiting = new WaitingReads(maxWaitingReads, counters);
-    this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
+    this.#warn = createRateLimitedWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
     const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
     this.#maker = new MetatileMaker({

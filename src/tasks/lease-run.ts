@@ -4,7 +4,7 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { SeldomWarning } from '../pipeline/seldom-warning.ts';
+import type { RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
@@ -44,7 +44,7 @@ export interface LeaseRunOptions extends Surroundings {
   /** A task cannot go on: its layer is gone or no longer has the tile set, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
   /** One for all leases of the worker: without a database, or on a full disk, each of them fails twice a second. */
-  readonly warn: SeldomWarning;
+  readonly warn: RateLimitedWarning;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */

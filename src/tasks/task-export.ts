@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { coordsOf } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import { OutOfReach } from '../lib/out-of-reach.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import type { AreaCover } from './area-cover.ts';
 import type { ExportFigures, Lease } from './store/lease.ts';
@@ -25,7 +25,7 @@ export interface Exporter {
 
 /** A store that fails, or the database that lists its tiles. */
 export function isStoreAway(error: unknown): error is Error {
-  return error instanceof OutOfReach || isTilewardenError(error, 'store-failed');
+  return error instanceof UnavailableError || isTilewardenError(error, 'store-failed');
 }
 
 /** Scripts keep the ids: the same order has had the same one since exports exist. */

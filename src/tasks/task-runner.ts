@@ -3,8 +3,8 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosed, HostClosing } from '../domain/upstream-status.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
+import { createRateLimitedWarning, type RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
-import { createSeldomWarning, type SeldomWarning } from '../pipeline/seldom-warning.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import type { Lease } from './store/lease.ts';
@@ -59,7 +59,7 @@ export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
   readonly #resting: ReturnType<typeof createRestingTasks>;
-  readonly #warn: SeldomWarning;
+  readonly #warn: RateLimitedWarning;
   readonly #looking: Repeater;
   readonly #ending = new AbortController();
   /** No thread is free: the end of a run will wake us. */
@@ -69,7 +69,7 @@ export class TaskRunner {
     this.#options = options;
     this.#resting = createRestingTasks(options.clock);
     const { clock, log } = options;
-    this.#warn = createSeldomWarning(log, clock, WARN_INTERVAL);
+    this.#warn = createRateLimitedWarning(log, clock, WARN_INTERVAL);
     const pause = () => (this.#full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL);
     const looks = { clock, log, pause, failure: 'looking for work failed' };
     this.#looking = openRepeater((_, woken) => this.#look(woken), looks);

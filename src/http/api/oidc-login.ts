@@ -1,6 +1,6 @@
 import { nameIn, rightsOf } from '../../access/claims.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
-import { OutOfReach } from '../../lib/out-of-reach.ts';
+import { UnavailableError } from '../../lib/unavailable-error.ts';
 import type { Answer } from '../answer.ts';
 import { cookieIn, sessionCookie } from '../auth/access.ts';
 import type { Exchange } from '../exchange.ts';
@@ -74,7 +74,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
   }
 
   function away(error: unknown, returnTo: string): Answer {
-    if (!(error instanceof OutOfReach)) throw error;
+    if (!(error instanceof UnavailableError)) throw error;
     const { headers, ...answer } = shown('stopping', error.message, returnTo);
     return { ...answer, headers: [...headers, 'Retry-After', '5'] };
   }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { Turnstile } from '../../lib/turnstile.ts';
+import { UnavailableError } from '../../lib/unavailable-error.ts';
 import type { AccessLog } from '../access-log.ts';
 import type { Answer } from '../answer.ts';
 import type { Access } from '../auth/access.ts';
@@ -241,7 +241,8 @@ export function createDispatcher(options: DispatcherOptions) {
   async function admit(request: IncomingMessage, exchange: Exchange, match: Match): Promise<void> {
     refuseBadHost(request, exchange.connection);
     if (match.role !== 'public') {
-      if (options.isAway?.()) throw new OutOfReach('The database cannot be reached now; try again later.');
+      if (options.isAway?.())
+        throw new UnavailableError('The database cannot be reached now; try again later.');
       exchange.caller = await authenticate(access, request, trusts);
       refuseLesserRole(exchange.caller, match.role);
     }

@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-export type SeldomWarning = (error: unknown, message: string) => void;
+export type RateLimitedWarning = (error: unknown, message: string) => void;
 
 /** Warns once per interval and message, with the number of suppressed warnings. */
-export function createSeldomWarning(log: Logger, clock: Clock, intervalMs: number): SeldomWarning {
+export function createRateLimitedWarning(log: Logger, clock: Clock, intervalMs: number): RateLimitedWarning {
   const states = new Map<string, { nextAt: number; kept: number }>();
   return (error, message) => {
     const now = clock.monotonic();
