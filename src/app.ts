@@ -5,10 +5,10 @@ import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
 import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
-import { type NodeSurroundings, openNode } from './app/open-node.ts';
+import { openNode, type ServerEnv } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
-import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
+import { databaseOf, type TileServices } from './app/open-tile-services.ts';
 import { opened } from './app/opened.ts';
 import { createTileRefresh } from './app/refresh-tile.ts';
 import { createTakeUp } from './app/take-up-file.ts';
@@ -57,21 +57,21 @@ export interface App {
 type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
-export function openApp(settings: Settings, surroundings: NodeSurroundings): Promise<App> {
+export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
   return opened(async (open) => {
-    const { file } = surroundings;
+    const { file } = env;
     const performsTasks = taskSettings(settings).workers > 0;
     const roles: readonly NodeRole[] = performsTasks ? ['serve', 'worker'] : ['serve'];
-    const node = await openNode(settings, surroundings, roles, open);
-    const { accounts, initialPassword, ...doors } = await openDoors(settings, node, surroundings, open);
+    const node = await openNode(settings, env, roles, open);
+    const { accounts, initialPassword, ...doors } = await openDoors(settings, node, env, open);
     const { catalog } = node.parts;
     const renewCertificate = () => server.reload();
     const taking = createTakeUp({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
     const deps = {
-      ...surroundings,
+      ...env,
       ...node.parts,
       ...doors,
-      ...(await openAnswers(settings, node, accounts, surroundings, open)),
+      ...(await openResponses(settings, node, accounts, env, open)),
       accounts,
       rest: {
         stores: describeStores(settings),
@@ -80,19 +80,19 @@ export function openApp(settings: Settings, surroundings: NodeSurroundings): Pro
         reload: taking.reload,
       },
     };
-    const server: HttpServer = await listen(settings, node, deps, surroundings.processes, open);
+    const server: HttpServer = await listen(settings, node, deps, env.processes, open);
     return { url: server.address.url, initialPassword, takeUp: taking.takeUp };
   });
 }
 
 /** Who may come in, and the changes that callers report. */
-async function openDoors(settings: Settings, node: Node, surroundings: NodeSurroundings, open: ClosingStack) {
-  const { clock, log } = surroundings;
+async function openDoors(settings: Settings, node: Node, env: ServerEnv, open: ClosingStack) {
+  const { clock, log } = env;
   const { enabled, oidc, proxyLogin } = settings.access;
   const proxied = oidc && openProxiedFetch(settings.proxies);
   if (proxied) open.use(proxied);
   const fetching = proxied && { fetch: proxied.fetch };
-  const { database } = node.road;
+  const { database } = node.services;
   const accounts = open.use(
     openAccounts({ database, dataFolder: settings.data, oidc, proxyLogin, clock, log, ...fetching }),
   );
@@ -100,22 +100,22 @@ async function openDoors(settings: Settings, node: Node, surroundings: NodeSurro
   node.pipeline.guardCredentials(enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
   const door = await openDoor(settings, accounts, log);
-  const changes = await openFeeds(node, settings, accounts.audit, surroundings, open);
+  const changes = await openFeeds(node, settings, accounts.audit, env, open);
   return { ...door, accounts, changes };
 }
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
 
 /** What answers are made of, beside the work of the node. */
-async function openAnswers(
+async function openResponses(
   settings: Settings,
   node: Node,
   { readerKeys }: Accounts,
-  { clock, log }: NodeSurroundings,
+  { clock, log }: ServerEnv,
   open: ClosingStack,
 ) {
-  const { road, pipeline, registry, stores, news, settled, leads } = node;
-  const { database, events, limiter, blankAreas, tallies } = road;
+  const { services, pipeline, registry, stores, news, settled, leads } = node;
+  const { database, events, limiter, blankAreas, tallies } = services;
   const { counters, activity, blankSuspects } = tallies;
   const isAway = () => news?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
@@ -129,7 +129,7 @@ async function openAnswers(
     hostsNamedIn,
     nodes: registry,
     assets: await loadPages(),
-    imports: await openImports(road, pipeline, open),
+    imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
     refresh: createTileRefresh({ pipeline, events, clock, settled }),
     about: { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(settings.proxies) },
@@ -158,9 +158,9 @@ async function openAnswers(
 /** This process answers clients, or the processes that do. */
 async function listen(
   settings: Settings,
-  { registry, parts, pipeline, entries, road }: Node,
+  { registry, parts, pipeline, entries, services }: Node,
   deps: Parameters<typeof openHttpServer>[0] & { readonly accounts: Accounts },
-  processes: NodeSurroundings['processes'],
+  processes: ServerEnv['processes'],
   open: ClosingStack,
 ): Promise<HttpServer> {
   if (!processes) {
@@ -174,7 +174,7 @@ async function listen(
   const server = open.use(await openHttpServer(deps, { ...settings.server, tls: null, socketPath }));
   const { access, accounts } = deps;
   const { catalog } = parts;
-  const { events } = road;
+  const { events } = services;
   const { count } = server;
   const keys = accounts.readerKeys;
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, keys, count }));
@@ -184,7 +184,7 @@ async function listen(
 
 /** What a layer would be, before it is declared. */
 async function openImports(
-  { catalog, documents, outside }: Road,
+  { catalog, documents, outside }: TileServices,
   pipeline: Pick<TilePipeline, 'read'>,
   open: ClosingStack,
 ): Promise<ImportDeps> {
@@ -201,7 +201,7 @@ async function openImports(
 /** The accounts of a data folder, for the command line: a server may run on it or not. */
 export async function openAccountsApp(
   settings: Settings,
-  { log, clock }: Pick<NodeSurroundings, 'log' | 'clock'>,
+  { log, clock }: Pick<ServerEnv, 'log' | 'clock'>,
 ): Promise<Accounts> {
   if (!existsSync(settings.data)) {
     throw misconfigured(`There is no data folder ${settings.data}; see --data.`);

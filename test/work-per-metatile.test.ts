@@ -36,11 +36,11 @@ it('a metatile is decoded once, and each unknown tile is encoded once', async ()
   const cutter = new MetatileCutter();
   await cutter.cut(await jobOf(0));
   // Eight of sixteen are sea, which is encoded once.
-  expect(cutter.counts).toMatchObject({ decodes: 1, knownAnswers: 0 });
+  expect(cutter.counts).toMatchObject({ decodes: 1, knownResponses: 0 });
   const { encodes, knownTiles } = cutter.counts;
   expect(encodes + knownTiles).toBe(1 + 8);
   await cutter.cut(await jobOf(0));
-  expect(cutter.counts).toMatchObject({ decodes: 1, encodes, knownTiles, knownAnswers: 1 });
+  expect(cutter.counts).toMatchObject({ decodes: 1, encodes, knownTiles, knownResponses: 1 });
   await cutter.cut(await jobOf(5));
   expect(cutter.counts.decodes).toBe(2);
   expect(cutter.counts.encodes - encodes).toBeLessThanOrEqual(8);

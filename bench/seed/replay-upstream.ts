@@ -33,7 +33,7 @@ export interface ReplayUpstream {
  */
 export async function openReplayUpstream(): Promise<ReplayUpstream> {
   const server = fork(fileURLToPath(new URL('./replay-server.ts', import.meta.url)));
-  const answer = async <Answer>() => (await once(server, 'message'))[0] as Answer;
+  const answer = async <Response>() => (await once(server, 'message'))[0] as Response;
   const { url } = await answer<{ readonly url: string }>();
   return {
     url,

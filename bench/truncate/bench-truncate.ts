@@ -95,10 +95,10 @@ async function measureTruncation(): Promise<void> {
     sweeping.push((await usage(server.url)).sweeping);
   }
   const during = await reader.latencies();
-  const calmAnswers = await truncateAll(server, calm);
+  const calmResponses = await truncateAll(server, calm);
   const writing = fill(store, `meanwhile=${SQUARE * 32}`);
   await delay(2000);
-  const busyAnswers = await truncateAll(server, busy);
+  const busyResponses = await truncateAll(server, busy);
   await writing;
   await reader.stop();
   await server.stop();
@@ -109,9 +109,9 @@ sweeping counted down             ${countedDown(sweeping)}
 space freed after                 ${ms(freedAfter)}
 hits of another layer, idle       ${hits(idle)}
 hits of another layer, meanwhile  ${hits(during)}, p99 ${(during.p99 / idle.p99).toFixed(2)} x idle
-200 for small layers, idle        ${spread(calmAnswers)}
+200 for small layers, idle        ${spread(calmResponses)}
 200 for small layers while a process writes tiles at full speed
-                                  ${spread(busyAnswers)}`);
+                                  ${spread(busyResponses)}`);
 }
 
 async function truncateAll(server: ServerProcess, layers: readonly string[]): Promise<readonly number[]> {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 import { oldAuditLines } from './old-audit-files.ts';
 
-export interface AuditLogOptions extends Surroundings {
+export interface AuditLogOptions extends Env {
   readonly database: Database;
   readonly dataFolder: string;
 }

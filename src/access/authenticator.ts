@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Env } from '../lib/env.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { isTokenShaped } from './api-token.ts';
 import type { Caller } from './caller.ts';
 import { externalCaller, nameIn, rightsOf } from './claims.ts';
@@ -32,7 +32,7 @@ interface RefusedLogin {
   readonly address: string;
 }
 
-interface AuthenticatorDeps extends Surroundings {
+interface AuthenticatorDeps extends Env {
   readonly users: UserStore;
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;

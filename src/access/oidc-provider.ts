@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
+import type { Env } from '../lib/env.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
@@ -43,7 +43,7 @@ export type OidcProvider = ReturnType<typeof createOidcProvider>;
 /** The issuer of an OpenID Connect sign-in, as this server sees it. It is asked when it is first needed. */
 export function createOidcProvider(
   settings: OidcSettings,
-  { clock, log, fetch = globalThis.fetch }: Surroundings & { readonly fetch?: typeof globalThis.fetch },
+  { clock, log, fetch = globalThis.fetch }: Env & { readonly fetch?: typeof globalThis.fetch },
 ) {
   const { issuer, clientId, clientSecret } = settings;
   /** The latest that was read; kept while the issuer is away. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
+import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { createAccountDesk } from './account-desk.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
@@ -20,7 +20,7 @@ import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
 import { createUserStore } from './user-store.ts';
 
-interface AccountsOptions extends Surroundings {
+interface AccountsOptions extends Env {
   readonly database: Database;
   readonly dataFolder: string;
   /** What a password check costs; a test may make it cheap. */

@@ -1,13 +1,13 @@
 import type { Database } from '../db/database.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { type Draw, type Grant, KeyMeter, type KeyUse, type LimitSupply } from './key-meter.ts';
 import { type KeyChange, KeyRing } from './key-ring.ts';
 import { type LoginThrottle, sourceOf } from './login-throttle.ts';
 import type { ReaderKey, ReaderKeyDraft } from './reader-key.ts';
 import { createReaderKeyStore, type RecentUse } from './reader-key-store.ts';
 
-interface ReaderKeysOptions extends Surroundings {
+interface ReaderKeysOptions extends Env {
   readonly database: Database;
   readonly throttle: Pick<LoginThrottle, 'begin'>;
   /** A wrong key came from this address; other nodes count it too. */
@@ -115,14 +115,14 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
     await store.markUsed(uses);
   }
 
-  const surroundings = { clock, log, pauseFirst: true } as const;
+  const env = { clock, log, pauseFirst: true } as const;
   const savings = openRepeater(saveUses, {
-    ...surroundings,
+    ...env,
     pause: SAVE_USES_MS,
     failure: 'the last use of keys could not be recorded',
   });
   const returns = openRepeater(() => meter.putBack(), {
-    ...surroundings,
+    ...env,
     pause: PUT_BACK_MS,
     failure: 'unused requests of keys could not be given back',
   });

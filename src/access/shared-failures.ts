@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
-export interface SharedFailuresOptions extends Surroundings {
+export interface SharedFailuresOptions extends Env {
   readonly database: Database;
   /** Names this process among those on the database. */
   readonly instance: string;

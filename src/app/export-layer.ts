@@ -4,8 +4,8 @@ import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
 import { checkBody } from '../http/api/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
 import { AREA_FIELDS } from '../http/api/values.ts';
+import type { Env } from '../lib/env.ts';
 import { createPace } from '../lib/in-turns.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { VISITS_PER_TURN } from '../tasks/area-cover.ts';
 import { planTask } from '../tasks/plan-task.ts';
 import { exportTo, partOf } from './exporter.ts';
@@ -18,7 +18,7 @@ type Order = Parameters<typeof taskDraftOf>[0] & { readonly layer: string };
 export function exportLayer(
   settings: Settings,
   work: Order & Pick<ExportOptions, 'target' | 'signal' | 'onProgress'> & { readonly geoJson: object },
-  tools: Surroundings,
+  tools: Env,
 ): Promise<ExportResult> {
   return whileOpen(async (open) => {
     const { geoJson, target, signal, onProgress, layer, ...order } = work;

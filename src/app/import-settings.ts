@@ -13,8 +13,8 @@ import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
 import { type Imported, type ImportedDocument, type ImportReport, WHOLE } from '../import/import-report.ts';
+import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
@@ -48,7 +48,7 @@ const FILES = {
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
-  { log, clock, proxies }: Surroundings & { readonly proxies: OutboundProxies },
+  { log, clock, proxies }: Env & { readonly proxies: OutboundProxies },
 ): Promise<ImportedSettings> {
   const host = hostAndPort(capabilitiesAddress(address));
   const upstreams = openUpstreamClient({

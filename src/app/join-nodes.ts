@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ReaderKeys } from '../access/open-reader-keys.ts';
-import { createNodeNews, type NodeNews } from '../cluster/node-news.ts';
+import { createNodeChanges, type NodeChanges } from '../cluster/node-changes.ts';
 import { type NodeRole, openNodeRegistry } from '../cluster/node-registry.ts';
 import { readVersion } from '../config/environment.ts';
 import type { Settings } from '../config/settings.ts';
@@ -11,7 +11,7 @@ import type { HttpProcesses } from '../http/hits/http-processes.ts';
 import { forgetEverywhere } from '../http/hits/primary-part.ts';
 import type { Forgotten } from '../http/hits/process-messages.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
@@ -24,7 +24,7 @@ export async function joinNodes(
   settings: Settings,
   database: Database,
   roles: readonly NodeRole[],
-  tools: Surroundings,
+  tools: Env,
   open: ClosingStack,
 ) {
   const instance = randomUUID();
@@ -48,7 +48,7 @@ export async function joinNodes(
   const { lead } = open.use(openLeadership({ location, ...tools, changed }));
   const staleMs = settings.memoryTierStaleSeconds * 1000;
   const news = isShared(settings)
-    ? createNodeNews({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
+    ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;
   return { instance, registry, lead, leads: () => leading, news };
 }
@@ -65,7 +65,7 @@ interface FollowOptions {
   readonly pipeline: TilePipeline;
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
-  readonly news: NodeNews | null;
+  readonly news: NodeChanges | null;
   /** Takes up in this node what has been declared elsewhere. */
   readonly refreshCatalog: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
@@ -111,7 +111,7 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
       if (what === 'counts' || !news) return;
       for (const mine = made; heard < mine; ) {
         const upTo = made;
-        await news.heardByAll();
+        await news.waitForAllNodes();
         heard = Math.max(heard, upTo);
       }
     },

@@ -8,21 +8,21 @@ import type { Settings } from '../config/settings.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Env } from '../lib/env.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import { driverOf, typesOf } from '../storage/drivers.ts';
 import type { RebuildResult, RebuildTools } from '../storage/store-driver.ts';
-import { databaseOf } from './open-road.ts';
 import { openStores, withoutCaches } from './open-stores.ts';
+import { databaseOf } from './open-tile-services.ts';
 import { whileOpen } from './opened.ts';
 
 /** What is cached and declared, for commands that ask no source. A server may run on the data folder or not. */
 export async function openCache(
   settings: Settings,
-  tools: Surroundings & { readonly readOnly: boolean },
+  tools: Env & { readonly readOnly: boolean },
   open: ClosingStack,
 ) {
   const { log, clock, readOnly } = tools;
@@ -64,7 +64,7 @@ export type Migration = Omit<CopyOptions, 'from' | 'to'> & { readonly from: stri
 export async function migrateStore(
   settings: Settings,
   { from, to, ...order }: Migration,
-  tools: Surroundings,
+  tools: Env,
 ): Promise<CopyResult> {
   for (const name of [from, to]) checkStoreName(name, settings);
   if (from === to) throw misconfigured(`${from} cannot be copied into itself.`);

@@ -10,7 +10,7 @@ import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
 import { serveLimiter } from '../sources/upstream/limiter-channel.ts';
-import type { NodeRoad } from './open-node-road.ts';
+import type { NodeServices } from './open-node-services.ts';
 
 interface DeclarationParts {
   readonly clock: Clock;
@@ -22,14 +22,14 @@ interface DeclarationParts {
 export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
 
 /** What is declared, kept in step in the processes of this node. */
-export async function openDeclarations(road: NodeRoad, parts: DeclarationParts) {
-  const { catalog, events, documents } = road;
+export async function openDeclarations(services: NodeServices, parts: DeclarationParts) {
+  const { catalog, events, documents } = services;
   const { clock, processes, forkWorker } = parts;
   const { entries, declared } = documents;
   const records = createTileRecords({ entries, catalog, clock });
   const redeclared = await records.declareAll();
   await declared.refresh();
-  const workers = new Workers(road);
+  const workers = new Workers(services);
   const service = await openServiceSettings(entries);
 
   async function announce(file: SettingsHandover | null = null): Promise<void> {
@@ -71,18 +71,18 @@ const WORKER_PATIENCE = 10_000;
 
 /** The processes that perform tasks for this node. */
 class Workers {
-  readonly #road: Pick<NodeRoad, 'limiter' | 'tallies'>;
+  readonly #services: Pick<NodeServices, 'limiter' | 'tallies'>;
   readonly #running = new Set<ForkedProcess>();
 
-  constructor(road: Pick<NodeRoad, 'limiter' | 'tallies'>) {
-    this.#road = road;
+  constructor(services: Pick<NodeServices, 'limiter' | 'tallies'>) {
+    this.#services = services;
   }
 
   fork(start: () => ChildProcess): ForkedProcess {
     const worker = start();
     const channel = createChannel(worker, errorCopier);
-    serveLimiter(this.#road.limiter, channel);
-    addCountsOf(channel, this.#road.tallies);
+    serveLimiter(this.#services.limiter, channel);
+    addCountsOf(channel, this.#services.tallies);
     const forked = { process: worker, channel };
     this.#running.add(forked);
     channel.closed.addEventListener('abort', () => this.#running.delete(forked));

@@ -4,16 +4,16 @@ import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { lastId } from '../db/numbers.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Env } from '../lib/env.ts';
 import { repeat } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { Membership } from './join-nodes.ts';
 import type { Declarations } from './open-declarations.ts';
-import type { NodeRoad } from './open-node-road.ts';
+import type { NodeServices } from './open-node-services.ts';
 import type { Work } from './open-work.ts';
 
-interface EditingParts extends Surroundings {
-  readonly road: NodeRoad;
+interface EditingParts extends Env {
+  readonly services: NodeServices;
   readonly membership: Membership;
   readonly declarations: Declarations;
   readonly work: Pick<Work, 'tasks' | 'schedules' | 'quota'>;
@@ -24,18 +24,18 @@ const COLLECT_INTERVAL = 3_600_000;
 
 /** Changes of what is declared: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
-  const { road, membership, declarations, work, log } = parts;
+  const { services, membership, declarations, work, log } = parts;
   const { news, registry } = membership;
   const { tasks, schedules, quota } = work;
   const file = createFileTaker(settings, parts);
   const editor = createCatalogEditor({
     ...declarations,
-    catalog: road.catalog,
-    parameters: road.parameters,
+    catalog: services.catalog,
+    parameters: services.parameters,
     log,
     async announce() {
       await declarations.announce();
-      await news?.heardByAll();
+      await news?.waitForAllNodes();
     },
     changed: declarations.outdate,
     gridSetDocuments: file.gridSetDocuments,
@@ -47,7 +47,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
       await tasks.cancel({ layers: [layer], upTo: task }, by);
       const left = (await schedules.list(layer)).filter(({ id }) => id <= schedule);
       for (const { id } of left) await schedules.remove(id);
-      if (road.catalog.layer(layer)) return;
+      if (services.catalog.layer(layer)) return;
       const { layerQuotas } = await quota.settings.read();
       const others = layerQuotas.filter((quota) => quota.layer !== layer);
       if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
@@ -73,13 +73,13 @@ function shareService({ membership: { news }, declarations: { service } }: Editi
     },
     async change(change, by) {
       await service.change(change, by);
-      await news?.heardByAll();
+      await news?.waitForAllNodes();
     },
   };
 }
 
 /** A file belongs to one node: the others have theirs. */
-function createFileTaker(settings: Settings, { road, declarations, work }: EditingParts) {
+function createFileTaker(settings: Settings, { services, declarations, work }: EditingParts) {
   const { records, declared } = declarations;
   let { gridSetDocuments } = settings;
   let reloaded: readonly string[] = [];
@@ -88,8 +88,8 @@ function createFileTaker(settings: Settings, { road, declarations, work }: Editi
       const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
-      road.limiter.setUpstreams(next.upstreams);
-      const changed = road.takeUp(next);
+      services.limiter.setUpstreams(next.upstreams);
+      const changed = services.takeUp(next);
       reloaded = [...new Set([...changed, ...other])];
       return changed;
     },

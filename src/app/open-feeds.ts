@@ -3,21 +3,21 @@ import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Env } from '../lib/env.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { openNode } from './open-node.ts';
 
 type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
 export async function openFeeds(
-  { road, lead, applyChanges, notifier }: Node,
+  { services, lead, applyChanges, notifier }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
-  { clock, log }: Surroundings,
+  { clock, log }: Env,
   open: ClosingStack,
 ) {
-  const { database, catalog, documents, outside } = road;
+  const { database, catalog, documents, outside } = services;
   return open.use(
     await openChanges({
       feeds: changes,

@@ -9,13 +9,13 @@ import { openAccessLog } from '../http/access-log.ts';
 import { proxyHeadersOf } from '../http/auth/access.ts';
 import { openHttpProcess } from '../http/hits/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import { processSocketOf } from './node-settings.ts';
 import { openStores } from './open-stores.ts';
 import { opened } from './opened.ts';
 
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
-export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundings, port: ProcessPort) {
+export function openHttpProcessApp(settings: Settings, { log, clock }: Env, port: ProcessPort) {
   return opened(async (open) => {
     const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
     const { layers, gridSets, memoryTierBytes, server } = settings;
@@ -42,7 +42,7 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundi
         // By what number its tiles are known comes before a declaration.
         await declared.refresh();
         const next = file === null ? null : settingsFrom(file as SettingsHandover);
-        if (next) declared.setFixed(next.layers, next.gridSets.gridSets);
+        if (next) declared.applyConfigFile(next.layers, next.gridSets.gridSets);
       },
       channel,
       clock,

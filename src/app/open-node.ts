@@ -12,11 +12,11 @@ import { followNodes, joinNodes } from './join-nodes.ts';
 import { keepsInMemory } from './node-settings.ts';
 import { openDeclarations } from './open-declarations.ts';
 import { openEditing } from './open-editing.ts';
-import { openNodeRoad } from './open-node-road.ts';
-import { databaseOf, type RoadSurroundings } from './open-road.ts';
+import { openNodeServices } from './open-node-services.ts';
+import { databaseOf, type NodeEnv } from './open-tile-services.ts';
 import { openWork } from './open-work.ts';
 
-export interface NodeSurroundings extends RoadSurroundings {
+export interface ServerEnv extends NodeEnv {
   /** The processes that answer HTTP; without them this one does. */
   readonly processes?: HttpProcesses;
   /** Starts a process that opens a task process app; without it tasks run in the node's own process. */
@@ -27,33 +27,33 @@ export interface NodeSurroundings extends RoadSurroundings {
 const DATA_FOLDER_MODE = 0o750;
 
 /**
- * What a node is made of, whether or not it answers HTTP: its place among the nodes, the road that tiles take, what is
+ * What a node is made of, whether or not it answers HTTP: its place among the nodes, what makes and keeps tiles, what is
  * declared, the work on tiles, and changes of what is declared. Each part knows the ones before it.
  */
 export async function openNode(
   settings: Settings,
-  surroundings: NodeSurroundings,
+  env: ServerEnv,
   roles: readonly NodeRole[],
   open: ClosingStack,
 ) {
-  const { clock, log, processes } = surroundings;
-  await openDataFolder(settings, surroundings, open);
+  const { clock, log, processes } = env;
+  await openDataFolder(settings, env, open);
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const membership = await joinNodes(settings, database, roles, { clock, log }, open);
-  const road = await openNodeRoad(settings, database, membership, surroundings, open);
-  const forkWorker = keepsInMemory(settings) ? undefined : surroundings.forkWorker;
-  const declarations = await openDeclarations(road, { clock, processes, forkWorker });
-  const stores = road.catalog.stores();
-  const { pipeline, events } = road;
+  const services = await openNodeServices(settings, database, membership, env, open);
+  const forkWorker = keepsInMemory(settings) ? undefined : env.forkWorker;
+  const declarations = await openDeclarations(services, { clock, processes, forkWorker });
+  const stores = services.catalog.stores();
+  const { pipeline, events } = services;
   const { news } = membership;
   const refreshCatalog = declarations.refresh;
   const following = await followNodes({ stores, pipeline, events, news, refreshCatalog, processes }, open);
-  const parts = { ...surroundings, road, membership, declarations, following };
+  const parts = { ...env, services, membership, declarations, following };
   const { notifier, applyChanges, settled, exporter, ...work } = await openWork(settings, parts, open);
   const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work }, open);
   return {
     ...membership,
-    road,
+    services,
     stores,
     pipeline: following.pipeline,
     followKeys: following.followKeys,
@@ -64,7 +64,7 @@ export async function openNode(
     fileTaker,
     parts: {
       ...work,
-      catalog: road.catalog,
+      catalog: services.catalog,
       pipeline: following.pipeline,
       editor,
       exports: exporter,
@@ -73,11 +73,7 @@ export async function openNode(
   };
 }
 
-async function openDataFolder(
-  { data }: Settings,
-  { log }: RoadSurroundings,
-  open: ClosingStack,
-): Promise<void> {
+async function openDataFolder({ data }: Settings, { log }: NodeEnv, open: ClosingStack): Promise<void> {
   await mkdir(data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(data, log);
   const lock = openDataFolderLock(data);

@@ -13,13 +13,13 @@ import type { Lead } from '../db/database.ts';
 import type { UpstreamReport } from '../domain/upstream-status.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { Schedule, ScheduleRun } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
-import type { Road } from './open-road.ts';
+import type { TileServices } from './open-tile-services.ts';
 
 /** Milliseconds for one request. */
 const PATIENCE = 10_000;
@@ -27,8 +27,8 @@ const HOUR = 3_600_000;
 /** RFC 9110, 15.3. */
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
-interface OutgoingParts extends Surroundings {
-  readonly road: Pick<Road, 'database' | 'catalog' | 'events' | 'limiter' | 'tallies'>;
+interface OutgoingParts extends Env {
+  readonly services: Pick<TileServices, 'database' | 'catalog' | 'events' | 'limiter' | 'tallies'>;
   readonly lead: Lead;
   /** As in `openDeliveries`. */
   readonly obeyed: () => Promise<void>;
@@ -37,8 +37,8 @@ interface OutgoingParts extends Surroundings {
 /** Purges and notifications. Their hosts have the limits of all hosts; only they may be in a private network by being named here. */
 export function openOutgoing(settings: Settings, parts: OutgoingParts, open: ClosingStack) {
   const { purge, notify, upstreams, server, proxies } = settings;
-  const { road, lead, obeyed, clock, log } = parts;
-  const { database, catalog, events, limiter, tallies } = road;
+  const { services, lead, obeyed, clock, log } = parts;
+  const { database, catalog, events, limiter, tallies } = services;
   const client = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,

@@ -20,7 +20,7 @@ export interface PreviewOptions {
 const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
-/** Tiles of undeclared layers. They take the usual road, but nothing of them is kept. */
+/** Tiles of undeclared layers. They are made in the usual way, but nothing of them is kept. */
 export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
   const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
 

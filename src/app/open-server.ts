@@ -9,22 +9,22 @@ import { createHttpProcesses } from '../http/hits/http-processes.ts';
 import { readTlsFiles } from '../http/server.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { keepsInMemory, sharesStores, urlOf } from './node-settings.ts';
-import type { NodeSurroundings } from './open-node.ts';
+import type { ServerEnv } from './open-node.ts';
 
-export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
+export interface ServerOptions extends Omit<ServerEnv, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
 /** The server with as many processes as the settings say. */
-export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<App> {
+export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
   const count = processCount(settings);
   if (count < settings.server.processes) {
     const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
-    surroundings.log.warn({ processes: settings.server.processes }, text);
+    env.log.warn({ processes: settings.server.processes }, text);
   }
-  if (count === 1) return openApp(settings, surroundings);
-  return openPrimary(settings, surroundings, count);
+  if (count === 1) return openApp(settings, env);
+  return openPrimary(settings, env, count);
 }
 
 /** What one process keeps in its memory another cannot read, and a shared store is read with the help of the database. */
@@ -32,19 +32,19 @@ function processCount(settings: Settings): number {
   return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
-async function openPrimary(given: Settings, surroundings: ServerSurroundings, count: number): Promise<App> {
-  const { clock, random, log } = surroundings;
+async function openPrimary(given: Settings, env: ServerOptions, count: number): Promise<App> {
+  const { clock, random, log } = env;
   const port = given.server.port || (await freePort(given.server.host));
   const onPort = (some: Settings) => ({
     ...some,
     server: { ...some.server, port: some.server.port || port },
   });
   const settings = onPort(given);
-  const fork = () => surroundings.forkHttpProcess(port);
+  const fork = () => env.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, random, log });
   /** `/rest/reload` applies a file without reopening the app. */
-  const current = () => onPort(surroundings.file?.current.settings ?? settings);
-  let app = await openApp(settings, { ...surroundings, processes });
+  const current = () => onPort(env.file?.current.settings ?? settings);
+  let app = await openApp(settings, { ...env, processes });
   await processes.start().catch(async (error: unknown) => {
     await app.close();
     throw error;
@@ -54,15 +54,15 @@ async function openPrimary(given: Settings, surroundings: ServerSurroundings, co
     const next = onPort(loaded.settings);
     refuseMoving(current(), next);
     if (next.server.tls) await readTlsFiles(next.server.tls);
-    const before = surroundings.file?.current ?? null;
+    const before = env.file?.current ?? null;
     await processes.hold();
     await app.close();
     try {
-      surroundings.file?.taken(loaded);
-      app = await openApp(next, { ...surroundings, processes });
+      env.file?.taken(loaded);
+      app = await openApp(next, { ...env, processes });
     } catch (error) {
-      if (before) surroundings.file?.taken(before);
-      app = await openApp(current(), { ...surroundings, processes });
+      if (before) env.file?.taken(before);
+      app = await openApp(current(), { ...env, processes });
       throw error;
     }
     await processes.replaceAll();

@@ -9,33 +9,33 @@ import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openLimiterChannel } from '../sources/upstream/limiter-channel.ts';
 import { openTaskWorker } from '../tasks/workers/child.ts';
 import { createExporter } from './exporter.ts';
-import { databaseOf, openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
+import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services.ts';
 import { opened } from './opened.ts';
 
 /** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { patience: 60_000, withReserve: false };
 
 /** A process that does tasks for the node which forked it; `port` leads there. */
-export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroundings, port: ProcessPort) {
+export function openTaskProcessApp(settings: Settings, env: NodeEnv, port: ProcessPort) {
   return opened(async (open) => {
     const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
-    const { clock, log } = surroundings;
+    const { clock, log } = env;
     const opening = (async () => {
       // A report that a power cut takes back costs work that is done again. The node has looked at the tables.
       const unsynced = { synced: false, migrations: null };
       const database = open.use(await openDatabase({ location: databaseOf(quiet), clock, log, ...unsynced }));
       const parts = {
-        ...surroundings,
+        ...env,
         database,
         limiter: openLimiterChannel(channel),
         cutter: new MetatileCutter(),
         atTheGate: AT_THE_GATE,
         sweeps: () => false,
       };
-      return openRoad(quiet, parts, open);
+      return openTileServices(quiet, parts, open);
     })();
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, takeUp } = await opening;
@@ -44,9 +44,9 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
       if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
     });
     const parts = await opening;
-    open.use(openCounterFeed(parts.tallies, channel, surroundings));
-    const exporter = createExporter({ settings, ...parts, ...surroundings });
-    const { stopped } = openTaskWorker({ ...parts, ...surroundings, exporter, channel });
+    open.use(openCounterFeed(parts.tallies, channel, env));
+    const exporter = createExporter({ settings, ...parts, ...env });
+    const { stopped } = openTaskWorker({ ...parts, ...env, exporter, channel });
     // It resolves when the node wants the process to end and its work is handed back.
     return { stopped };
   });

@@ -15,12 +15,12 @@ import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
 import { taskSettings } from './node-settings.ts';
 import type { Declarations } from './open-declarations.ts';
-import type { NodeRoad } from './open-node-road.ts';
+import type { NodeServices } from './open-node-services.ts';
 import { openOutgoing } from './open-outgoing.ts';
-import type { RoadSurroundings } from './open-road.ts';
+import type { NodeEnv } from './open-tile-services.ts';
 
-interface WorkParts extends RoadSurroundings {
-  readonly road: NodeRoad;
+interface WorkParts extends NodeEnv {
+  readonly services: NodeServices;
   readonly membership: Membership;
   readonly declarations: Declarations;
   readonly following: Following;
@@ -33,13 +33,13 @@ export type Work = Awaited<ReturnType<typeof openWork>>;
 
 /** What is done to tiles on request, by schedule, by a quota, and because the data behind them have changed. */
 export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
-  const { road, membership, declarations, following, clock, random, log } = parts;
-  const { database, catalog, events, limiter, parameters, parameterSets } = road;
+  const { services, membership, declarations, following, clock, random, log } = parts;
+  const { database, catalog, events, limiter, parameters, parameterSets } = services;
   const { lead, leads } = membership;
   const { pipeline } = following;
   const stores = catalog.stores();
   const obeyed = () => following.settled('changes');
-  const outgoing = openOutgoing(settings, { road, lead, obeyed, clock, log }, open);
+  const outgoing = openOutgoing(settings, { services, lead, obeyed, clock, log }, open);
   const { deliveries } = outgoing;
   const forgottenByAll = () => deliveries.settle();
   const tasksStored = createTaskStore(database);
@@ -123,9 +123,9 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   };
 }
 
-async function openExporter(settings: Settings, { road, clock, log }: WorkParts, open: ClosingStack) {
+async function openExporter(settings: Settings, { services, clock, log }: WorkParts, open: ClosingStack) {
   await mkdir(exportFolder(settings), { recursive: true });
-  const exporter = createExporter({ settings, ...road, log });
+  const exporter = createExporter({ settings, ...services, log });
   const failure = 'could not remove files of former exports';
   open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
   return exporter;

@@ -3,21 +3,21 @@ import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { taskSettings, workerName } from './node-settings.ts';
 import { openFeeds } from './open-feeds.ts';
-import { type NodeSurroundings, openNode } from './open-node.ts';
+import { openNode, type ServerEnv } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 
 /** A node that performs tasks, without HTTP. */
-export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings) {
+export async function openWorkerApp(given: Settings, env: ServerEnv) {
   refuseIdle(given);
   const name = workerName(given);
   // Tiles are not answered from here.
   const settings = { ...given, node: name, memoryTierBytes: 0, stores: withoutCaches(given.stores) };
   return opened(async (open) => {
-    const node = await openNode(settings, surroundings, ['worker'], open);
-    const { database } = node.road;
-    const audit = open.use(openAuditLog({ database, dataFolder: settings.data, ...surroundings }));
-    await openFeeds(node, settings, audit, surroundings, open);
+    const node = await openNode(settings, env, ['worker'], open);
+    const { database } = node.services;
+    const audit = open.use(openAuditLog({ database, dataFolder: settings.data, ...env }));
+    await openFeeds(node, settings, audit, env, open);
     return { name };
   });
 }

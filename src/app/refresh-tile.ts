@@ -5,7 +5,7 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isKept } from '../pipeline/freshness.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { CachedTile, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 
 interface RefreshParts {
   readonly pipeline: Pick<TilePipeline, 'read' | 'renew'>;
@@ -16,7 +16,7 @@ interface RefreshParts {
 
 /** Makes a tile now, with its metatile, and replaces what is cached of it, here and in a CDN. */
 export function createTileRefresh({ pipeline, events, clock, settled }: RefreshParts) {
-  return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<TileAnswer> => {
+  return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<CachedTile> => {
     const { z, x, y } = index;
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
     const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);

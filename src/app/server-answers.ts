@@ -1,2 +1,2 @@
 /** What commands ask of a running server. */
-export type { ApiAnswer } from '../http/api/api-routes.ts';
+export type { ApiResponse } from '../http/api/api-routes.ts';

@@ -71,7 +71,10 @@ export class DeclaredEntries<Source> {
   }
 
   /** The configuration file was read again. Answers the names of layers and grid sets that are not as they were. */
-  setFixed(layers: readonly LayerDeclaration<Source>[], gridSets: readonly GridSet[]): readonly string[] {
+  applyConfigFile(
+    layers: readonly LayerDeclaration<Source>[],
+    gridSets: readonly GridSet[],
+  ): readonly string[] {
     const { catalog } = this.#options;
     const former = this.#fixedLayers;
     const changed = differing(this.#fixedGridSets, gridSets);

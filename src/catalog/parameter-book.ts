@@ -1,11 +1,11 @@
 import type { Database } from '../db/database.ts';
 import { parametersIdOf } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 
 export type ParameterValues = ReadonlyMap<string, string>;
 
-interface ParameterBookOptions extends Surroundings {
+interface ParameterBookOptions extends Env {
   readonly database: Database;
   readonly events: TileEvents;
 }

@@ -1,6 +1,6 @@
 import { coordsOf } from '../domain/bounds.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { Change, ChangedPlace, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
@@ -16,7 +16,7 @@ export type AuditChange = (entry: {
   readonly after: object;
 }) => Promise<void>;
 
-export interface DeskOptions extends Surroundings {
+export interface DeskOptions extends Env {
   readonly store: FeedStore;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;

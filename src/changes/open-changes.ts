@@ -1,7 +1,7 @@
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { misconfigured } from '../domain/errors.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedState, FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
@@ -14,7 +14,7 @@ import { createTileListFeed } from './feeds/tile-list-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
 import { replayChanges } from './replay-changes.ts';
 
-interface ChangesOptions extends Surroundings {
+interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];
   /** Those that layers have of their own now. */
   readonly layerFeeds?: () => readonly ChangeFeedSettings[];

@@ -1,12 +1,12 @@
 /** Counts the pages that an access log asks for. The server knows which tile an address means. */
 import { createReadStream } from 'node:fs';
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { cutLines } from '../lib/cut-lines.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { misuse } from './command.ts';
-import { readAnswer, type ServerClient } from './server-client.ts';
+import { readResponse, type ServerClient } from './server-client.ts';
 
-type Found = ApiAnswer<'POST /api/v1/tile-addresses'>;
+type Found = ApiResponse<'POST /api/v1/tile-addresses'>;
 
 export interface UsedTileSet {
   readonly set: Found['tileSets'][number];
@@ -46,7 +46,7 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
     [waiting, characters] = [new Map(), 0];
     if (addresses.length === 0) return;
     const body = { addresses: addresses.map(([address]) => address) };
-    const found = readAnswer<Found>(await client.post('/api/v1/tile-addresses', body), 'pages');
+    const found = readResponse<Found>(await client.post('/api/v1/tile-addresses', body), 'pages');
     for (const [i, [, times]] of addresses.entries()) {
       const [number = -1, ...place] = found.pages[i] ?? [];
       const set = found.tileSets[number];

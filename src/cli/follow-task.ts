@@ -3,7 +3,7 @@ import type { Terminal } from './command.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { isOver, outcomeOf, progressBar, progressFacts, type TaskDocument } from './progress-bar.ts';
 import {
-  readAnswer,
+  readResponse,
   type ServerClient,
   ServerRefusal,
   ServerUnreachable,
@@ -48,7 +48,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
     const deadline = clock.monotonic() + PATIENCE;
     while (!signal.aborted) {
       try {
-        return readAnswer<TaskDocument>(await client.get(`/api/v1/tasks/${id}`, signal), 'tilesTotal');
+        return readResponse<TaskDocument>(await client.get(`/api/v1/tasks/${id}`, signal), 'tilesTotal');
       } catch (error) {
         if (signal.aborted) return null;
         if (!isPassing(error) || clock.monotonic() > deadline) throw error;

@@ -1,10 +1,10 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
 import { columns, countOf, sizeOf } from './format.ts';
-import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
+import { readResponse, type ServerClient, serverClientFor } from './server-client.ts';
 
-type ListedLayer = ApiAnswer<'GET /api/v1/layers'>['layers'][number];
-type Usage = ApiAnswer<'GET /api/v1/usage'>;
+type ListedLayer = ApiResponse<'GET /api/v1/layers'>['layers'][number];
+type Usage = ApiResponse<'GET /api/v1/usage'>;
 
 const PATH = '/api/v1/layers';
 
@@ -26,8 +26,11 @@ export interface LayerRow
 }
 
 async function layerRows(client: ServerClient): Promise<readonly LayerRow[]> {
-  const { layers: listed } = readAnswer<ApiAnswer<'GET /api/v1/layers'>>(await client.get(PATH), 'layers');
-  const usage = readAnswer<Usage>(await client.get('/api/v1/usage'), 'layers');
+  const { layers: listed } = readResponse<ApiResponse<'GET /api/v1/layers'>>(
+    await client.get(PATH),
+    'layers',
+  );
+  const usage = readResponse<Usage>(await client.get('/api/v1/usage'), 'layers');
   const stored = new Map(usage.layers.map((layer) => [layer.name, layer]));
   return listed.map(({ name, title, enabled, sourceType: source, gridSets, formats }) => {
     const { tiles = 0, bytes = 0 } = stored.get(name) ?? {};

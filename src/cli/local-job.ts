@@ -1,13 +1,13 @@
 import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
 import { amountOf, countOf, sizeOf } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
-interface JobTools extends Surroundings {
+interface JobTools extends Env {
   readonly signal: AbortSignal;
 }
 

@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './format.ts';
 
 const MAX_BAR = 30;
@@ -93,7 +93,7 @@ function took({ startedAt, endedAt }: TaskDocument): string {
   return ` · in ${durationOf((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
 }
 
-export type TaskDocument = ApiAnswer<'GET /api/v1/tasks/{id}'>;
+export type TaskDocument = ApiResponse<'GET /api/v1/tasks/{id}'>;
 
 export function isOver({ state }: TaskDocument): boolean {
   return state === 'done' || state === 'aborted';

@@ -1,9 +1,9 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
 import { amountOf, bar, columns, countOf, sizeOf } from './format.ts';
-import { type FieldFlags, readAnswer, serverClientFor } from './server-client.ts';
+import { type FieldFlags, readResponse, serverClientFor } from './server-client.ts';
 
-export type QuotaDocument = ApiAnswer<'GET /api/v1/quota'>;
+export type QuotaDocument = ApiResponse<'GET /api/v1/quota'>;
 
 const PATH = '/api/v1/quota';
 
@@ -26,7 +26,7 @@ export const quota: Command = {
     if (word !== 'get' && word !== 'set')
       throw misuse('Usage: tilewarden quota get, or tilewarden quota set …');
     const client = serverClientFor(flags, FIELDS);
-    const ask = (answer: unknown) => readAnswer<QuotaDocument>(answer, 'globalQuota');
+    const ask = (answer: unknown) => readResponse<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
     const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
     return printed(terminal, flags, document, () => describeQuota(document));
@@ -123,7 +123,7 @@ const FIELDS: FieldFlags = {
   cacheCleanUpUnits: 'every',
 };
 
-export type UsageDocument = ApiAnswer<'GET /api/v1/usage'>;
+export type UsageDocument = ApiResponse<'GET /api/v1/usage'>;
 
 const BAR = 20;
 
@@ -136,7 +136,7 @@ export const usage: Command = {
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal) {
-    const document = readAnswer<UsageDocument>(await serverClientFor(flags).get('/api/v1/usage'), 'layers');
+    const document = readResponse<UsageDocument>(await serverClientFor(flags).get('/api/v1/usage'), 'layers');
     return printed(terminal, flags, document, () => describeUsage(document, flags.sets !== undefined));
   },
 };

@@ -1,9 +1,9 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
 import { columns, withLocalTimes } from './format.ts';
-import { readAnswer, serverClientFor } from './server-client.ts';
+import { readResponse, serverClientFor } from './server-client.ts';
 
-type ScheduleList = ApiAnswer<'GET /api/v1/schedules'>;
+type ScheduleList = ApiResponse<'GET /api/v1/schedules'>;
 export type ScheduleDocument = ScheduleList['schedules'][number];
 
 export const schedules: Command = {
@@ -16,7 +16,7 @@ export const schedules: Command = {
   ],
   async run(flags, terminal) {
     const answer = await serverClientFor(flags).get('/api/v1/schedules');
-    const all = readAnswer<ScheduleList>(answer, 'schedules').schedules;
+    const all = readResponse<ScheduleList>(answer, 'schedules').schedules;
     const found = all.filter(({ layer }) => flags.layer === undefined || layer === flags.layer);
     return printed(terminal, flags, { schedules: found }, () =>
       found.length === 0 ? 'No schedules.' : scheduleTable(found),

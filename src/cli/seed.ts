@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
 import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
 import {
@@ -17,7 +17,7 @@ import { watchTask } from './follow-task.ts';
 import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
 import { momentIn } from './moment.ts';
 import type { TaskDocument } from './progress-bar.ts';
-import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
+import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 
 const TASKS = '/api/v1/tasks';
@@ -155,11 +155,11 @@ async function runOrder(
   const { layer, type } = order;
   if (flags['dry-run'] !== undefined) {
     const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
-    const estimate = readAnswer<Estimate>(answer, 'cachedTiles');
+    const estimate = readResponse<Estimate>(answer, 'cachedTiles');
     const describe = type === 'truncate' ? describeTruncation : describeEstimate;
     return printed(terminal, flags, estimate, () => describe(estimate));
   }
-  const task = readAnswer<TaskDocument>(await send(client, TASKS, layer, order), 'tilesTotal');
+  const task = readResponse<TaskDocument>(await send(client, TASKS, layer, order), 'tilesTotal');
   if (flags['no-wait'] !== undefined) return printed(terminal, flags, task, () => started(task));
   return watchTask(task, client, terminal, flags.json !== undefined);
 }
@@ -174,7 +174,7 @@ function started({ id, tilesTotal }: TaskDocument): string {
   return `Task ${id} has started: ${amountOf(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
 }
 
-type Estimate = Extract<ApiAnswer<'POST /api/v1/tasks'>, { metatiles: number }>;
+type Estimate = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 
 function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
   return `Would delete ${amountOf(cachedTiles, 'cached tile')}, ${sizeOf(cachedBytes)}; nothing was deleted.`;
@@ -207,7 +207,7 @@ function shortages({ quota, disk }: Estimate): readonly string[] {
   return lines;
 }
 
-type Cleared = ApiAnswer<'POST /api/v1/layers/{layer}/truncate'>;
+type Cleared = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
 
 export const clear: Command = {
   name: 'clear',
@@ -226,7 +226,7 @@ export const clear: Command = {
     const body = { dryRun, ...(before !== null && { olderThan: isoTime(before) }) };
     const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
     const answer = await send(client, path, layer, body);
-    const { tiles, bytes, tileSets } = readAnswer<Cleared>(answer, 'tileSets');
+    const { tiles, bytes, tileSets } = readResponse<Cleared>(answer, 'tileSets');
     const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
     return printed(terminal, flags, answer, () => `${dryRun ? 'Would delete' : 'Deleted'} ${what}`);
   },

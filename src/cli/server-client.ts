@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
@@ -196,7 +196,7 @@ export async function withSuggestion(error: unknown, layer: string, client: Serv
 
 async function layerNames(client: ServerClient): Promise<readonly string[]> {
   try {
-    const list = readAnswer<ApiAnswer<'GET /api/v1/layers'>>(await client.get('/tiles.json'), 'layers');
+    const list = readResponse<ApiResponse<'GET /api/v1/layers'>>(await client.get('/tiles.json'), 'layers');
     return list.layers.map(({ name }) => name);
   } catch {
     return [];
@@ -212,7 +212,7 @@ function suggestion(given: string, names: readonly string[]): string {
 }
 
 /** What a request is answered with, known by one of its fields. */
-export function readAnswer<Answer>(answer: unknown, field: keyof Answer & string): Answer {
+export function readResponse<Answer>(answer: unknown, field: keyof Answer & string): Answer {
   if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
   throw new CommandFailure('The server’s answer has an unknown form; is it another version?');
 }

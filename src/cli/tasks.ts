@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/server-answers.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import {
   CLIENT_FLAGS,
@@ -19,7 +19,7 @@ import {
   stateOf,
   type TaskDocument,
 } from './progress-bar.ts';
-import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
+import { readResponse, type ServerClient, serverClientFor } from './server-client.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -59,7 +59,7 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     ...(flags.limit !== undefined && { limit: flags.limit }),
   });
   const answer = await client.get(`/api/v1/tasks?${query}`);
-  const { tasks: found } = readAnswer<ApiAnswer<'GET /api/v1/tasks'>>(answer, 'tasks');
+  const { tasks: found } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
   if (flags.json !== undefined) {
     for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
@@ -70,7 +70,7 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
 }
 
 function taskIn(answer: unknown): TaskDocument {
-  return readAnswer<TaskDocument>(answer, 'tilesTotal');
+  return readResponse<TaskDocument>(answer, 'tilesTotal');
 }
 
 function resultOf(action: Action, task: TaskDocument): string {

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { orAborted } from '../lib/deferred.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 
 /** Milliseconds after which a node that makes a metatile is taken to be gone. */
 const LEASE = 30_000;
@@ -10,7 +10,7 @@ const PATIENCE = 5000;
 const PAUSE = 150;
 
 /** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for a client. */
-export function createFlightClaims(database: Database, instance: string, { clock, log }: Surroundings) {
+export function createFlightClaims(database: Database, instance: string, { clock, log }: Env) {
   async function release(metatile: string): Promise<void> {
     await database.transaction(null, (query) =>
       query

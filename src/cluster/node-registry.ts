@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
 import type { RowOf, Schema } from '../db/schema.ts';
+import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 
 export type NodeRole = 'serve' | 'worker';
 
@@ -18,7 +18,7 @@ export interface NodeEntry {
   readonly address: string | null;
 }
 
-interface NodeRegistryOptions extends Surroundings {
+interface NodeRegistryOptions extends Env {
   readonly database: Database;
   /** Names this run of the node. */
   readonly instance: string;

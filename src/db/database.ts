@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Schema } from './schema.ts';
 
@@ -37,7 +37,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions extends Surroundings {
+export interface DatabaseOptions extends Env {
   /** A `postgres://` address, or the path of an SQLite file. */
   readonly location: string;
   /**

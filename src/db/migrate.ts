@@ -3,7 +3,7 @@ import { errorCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createPacks } from './migrations/0002-create-packs.ts';
-import { shareNews } from './migrations/0003-share-news.ts';
+import { shareChanges } from './migrations/0003-share-news.ts';
 import { shareExports } from './migrations/0004-share-exports.ts';
 import { countParameterSets } from './migrations/0005-count-parameter-sets.ts';
 import { separateTaskKeys } from './migrations/0006-separate-task-keys.ts';
@@ -24,7 +24,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
   return {
     '0001-create-tables': createTables(dialect),
     '0002-create-packs': createPacks(dialect),
-    '0003-share-news': shareNews(dialect),
+    '0003-share-news': shareChanges(dialect),
     '0004-share-exports': shareExports(dialect),
     '0005-count-parameter-sets': countParameterSets(dialect),
     '0006-separate-task-keys': separateTaskKeys(),

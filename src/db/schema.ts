@@ -260,7 +260,7 @@ export interface Schema extends ChangeSchema {
     /** `host:port`. */
     host: string;
     instance: string;
-    /** JSON, see `sources/upstream/host-news.ts`. */
+    /** JSON, see `sources/upstream/host-outage.ts`. */
     news: string;
     /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
     until: number;

@@ -11,11 +11,11 @@ type LayerAccess = (typeof LAYER_ACCESS)[number];
 
 export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
 /** What is answered for tiles of the grid that lie outside what the layer offers. */
-type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
+type OutsideResponse = (typeof OUTSIDE_ANSWERS)[number];
 
 export const MISS_ANSWERS = ['source', 'not-found', 'parent'] as const;
 /** What a client receives for a tile that is not cached. Tasks ask the source in any case. */
-type MissAnswer = (typeof MISS_ANSWERS)[number];
+type MissResponse = (typeof MISS_ANSWERS)[number];
 
 /** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
 export const INFO_FORMATS = [
@@ -105,9 +105,9 @@ export interface Layer {
   /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
-  readonly outside: OutsideAnswer | null;
+  readonly outside: OutsideResponse | null;
   /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
-  readonly onMiss: MissAnswer;
+  readonly onMiss: MissResponse;
   /** Pictures of one colour are never suspect, whatever lies beside them. */
   readonly blankIsRight: boolean;
   /** Neither are they here. */

@@ -1,7 +1,7 @@
 import type { BreakerState } from '../lib/breaker.ts';
 import { isTilewardenError } from './errors.ts';
 
-export type { BreakerNews as HostNews, BreakerState } from '../lib/breaker.ts';
+export type { BreakerOutage as HostOutage, BreakerState } from '../lib/breaker.ts';
 
 export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 'failing';
 

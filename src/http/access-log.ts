@@ -1,8 +1,8 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../access/caller.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 
 export interface AccessLogSettings {
   readonly file: string;
@@ -33,7 +33,7 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
  * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
  * A file that was moved or removed is opened again before the next write. What cannot be written is lost, and serving goes on.
  */
-export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Surroundings) {
+export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Env) {
   const write = format === 'json' ? jsonLine : createCombinedLine();
   let waiting = '';
   let handle: FileHandle | null = null;

@@ -1,6 +1,6 @@
 import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
-import { type Answer, type Headers, textAnswer } from './answer.ts';
+import { type Headers, type Response, textResponse } from './response.ts';
 
 /** What can be wrong with a request before anything of ours has looked at it. */
 const OWN = {
@@ -87,7 +87,7 @@ export class HttpProblem extends Error {
 }
 
 export interface Problem {
-  readonly answer: Answer;
+  readonly answer: Response;
   /** True for an unexpected failure: it belongs in the log with its stack. */
   readonly unexpected: boolean;
 }
@@ -95,7 +95,7 @@ export interface Problem {
 /** Whatever was thrown, as an answer of one line without internals. */
 export function problemOf(error: unknown, requestId: string): Problem {
   const foreseen = (status: number, message: string, headers: Headers) => ({
-    answer: problemAnswer(status, message, headers),
+    answer: problemResponse(status, message, headers),
     unexpected: false,
   });
   if (error instanceof HttpProblem) return foreseen(STATUS[error.code], error.message, error.headers);
@@ -108,15 +108,15 @@ export function problemOf(error: unknown, requestId: string): Problem {
     return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));
   }
   const message = `Internal error; the server's log has the reason, under request ${requestId}.`;
-  return { answer: problemAnswer(500, message, []), unexpected: true };
+  return { answer: problemResponse(500, message, []), unexpected: true };
 }
 
 export function statusOf(code: ErrorCode | HttpProblemCode): number {
   return STATUS[code];
 }
 
-function problemAnswer(status: number, message: string, headers: Headers): Answer {
-  return textAnswer(status, `${oneLine(message)}\n`, ['Cache-Control', 'no-store', ...headers]);
+function problemResponse(status: number, message: string, headers: Headers): Response {
+  return textResponse(status, `${oneLine(message)}\n`, ['Cache-Control', 'no-store', ...headers]);
 }
 
 function retryAfter(status: number, seconds: number | null): Headers {

@@ -10,7 +10,7 @@ import type { NodeRegistry } from '../cluster/node-registry.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
 import type { MapComposer } from '../pipeline/map-composer.ts';
@@ -27,7 +27,7 @@ import type { WebAsset } from './pages/web-assets.ts';
 import type { TileRefresh } from './services/refresh-tile.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
-export interface RouteDeps extends Surroundings {
+export interface RouteDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
@@ -74,11 +74,11 @@ export interface RouteDeps extends Surroundings {
   >;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
-  /** As in `TileRoad`. */
+  /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
   /** Of all paths; none when left out. */
   readonly prefixes?: readonly string[];
-  /** As in `TileRoad`. */
+  /** As in `ServiceDeps`. */
   readonly refresh?: TileRefresh;
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ROLES, type Role } from '../access/caller.ts';
-import type { Answer } from './answer.ts';
-import type { Exchange } from './exchange.ts';
+import type { Context } from './context.ts';
+import type { Response } from './response.ts';
 
 /** `public`: without authentication. */
 export type RouteRole = Role | 'public';
@@ -10,19 +10,19 @@ export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 /** `HEAD` goes with every `GET`. */
 export type Method = (typeof METHODS)[number];
 
-export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+export type Handler = (context: Context) => Response | Promise<Response>;
 
 /** The same handler; what it throws, synchronously or later, is answered by `recover`. */
 export function recovering(
   handler: Handler,
-  recover: (error: unknown, exchange: Exchange) => Answer | Promise<Answer>,
+  recover: (error: unknown, context: Context) => Response | Promise<Response>,
 ): Handler {
-  return (exchange) => {
+  return (context) => {
     try {
-      const answer = handler(exchange);
-      return answer instanceof Promise ? answer.catch((error: unknown) => recover(error, exchange)) : answer;
+      const answer = handler(context);
+      return answer instanceof Promise ? answer.catch((error: unknown) => recover(error, context)) : answer;
     } catch (error) {
-      return recover(error, exchange);
+      return recover(error, context);
     }
   };
 }
@@ -41,7 +41,7 @@ export interface Route {
   /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
   readonly sharing?: 'anyone';
   /** Whether a request only asks what would be: it changes nothing, and leaves no trace. */
-  readonly asksOnly?: (exchange: Exchange) => boolean;
+  readonly asksOnly?: (context: Context) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
 }

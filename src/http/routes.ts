@@ -40,14 +40,14 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 /** Map services and their pages. */
 function serviceRoutes(deps: RouteDeps): readonly Route[] {
   const { catalog } = deps;
-  const road = openServices(deps);
+  const services = openServices(deps);
   return [
-    openRoute('/tiles/{layer}.json', road.screen(createTileJson(catalog))),
-    ...tileServiceRoutes(road),
-    ...wmsRoutes({ ...road, composer: deps.composer }),
-    ...screened(kmlRoutes(road), road.screen),
-    ...screened(wmtsTileJsonRoutes(catalog), road.screen),
-    ...screened(layerPageRoutes(catalog), road.screen),
+    openRoute('/tiles/{layer}.json', services.screen(createTileJson(catalog))),
+    ...tileServiceRoutes(services),
+    ...wmsRoutes({ ...services, composer: deps.composer }),
+    ...screened(kmlRoutes(services), services.screen),
+    ...screened(wmtsTileJsonRoutes(catalog), services.screen),
+    ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];
 }

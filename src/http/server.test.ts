@@ -9,7 +9,7 @@ import {
   type Read,
   recordingLogger,
   testDeps,
-  tileAnswer,
+  tileResponse,
 } from '../../test/fixtures/http-app.ts';
 import { createDeferred } from '../lib/deferred.ts';
 import { type HttpServerDeps, openHttpServer } from './http-app.ts';
@@ -215,7 +215,7 @@ describe('requests that are sent without waiting for answers', () => {
     Array.from(text.matchAll(/HTTP\/1\.1 (\d{3}) /g), ([, status]) => status);
 
   it('pipelined requests are all answered before bytes after them that are not HTTP', async () => {
-    for (const read of [tileAnswer, async () => tileAnswer()]) {
+    for (const read of [tileResponse, async () => tileResponse()]) {
       const server = await open({ pipeline: { read: () => read() } });
       const answers = await conversation(server, `${TILE.repeat(3)}garbage\r\n\r\n`);
       expect(statuses(answers)).toEqual(['200', '200', '200', '400']);
@@ -232,7 +232,7 @@ describe('requests that are sent without waiting for answers', () => {
 describe('a connection with many requests that wait', () => {
   it('a connection has a limited number of requests in progress, and gets 429 beyond those that may wait', async () => {
     const held: (() => void)[] = [];
-    const read: Read = () => new Promise((resolve) => held.push(() => resolve(tileAnswer())));
+    const read: Read = () => new Promise((resolve) => held.push(() => resolve(tileResponse())));
     const limits = { requestsPerConnection: 3, waitingPerConnection: 4 };
     const server = await open({ pipeline: { read } }, { limits });
     const tile = 'GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -261,7 +261,7 @@ describe('a connection with many requests that wait', () => {
 
   it('a connection is answered again when its earlier requests have been answered', async () => {
     const server = await open(
-      { pipeline: { read: async () => tileAnswer() } },
+      { pipeline: { read: async () => tileResponse() } },
       { limits: { requestsPerConnection: 1 } },
     );
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -295,7 +295,7 @@ describe('closing', () => {
     const read: Read = async () => {
       reading.resolve();
       await gate.promise;
-      return tileAnswer();
+      return tileResponse();
     };
     const server = await open({ pipeline: { read } });
     const tile = fetch(`${server.address.url}tiles/world/0/0/0.png`);

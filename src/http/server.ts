@@ -10,7 +10,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { createProxyTrust, trustPeersOf } from './auth/peer.ts';
-import { connectionOf } from './exchange.ts';
+import { connectionOf } from './context.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
 import { createRouter } from './hits/router.ts';
 import { WholeResponse } from './hits/send.ts';
@@ -29,7 +29,7 @@ export interface HttpServerOptions {
   /** Null: plain http. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
-  /** As in `TileRoad`. */
+  /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
   /** Instead of host and port: where processes of ours connect, each request on behalf of a caller of theirs. */
   readonly socketPath?: string;

@@ -9,7 +9,7 @@ import { jitter, type Random } from './random.ts';
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
-export interface BreakerNews {
+export interface BreakerOutage {
   readonly reason: 'failing' | 'retry-after';
   /** How it fails, where it does. */
   readonly failure: string | null;
@@ -51,7 +51,7 @@ interface BreakerOptions {
 interface Pause {
   readonly interactive: number;
   readonly task: number;
-  readonly reason: BreakerNews['reason'];
+  readonly reason: BreakerOutage['reason'];
   readonly failure: string | null;
   /** Told by another node: since when the host fails, if that is known. */
   readonly heard?: { readonly since: number | null };
@@ -60,7 +60,7 @@ interface Pause {
 /** Until when a host is left alone, on the monotonic clock, and why. */
 interface BreakerClosing {
   readonly until: number;
-  readonly reason: BreakerNews['reason'];
+  readonly reason: BreakerOutage['reason'];
   readonly failure: string | null;
   /** When it began to fail, once it has failed often enough to be left alone; on the monotonic clock. */
   readonly since: number | null;
@@ -136,7 +136,7 @@ export class Breaker {
   }
 
   /** For other nodes; null: nothing that this node has seen itself speaks against asking. */
-  get news(): BreakerNews | null {
+  get news(): BreakerOutage | null {
     if (!this.#pause || this.#pause.heard) return null;
     const now = this.#clock.monotonic();
     const { interactive, task, reason, failure } = this.#pause;
@@ -152,7 +152,7 @@ export class Breaker {
   }
 
   /** The state that another node reports; null: none. What this node has seen itself counts more. */
-  hear(news: BreakerNews | null): void {
+  hear(news: BreakerOutage | null): void {
     if (this.#probing || (this.#pause && !this.#pause.heard)) return;
     const now = this.#clock.monotonic();
     if (!news || now - this.#answeredAt < OWN_WORD) {

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Channel, MessageKind } from './channel.ts';
 import { ifLate } from './clock.ts';
+import type { Env } from './env.ts';
 import { jitter, type Random } from './random.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** A forked process, and the way to it. */
 export interface ForkedProcess {
@@ -21,7 +21,7 @@ export interface Child extends ForkedProcess {
   retired: boolean;
 }
 
-interface ChildPoolOptions extends Surroundings {
+interface ChildPoolOptions extends Env {
   /** For the log, e.g. `a worker process`. */
   readonly what: string;
   readonly fork: () => ForkedProcess;

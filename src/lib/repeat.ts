@@ -1,6 +1,6 @@
-import type { Surroundings } from './surroundings.ts';
+import type { Env } from './env.ts';
 
-interface RepeatOptions extends Surroundings {
+interface RepeatOptions extends Env {
   /** Milliseconds between the end of one turn and the next. */
   readonly pause: number | (() => number);
   /** Logged when a turn fails, and not because of the end; at level `debug` for a minute afterwards, unless one has worked again. */

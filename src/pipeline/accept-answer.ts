@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 import { metatileImage } from '../domain/metatile.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 import type { CutJob, CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
-import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
+import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import type { FlightPlan } from './flight.ts';
 import { gutterOf } from './resolve-tile-set.ts';
 
-export type Picture = Exclude<SourceAnswer, { kind: 'unchanged' }>;
+export type Picture = Exclude<SourceResult, { kind: 'unchanged' }>;
 
 export function sourceRequestOf(
   plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority' | 'sent'>,
@@ -32,7 +32,7 @@ export function sourceRequestOf(
 }
 
 /** The gate: what is not exactly what was asked for is `source-bad-answer`, and nothing of it goes further. */
-export async function acceptAnswer(
+export async function acceptResponse(
   plan: FlightPlan,
   answer: Picture,
   cutter: TileCutter,

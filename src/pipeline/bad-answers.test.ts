@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
-import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
+import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
 import { isTilewardenError } from '../domain/errors.ts';
@@ -16,15 +16,15 @@ import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 const TILE = { z: 4, x: 5, y: 6 };
 const FORMATS = ['image/png', 'image/jpeg', 'image/webp'];
 
-interface BadAnswer {
+interface BadResponse {
   readonly kind: string;
-  readonly answers: readonly MockAnswer[];
+  readonly answers: readonly MockResponse[];
   /** What each may be counted as. */
   readonly reasons: readonly string[];
 }
 
 /** The sixteen kinds. `wrong-type` too where a server can do a thing only in another format than was asked for. */
-const BAD_ANSWERS: readonly BadAnswer[] = [
+const BAD_ANSWERS: readonly BadResponse[] = [
   { kind: '5xx', answers: [{ status: 500, body: 'broken' }], reasons: ['status'] },
   { kind: '404', answers: [{ status: 404, body: 'no such layer' }], reasons: ['status'] },
   { kind: 'XML with 200', answers: ['xml'], reasons: ['service-exception'] },

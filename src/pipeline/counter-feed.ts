@@ -1,6 +1,6 @@
 import { type Channel, messageKind } from '../lib/channel.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 
 /** Counts what happens in one process, and adds up what was counted in others. */
 interface Tally {
@@ -17,7 +17,7 @@ const COUNTED = messageKind<Readonly<Record<string, readonly unknown[]>>>('pipel
 const INTERVAL = 1000;
 
 /** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
-export function openCounterFeed(tallies: Tallies, channel: Channel, surroundings: Surroundings) {
+export function openCounterFeed(tallies: Tallies, channel: Channel, env: Env) {
   function sendNow(): void {
     const counted = Object.entries(tallies).map(([name, tally]) => [name, tally.take()] as const);
     const news = counted.filter(([, taken]) => taken.length > 0);
@@ -25,7 +25,7 @@ export function openCounterFeed(tallies: Tallies, channel: Channel, surroundings
   }
 
   const sending = openRepeater(sendNow, {
-    ...surroundings,
+    ...env,
     pause: INTERVAL,
     pauseFirst: true,
     failure: 'counters could not be reported',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
-import type { InfoAnswer, InfoRequest, TileSource } from '../sources/tile-source.ts';
+import type { InfoRequest, InfoResponse, TileSource } from '../sources/tile-source.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { askFeatureInfo, type FeatureInfoRequest } from './feature-info.ts';
 import { resolveTileSet } from './resolve-tile-set.ts';
@@ -16,7 +16,7 @@ const REQUEST: FeatureInfoRequest = {
   signal: new AbortController().signal,
 };
 
-function ask(answer: Partial<InfoAnswer> & { text?: string }, changes: Partial<FeatureInfoRequest> = {}) {
+function ask(answer: Partial<InfoResponse> & { text?: string }, changes: Partial<FeatureInfoRequest> = {}) {
   const requests: InfoRequest[] = [];
   const source: TileSource = {
     maxMetatile: null,

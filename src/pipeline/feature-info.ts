@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
-import type { InfoAnswer, InfoRequest, LegendRequest } from '../sources/tile-source.ts';
+import type { InfoRequest, InfoResponse, LegendRequest } from '../sources/tile-source.ts';
 import { checkMapSize } from './map-composer.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
@@ -36,11 +36,11 @@ export async function askFeatureInfo(
   }
   const { gridSet } = subset;
   const answer = await source.featureInfo({ ...request, gridSet, format, parameters: selection.values });
-  checkAnswer(answer, request.infoFormat);
+  checkResponse(answer, request.infoFormat);
   return { bytes: answer.bytes, mediaType: request.infoFormat };
 }
 
-function checkAnswer({ bytes, mediaType }: InfoAnswer, asked: string): void {
+function checkResponse({ bytes, mediaType }: InfoResponse, asked: string): void {
   if (bytes.length > MAX_BYTES) throw refused('too-long', `it sent ${bytes.length} bytes`);
   const start = bytes.toString('utf8', 0, EXCERPT);
   if (EXCEPTION.test(start)) throw refused('service-exception', start);

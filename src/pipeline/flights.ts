@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { jitter, type Random } from '../lib/random.ts';
-import type { TileNews, TilePlace } from '../storage/tile-store.ts';
+import type { TileChange, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
@@ -112,7 +112,7 @@ export class Flights {
     }
   }
 
-  overtake(news: TileNews): void {
+  overtake(news: TileChange): void {
     for (const flight of this.#flying.keys()) if (concerns(news, flight)) flight.overtaken = true;
   }
 
@@ -218,7 +218,7 @@ function isOfOneCaller({ plan }: Flight): boolean {
   return plan.tiles.bound.layer.passCredentials;
 }
 
-function concerns(news: TileNews, { plan: { tiles, metatile } }: Flight): boolean {
+function concerns(news: TileChange, { plan: { tiles, metatile } }: Flight): boolean {
   if (news.kind === 'everything') return true;
   if (news.kind === 'layer') return news.layer === tiles.set.layer;
   const place = news.kind === 'place' ? news.place : { ...news, gridSet: news.set.gridSet };

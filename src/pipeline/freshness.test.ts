@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type TileRoad, tileRoads } from '../../test/fixtures/tile-road.ts';
 import { encodeImage } from '../raster/encode-image.ts';
-import type { SourceAnswer } from '../sources/tile-source.ts';
+import type { SourceResult } from '../sources/tile-source.ts';
 
 const open = tileRoads();
 const DAY = 86_400_000;
@@ -15,7 +15,7 @@ async function later(road: TileRoad, ms: number): Promise<void> {
 
 /** What a server sends that also says how long it is good. */
 function asSent(road: TileRoad, said: object): void {
-  road.source.answer = async (request): Promise<SourceAnswer> => {
+  road.source.answer = async (request): Promise<SourceResult> => {
     const drawn = road.source.draw(request);
     if (drawn.kind !== 'pixels') throw new Error('not drawn');
     const bytes = await encodeImage(drawn, { mediaType: 'image/png24' });

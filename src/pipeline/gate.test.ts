@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { acceptImage } from '../../test/fixtures/accept-image.ts';
-import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
+import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
 import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
 import { type Format, formatOf } from '../domain/format.ts';
@@ -20,7 +20,7 @@ import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 
 /** Beside the sixteen kinds in bad-answers.test.ts. */
-const BAD_ANSWERS: readonly MockAnswer[] = [
+const BAD_ANSWERS: readonly MockResponse[] = [
   { status: 503, body: 'later' },
   { status: 204 },
   'wrong-size',
@@ -133,7 +133,7 @@ describe.each(MODES)('in $mode mode', ({ mode, metatile }) => {
 });
 
 describe('200 readers of one missing tile of a real server', () => {
-  it.each<[string, MockAnswer]>([
+  it.each<[string, MockResponse]>([
     ['healthy', 'good'],
     ['failing', { status: 503 }],
     ['hanging', 'hang'],

@@ -15,14 +15,14 @@ interface LayerFailure {
   readonly upstream: UpstreamWords | null;
 }
 
-interface LayerNews {
+interface LayerStats {
   readonly layer: string;
   readonly changedAt: number | null;
   readonly failures: number;
   readonly lastFailure: LayerFailure | null;
 }
 
-export interface LayerState extends Omit<LayerNews, 'layer'> {
+export interface LayerState extends Omit<LayerStats, 'layer'> {
   /** Failures are counted from here: a day ago, or the start of the server. Milliseconds since 1970. */
   readonly failuresSince: number;
 }
@@ -70,7 +70,7 @@ export class LayerActivity {
     this.add({ layer, changedAt: null, failures: 1, lastFailure });
   }
 
-  add({ layer, changedAt, failures, lastFailure }: LayerNews): void {
+  add({ layer, changedAt, failures, lastFailure }: LayerStats): void {
     const record = getOrMake(this.#layers, layer, () => ({
       changedAt: null,
       lastFailure: null,
@@ -92,7 +92,7 @@ export class LayerActivity {
   }
 
   /** Takes the entries, to be kept elsewhere. */
-  take(): readonly LayerNews[] {
+  take(): readonly LayerStats[] {
     const taken = [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
     this.#layers.clear();
     return taken;
@@ -104,7 +104,7 @@ export class LayerActivity {
     this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
   }
 
-  #stateOf(record: LayerRecord): Omit<LayerNews, 'layer'> {
+  #stateOf(record: LayerRecord): Omit<LayerStats, 'layer'> {
     const { changedAt, lastFailure } = record;
     const failures = record.hours ? this.#turned(record).reduce((sum, count) => sum + count, 0) : 0;
     return { changedAt, failures, lastFailure };

@@ -9,7 +9,7 @@ import type { ReadableLayer } from '../sources/tile-source.ts';
 import { metatileSizeOf, notCached, resolveTileSet } from './resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
-/** Lets a source look at the tiles of another layer, on the road that all tiles take. */
+/** Lets a source look at the tiles of another layer, made as for clients. */
 export function createLayerReader(
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): (bound: BoundLayer) => ReadableLayer | null {

@@ -2,7 +2,7 @@ import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.t
 import { rectContains, rectOfTile, rectsIn, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
-import type { TileAnswer } from './tile-pipeline.ts';
+import type { CachedTile } from './tile-pipeline.ts';
 
 /** What an entry costs besides its bytes: the objects around them and the head of its answer, rounded up. */
 const ENTRY_OVERHEAD_BYTES = 1024;
@@ -15,7 +15,7 @@ interface Entry {
   readonly bucket: Bucket;
   readonly tile: TileIndex;
   readonly key: PlaceKey;
-  readonly answer: TileAnswer;
+  readonly answer: CachedTile;
   readonly cost: number;
   newer: Entry | null;
   older: Entry | null;
@@ -67,7 +67,7 @@ export class MemoryTier {
     return this.#tiles;
   }
 
-  get(set: TileSetKey, tile: TileIndex): TileAnswer | null {
+  get(set: TileSetKey, tile: TileIndex): CachedTile | null {
     const entry = this.#find(set)?.levels[tile.z]?.get(placeKey(tile.x, tile.y));
     if (!entry) return null;
     if (entry !== this.#newest) {
@@ -82,9 +82,9 @@ export class MemoryTier {
   }
 
   /** Returns what a later `get` answers, if there was room. */
-  put(set: TileSetKey, tile: TileIndex, stored: StoredTile): TileAnswer {
+  put(set: TileSetKey, tile: TileIndex, stored: StoredTile): CachedTile {
     const { bytes, createdAt, checksum, freshUntil } = stored;
-    const answer: TileAnswer = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
+    const answer: CachedTile = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
     if (this.#maxBytes === 0) return answer;
     const cost = bytes.length + ENTRY_OVERHEAD_BYTES;
     this.drop(set, tile.z, rectOfTile(tile));

@@ -17,9 +17,9 @@ import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
-import type { SourceAnswer, TileSource } from '../sources/tile-source.ts';
+import type { SourceResult, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
+import { acceptResponse, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
@@ -42,13 +42,13 @@ interface MetatileMakerOptions {
   readonly maxLandings: number;
 }
 
-interface Fetched<Answer = SourceAnswer> {
-  readonly answer: Answer;
+interface Fetched<Response = SourceResult> {
+  readonly answer: Response;
   /** When the source was asked: a tile is never younger than its pixels. */
   readonly createdAt: number;
 }
 
-type Unchanged = Extract<SourceAnswer, { kind: 'unchanged' }>;
+type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 
 /**
  * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
@@ -171,7 +171,7 @@ export class MetatileMaker {
   }
 
   async #cutAndKeep(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
-    const made = await acceptAnswer(flight.plan, answer, this.#options.cutter);
+    const made = await acceptResponse(flight.plan, answer, this.#options.cutter);
     flight.signal.throwIfAborted();
     await this.#judge(flight, made);
     this.#handOut(flight, made, createdAt);

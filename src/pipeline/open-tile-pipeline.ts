@@ -8,10 +8,10 @@ import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Counters } from '../lib/counters.ts';
+import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile, Ticket, TileNews, TilePlace } from '../storage/tile-store.ts';
+import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
@@ -32,17 +32,17 @@ import { createRenewer } from './renewer.ts';
 import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createTileStretcher } from './stretch-tile.ts';
 import type {
+  CachedTile,
   CacheOutcome,
   CopyGuard,
   OwnCredentials,
   PipelineStatus,
   ResolvedTileSet,
-  TileAnswer,
   TilePipeline,
 } from './tile-pipeline.ts';
 import { busy, WaitingReads } from './waiting-reads.ts';
 
-interface TilePipelineOptions extends Surroundings {
+interface TilePipelineOptions extends Env {
   /** Closing it is the caller's business. */
   readonly cutter: TileCutter;
   readonly events: TileEvents;
@@ -130,7 +130,7 @@ class Pipeline implements TilePipeline {
     });
   }
 
-  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
+  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile> {
     if (tiles.bound.layer.passCredentials)
       return this.#waiting.during(tiles, () => this.#passed.read(tiles, tile, signal));
     if (this.#copies && !this.#copies.isCurrent()) {
@@ -144,7 +144,7 @@ class Pipeline implements TilePipeline {
     return kept;
   }
 
-  async #readUnsure(copies: CopyGuard, wanted: Wanted): Promise<TileAnswer> {
+  async #readUnsure(copies: CopyGuard, wanted: Wanted): Promise<CachedTile> {
     const { tiles, tile } = wanted;
     const kept = (await copies.mayShow()) ? this.#tier.get(tiles.set, tile) : null;
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(wanted);
@@ -171,7 +171,7 @@ class Pipeline implements TilePipeline {
     this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
-  changedElsewhere(news: TileNews): void {
+  changedElsewhere(news: TileChange): void {
     if (news.kind === 'everything') this.#tier.dropAll();
     if (news.kind === 'layer') this.#tier.dropLayer(news.layer);
     if (news.kind === 'place') this.#tier.dropPlace(news.layer, news.place);
@@ -203,7 +203,7 @@ class Pipeline implements TilePipeline {
   }
 
   /** Synchronous, so that a tile found here cannot be dropped or replaced before it is held. */
-  #loadNow(tiles: ResolvedTileSet, tile: TileIndex): TileAnswer | null | undefined {
+  #loadNow(tiles: ResolvedTileSet, tile: TileIndex): CachedTile | null | undefined {
     const { store } = tiles.bound;
     if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
     const found = store.getNow(tiles.set, tile);
@@ -211,7 +211,7 @@ class Pipeline implements TilePipeline {
   }
 
   /** `isAbsent`: the store has just said that it is not there. */
-  async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<TileAnswer> {
+  async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<CachedTile> {
     checkTile(wanted.tiles, wanted.tile);
     for (let look = 0; look < MAX_LOOKS; look++) {
       const answer = await this.#lookOrFly(wanted, isAbsent && look === 0);
@@ -223,7 +223,7 @@ class Pipeline implements TilePipeline {
   }
 
   /** Null: the tile is in the store by now. */
-  async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<TileAnswer | null> {
+  async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<CachedTile | null> {
     const { tiles, tile } = wanted;
     if (!mayAskSource(tiles)) return this.#readCached(wanted, isAbsent);
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
@@ -245,7 +245,7 @@ class Pipeline implements TilePipeline {
     }
   }
 
-  async #readCached({ tiles, tile, signal }: Wanted, isAbsent: boolean): Promise<TileAnswer> {
+  async #readCached({ tiles, tile, signal }: Wanted, isAbsent: boolean): Promise<CachedTile> {
     const cached = await this.#findCached(tiles, tile, isAbsent);
     if (cached) return cached;
     const { onMiss } = tiles.bound.layer;
@@ -255,7 +255,7 @@ class Pipeline implements TilePipeline {
   }
 
   /** Null: nothing that may be served without the source. */
-  async #findCached(tiles: ResolvedTileSet, tile: TileIndex, isAbsent = false): Promise<TileAnswer | null> {
+  async #findCached(tiles: ResolvedTileSet, tile: TileIndex, isAbsent = false): Promise<CachedTile | null> {
     if (!isKept(tiles, tile.z)) return null;
     const found = await this.#find(tiles, tile, isAbsent);
     if (!found) return null;
@@ -296,7 +296,7 @@ class Pipeline implements TilePipeline {
     return found;
   }
 
-  async #fly(wanted: Wanted): Promise<TileAnswer | null> {
+  async #fly(wanted: Wanted): Promise<CachedTile | null> {
     const { tiles, tile, signal } = wanted;
     return this.#waiting.during(tiles, async () => {
       const flight = await this.#joinOrStart(wanted);
@@ -387,6 +387,6 @@ function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metati
 function answerWith(
   { bytes, createdAt, checksum, freshUntil }: StoredTile,
   outcome: CacheOutcome,
-): TileAnswer {
+): CachedTile {
   return { bytes, createdAt, checksum, freshUntil, outcome };
 }

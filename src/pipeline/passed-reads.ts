@@ -3,7 +3,7 @@ import { metatileOf } from '../domain/metatile.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import type { Flights } from './flights.ts';
 import { checkTile, SINGLE_TILE } from './resolve-tile-set.ts';
-import type { OwnCredentials, ResolvedTileSet, TileAnswer } from './tile-pipeline.ts';
+import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipeline.ts';
 
 /**
  * Reads tiles of layers with `passCredentials`: each as the source shows it to this very caller. No memory, store, adopted
@@ -22,7 +22,7 @@ export class PassedReads {
     this.#isOwn = isOwn;
   }
 
-  async read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer> {
+  async read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<CachedTile> {
     const { authorization } = tiles;
     if (authorization === undefined) throw onlyForCallers(tiles.set.layer);
     checkTile(tiles, tile);

@@ -13,7 +13,7 @@ import type { RenewRequest, RenewResult, TilePipeline } from './tile-pipeline.ts
 const MAX_ATTEMPTS = 3;
 const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
 
-/** Fetches and replaces metatiles for tasks, on the same road that reads take. */
+/** Fetches and replaces metatiles for tasks, in the same way as for clients. */
 export function createRenewer(
   flights: Flights,
   adopted: AdoptedTiles,

@@ -7,14 +7,14 @@ import { Semaphore } from '../lib/semaphore.ts';
 import { createMapDrawer } from '../raster/draw-map.ts';
 import { inTurn } from './map-composer.ts';
 import { planMapAt } from './map-plan.ts';
-import type { ResolvedTileSet, TileAnswer } from './tile-pipeline.ts';
+import type { CachedTile, ResolvedTileSet } from './tile-pipeline.ts';
 
 /** Zooms above a tile that are looked through. */
 const MAX_ZOOMS_UP = 4;
 const STRETCHES_AT_ONCE = 2;
 const MAX_WAITING = 500;
 
-type FindCached = (tiles: ResolvedTileSet, tile: TileIndex) => Promise<TileAnswer | null>;
+type FindCached = (tiles: ResolvedTileSet, tile: TileIndex) => Promise<CachedTile | null>;
 
 /** Makes pictures of tiles from cached tiles of a lower zoom. Null: none are cached, or tiles are not pictures. */
 export function createTileStretcher(find: FindCached) {
@@ -53,7 +53,7 @@ export function createTileStretcher(find: FindCached) {
     }
   }
 
-  return async (tiles: ResolvedTileSet, tile: TileIndex, signal: AbortSignal): Promise<TileAnswer | null> => {
+  return async (tiles: ResolvedTileSet, tile: TileIndex, signal: AbortSignal): Promise<CachedTile | null> => {
     if (tiles.format.kind === 'opaque') return null;
     for (let up = 1; up <= Math.min(MAX_ZOOMS_UP, tile.z); up++) {
       const stretched = await stretchFrom(tiles, tile, up, signal);
@@ -63,7 +63,7 @@ export function createTileStretcher(find: FindCached) {
   };
 }
 
-function standInOf(bytes: Buffer, cached: readonly TileAnswer[]): TileAnswer {
+function standInOf(bytes: Buffer, cached: readonly CachedTile[]): CachedTile {
   const stale = cached.some(({ outcome }) => outcome === 'STALE');
   return {
     bytes,

@@ -6,7 +6,7 @@ import type { ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TilesAbove } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { StoredTile, TileNews, TilePlace } from '../storage/tile-store.ts';
+import type { StoredTile, TileChange, TilePlace } from '../storage/tile-store.ts';
 
 /** A tile set with the live things that make and keep its tiles. */
 export interface ResolvedTileSet {
@@ -23,7 +23,7 @@ export interface ResolvedTileSet {
 
 export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
 
-export interface TileAnswer extends Omit<StoredTile, 'madeBy'> {
+export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
   /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
   readonly standIn?: true;
@@ -86,14 +86,14 @@ export interface CopyGuard {
 /** Whether an `Authorization` header is for this server itself, and so for no other. */
 export type OwnCredentials = (authorization: string) => Promise<boolean>;
 
-/** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
+/** How a tile is made: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
    * Throws `tile-outside`; `tile-not-cached` where the layer does not ask its source for clients; `source-…` when the source fails and no older tile is there; `source-busy` when too
    * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
    * A tile in memory, or in a store that answers synchronously, comes without a promise; failures come as rejections.
    */
-  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer>;
+  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile>;
   /**
    * Returns when the tiles are in the store. All tiles of the metatile are stored, so that neighbours show one
    * picture. With `all` the source is asked after the call began, never before.
@@ -111,7 +111,7 @@ export interface TilePipeline {
    */
   forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
   /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
-  changedElsewhere(news: TileNews): void;
+  changedElsewhere(news: TileChange): void;
   /** From now on tiles in memory are shown only if this says so. */
   guardCopies(guard: CopyGuard): void;
   /** From now on headers are passed on that this does not call our own; before, none are. */

@@ -1,9 +1,9 @@
 import { TilewardenError } from '../domain/errors.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type Credit, creditLeft, EVERYTHING, type QuotaCredit, scopeOfLayer } from './quota-credit.ts';
 
-export interface QuotaGateOptions extends Surroundings {
+export interface QuotaGateOptions extends Env {
   readonly credit: QuotaCredit;
   /** Milliseconds that a write waits for room before it is `store-full`. */
   readonly patience: number;

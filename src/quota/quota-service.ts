@@ -3,8 +3,8 @@ import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.t
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileSetKey, tileSetId, tileSetNames } from '../domain/tile-key.ts';
+import type { Env } from '../lib/env.ts';
 import { repeat } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { PageStatistics, StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { enforceQuotas } from './enforce-quotas.ts';
@@ -22,7 +22,7 @@ import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
 import { createUseRecords, openUseKeeper } from './use-keeper.ts';
 
-interface QuotaServiceOptions extends Surroundings {
+interface QuotaServiceOptions extends Env {
   readonly database: Database;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Without it the parameters of ids are unknown. */

@@ -1,10 +1,10 @@
+import type { Env } from '../lib/env.ts';
 import { repeat } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 
-interface RecounterOptions extends Surroundings {
+interface RecounterOptions extends Env {
   readonly stores: ReadonlyMap<string, TileStore>;
   readonly ledger: Ledger;
   /** Milliseconds between two blocks. */

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conditions, Database, Statements } from '../db/database.ts';
 import { tileSetId, tileSetOf } from '../domain/tile-key.ts';
+import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { isInMask, numberInBlock, PAGES_PER_SIDE } from '../storage/page-mask.ts';
 import type { Ledger } from './ledger.ts';
 import { addUses, type PageName, type PageUse, type PageUses } from './page-uses.ts';
 
-interface UseKeeperOptions extends Surroundings {
+interface UseKeeperOptions extends Env {
   readonly uses: PageUses;
   readonly ledger: Ledger;
   readonly records: UseRecords;

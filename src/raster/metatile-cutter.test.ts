@@ -157,7 +157,7 @@ describe('a cutter of metatiles', () => {
     const first = await cutter.cut(job);
     const before = { ...cutter.counts };
     expect(await cutter.cut(job)).toEqual(first);
-    expect(cutter.counts).toEqual({ ...before, knownAnswers: 1 });
+    expect(cutter.counts).toEqual({ ...before, knownResponses: 1 });
   });
 
   it('a cutter of metatiles makes new tiles of the same bytes when they are cut in another way', async () => {
@@ -165,7 +165,7 @@ describe('a cutter of metatiles', () => {
     const job = await jobOf(drawn);
     await cutter.cut(job);
     const other = await cutter.cut({ ...job, format: 'image/png24' });
-    expect(cutter.counts.knownAnswers).toBe(0);
+    expect(cutter.counts.knownResponses).toBe(0);
     await expectTiles(other, drawn);
     await expect(cutter.cut({ ...job, grid: { ...GRID, gutter: 4 } })).rejects.toMatchObject({
       reason: 'wrong-size',

@@ -40,7 +40,7 @@ export class MetatileCutter implements TileCutter {
   readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
   readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
-  readonly counts: CutterCounts = { decodes: 0, cutJpegs: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
+  readonly counts: CutterCounts = { decodes: 0, cutJpegs: 0, encodes: 0, knownResponses: 0, knownTiles: 0 };
 
   async cut(job: CutJob): Promise<CutMetatile> {
     const { picture } = job;
@@ -49,10 +49,10 @@ export class MetatileCutter implements TileCutter {
     const key = keyOf(job, picture);
     const known = this.#answers.get(key);
     if (known) {
-      this.counts.knownAnswers++;
+      this.counts.knownResponses++;
       return known;
     }
-    const made = await this.#cutAnswer(job, picture);
+    const made = await this.#cutResponse(job, picture);
     this.#answers.set(key, made, weightOf(made.tiles));
     return made;
   }
@@ -75,7 +75,7 @@ export class MetatileCutter implements TileCutter {
     return await this.#encodeTiles(grid, format, pixels);
   }
 
-  async #cutAnswer({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
+  async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
     const found = checkType(bytes, mediaType);
     const isOneTile = grid.columns === 1 && grid.rows === 1 && grid.gutter === 0;
     const asItCame = isOneTile && found === format && KEPT_TYPES.includes(format);

@@ -35,7 +35,7 @@ export interface CutterCounts {
   /** JPEG that was cut without making pixels of it. */
   cutJpegs: number;
   encodes: number;
-  knownAnswers: number;
+  knownResponses: number;
   knownTiles: number;
 }
 

@@ -1,7 +1,7 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
+import type { Env } from '../lib/env.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
 import type { UpstreamClient } from './upstream/upstream-client.ts';
 
@@ -22,7 +22,7 @@ export interface SourceDriver<Options = unknown> {
   open(options: Options, tools: SourceTools): TileSource;
 }
 
-export interface SourceTools extends Surroundings {
+export interface SourceTools extends Env {
   /** Shared; closing it is its owner's business. */
   readonly upstream: UpstreamClient;
   /** Of the layer below. */

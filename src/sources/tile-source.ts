@@ -29,7 +29,7 @@ export interface SourceRequest {
 }
 
 /** What a server sent, not yet believed; pixels that we drew ourselves; or that there is nothing here, and rightly so. */
-export type SourceAnswer =
+export type SourceResult =
   | {
       readonly kind: 'encoded';
       readonly bytes: Buffer;
@@ -69,7 +69,7 @@ export interface InfoRequest
   readonly featureCount: number;
 }
 
-export interface InfoAnswer {
+export interface InfoResponse {
   readonly bytes: Buffer;
   /** As the server said, without parameters, lower case; null when it said nothing. */
   readonly mediaType: string | null;
@@ -97,13 +97,13 @@ export interface TileSource {
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
   /** Whether a request's validator saves it anything. */
   readonly confirms?: boolean;
-  fetch(request: SourceRequest): Promise<SourceAnswer>;
+  fetch(request: SourceRequest): Promise<SourceResult>;
   /** In front of it: asked for single tiles that the store does not have. Absent: the layer adopts nothing. */
   readonly oldCache?: Pick<OldCache, 'read'>;
   /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
-  featureInfo?(request: InfoRequest): Promise<InfoAnswer>;
+  featureInfo?(request: InfoRequest): Promise<InfoResponse>;
   /** A source that has no legends has no such method. Fails as `fetch` does. */
-  legend?(request: LegendRequest): Promise<InfoAnswer>;
+  legend?(request: LegendRequest): Promise<InfoResponse>;
   /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
   addressOf?(request: SourceRequest): string;
   /** What TileJSON tells of vector tiles, as far as the source knows. One that cannot know has no such method. */

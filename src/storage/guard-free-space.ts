@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { StoreRoom, TileStore } from './tile-store.ts';
 
 /** What a file system says of itself. */
@@ -14,7 +14,7 @@ interface DiskRoom {
   readonly ffree: number;
 }
 
-interface FreeSpaceOptions extends Surroundings {
+interface FreeSpaceOptions extends Env {
   /** A folder on the disk in question. */
   readonly root: string;
   /** Storing stops when less than this share of the disk's room, or of its inodes, is free. */

@@ -2,9 +2,9 @@ import type { z as Zod } from 'zod';
 import type { Database } from '../db/database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { Outage, TileStore } from './tile-store.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface StoreDriver<Options = unknown> {
   rebuildIndex?(options: Options, tools: RebuildTools): Promise<RebuildResult>;
 }
 
-export interface StoreTools extends Surroundings {
+export interface StoreTools extends Env {
   /** Of the store. */
   readonly name: string;
   /** A folder of this machine that is the store's own. */
@@ -47,7 +47,7 @@ export interface StoreTools extends Surroundings {
   readonly openCopies: () => Promise<TileStore>;
 }
 
-export interface RebuildTools extends Surroundings {
+export interface RebuildTools extends Env {
   readonly name: string;
   readonly database: Database;
   readonly random: Random;

@@ -215,7 +215,7 @@ export type TileEdit =
 export type Confirmation = Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>;
 
 /** Changes by other machines to the tiles of a store, for holders of copies. */
-export type TileNews =
+export type TileChange =
   /** The changes since are unknown: no copy is to be trusted. */
   | { readonly kind: 'everything' }
   | { readonly kind: 'layer'; readonly layer: string }
@@ -345,7 +345,7 @@ export interface StoreFacets {
    * where there was none is not told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
    * else is, so a process that has copies asks again before their time is up.
    */
-  news?(since: string | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }>;
+  news?(since: string | null): Promise<{ readonly news: readonly TileChange[]; readonly cursor: string }>;
   /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
   takeRequests?(): readonly Count[];
   /** Only drivers have it whose stores several machines share. */

@@ -1,5 +1,5 @@
+import type { Env } from '../lib/env.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 
 /** Milliseconds. A holder reports every second; one that has not for this long is taken to be gone. */
@@ -17,7 +17,7 @@ interface Sight {
  * Takes leases back from holders that have gone silent. Silence is what this process has seen by its monotonic
  * clock, so setting the time of day costs no living worker its lease.
  */
-export function openLeaseReaper(leases: LeaseStore, { clock, log }: Surroundings): Repeater {
+export function openLeaseReaper(leases: LeaseStore, { clock, log }: Env): Repeater {
   let sights = new Map<number, Sight>();
   let lastLook = clock.monotonic();
 

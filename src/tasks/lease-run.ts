@@ -2,14 +2,14 @@ import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
+import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { gridSetsToEmpty, performStep, type StepContext, type StepPlace } from './perform-step.ts';
-import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportResponse } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
 import type { Exporter } from './task-export.ts';
@@ -27,7 +27,7 @@ export interface TilesChange {
 /** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
 type TilesChanged = (change: TilesChange) => Promise<void>;
 
-export interface LeaseRunOptions extends Surroundings {
+export interface LeaseRunOptions extends Env {
   readonly leases: LeaseStore;
   readonly pipeline: TilePipeline;
   /** Null: this worker has no tasks of type `export`. */
@@ -297,7 +297,7 @@ export class LeaseRun {
   }
 
   /** A database that is away for a moment costs no work; one that stays away costs the lease. */
-  async #send(report: Report): Promise<ReportAnswer> {
+  async #send(report: Report): Promise<ReportResponse> {
     const { clock, leases, warn } = this.#options;
     const deadline = clock.monotonic() + DATABASE_PATIENCE;
     for (;;) {

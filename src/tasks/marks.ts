@@ -12,9 +12,9 @@
 import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, WHOLE_LEVEL } from '../domain/tile-rect.ts';
+import type { Env } from '../lib/env.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/open-marks.ts';
 import type { MarkEffect, OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
@@ -23,7 +23,7 @@ import { effectOf, markTiles } from './mark-tiles.ts';
 import type { TaskStore } from './store/task-store.ts';
 import type { TileSelection } from './tile-selection.ts';
 
-interface MarksOptions extends Surroundings {
+interface MarksOptions extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
   readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   /** Resolves when all processes and nodes obey every change made before. */

@@ -6,10 +6,10 @@ import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { invalid } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
+import type { Env } from '../lib/env.ts';
 import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
@@ -35,7 +35,7 @@ import { TaskWatch } from './task-watch.ts';
 import { createTruncationMarks } from './truncation-marks.ts';
 import { openWorkerPool } from './workers/pool.ts';
 
-interface TaskServiceOptions extends Surroundings, Partial<Pick<LeaseRunOptions, 'exporter'>> {
+interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;

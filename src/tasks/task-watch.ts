@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Env } from '../lib/env.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
@@ -27,7 +27,7 @@ const HOST_WAITS: Readonly<Record<HostClosedReason, (failure: string | null) => 
 
 type Listener = (event: TaskEvent) => void;
 
-interface TaskWatchOptions extends Surroundings {
+interface TaskWatchOptions extends Env {
   readonly database: Database;
   readonly store: TaskStore;
 }

@@ -1,5 +1,5 @@
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
@@ -10,7 +10,7 @@ import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
-interface TruncationMarksOptions extends Surroundings {
+interface TruncationMarksOptions extends Env {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   readonly store: Pick<TaskStore, 'plan'>;

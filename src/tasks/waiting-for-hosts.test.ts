@@ -4,7 +4,7 @@ import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts
 import { until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
-import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
+import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
 
 let house: TaskHouse | null = null;
 
@@ -22,7 +22,7 @@ function closedUntil(moment: number): never {
 async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskHouse> {
   house = await openTaskHouse({ tasks });
   const { source } = house.road;
-  source.answer = (request: SourceRequest): SourceAnswer => {
+  source.answer = (request: SourceRequest): SourceResult => {
     if (request.metatile.z >= 3 && Date.now() < moment) closedUntil(moment);
     return source.draw(request);
   };

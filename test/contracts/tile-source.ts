@@ -4,7 +4,7 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import { type Format, formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
 
 /** A driver provides this to run the contract below on its source. */
@@ -52,7 +52,7 @@ export function sourceRequest({
   };
 }
 
-async function sizeOf(answer: SourceAnswer, { width, height }: SourceRequest): Promise<readonly number[]> {
+async function sizeOf(answer: SourceResult, { width, height }: SourceRequest): Promise<readonly number[]> {
   if (answer.kind === 'nothing' || answer.kind === 'unchanged') throw new Error('there is nothing');
   if (answer.kind === 'pixels') return [answer.width, answer.height, answer.pixels.length];
   const image = await acceptImage(answer.bytes, answer.mediaType, width, height);
@@ -143,7 +143,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
   });
 }
 
-function bytesOf(answer: SourceAnswer): Buffer {
+function bytesOf(answer: SourceResult): Buffer {
   if (answer.kind === 'nothing' || answer.kind === 'unchanged') return Buffer.alloc(0);
   return answer.kind === 'pixels' ? answer.pixels : answer.bytes;
 }

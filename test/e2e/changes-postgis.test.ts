@@ -74,10 +74,10 @@ function randomEdit(random: () => number): string {
 }
 
 async function tile(server: RunningServer, path: string, layer = 'parcels'): Promise<string> {
-  return (await tileAnswer(server, path, layer)).picture;
+  return (await tileResponse(server, path, layer)).picture;
 }
 
-async function tileAnswer(server: RunningServer, path: string, layer = 'parcels') {
+async function tileResponse(server: RunningServer, path: string, layer = 'parcels') {
   const answer = await fetch(`${server.url}/tiles/${layer}/${path}`);
   const bytes = Buffer.from(await answer.arrayBuffer());
   expect(answer.status, bytes.toString('latin1')).toBe(200);
@@ -155,7 +155,7 @@ changes:
         await statement(postgis.address, randomEdit(random));
         await eventually('the edit is applied', waiting, (rows) => rows === 0);
         for (const path of TILES) {
-          const { picture, isMade } = await tileAnswer(server, path);
+          const { picture, isMade } = await tileResponse(server, path);
           if (isMade) sum.made++;
           if (picture !== before.get(path)) sum.changed++;
         }

@@ -20,8 +20,8 @@ beforeEach(async () => {
   wms = await openMockWms();
   const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
   const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: folder }));
-  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, surroundings);
+  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, env);
 });
 
 afterEach(async () => {
@@ -108,7 +108,7 @@ it('a permission revoked by SIGHUP and given by /rest/reload applies to every pr
     return { status: answer.status, text: await answer.text() };
   };
   let column = 0;
-  const untilTilesAnswer = (status: number) =>
+  const untilTilesResponse = (status: number) =>
     eventually(
       `tiles to answer ${status}`,
       // Another one each time: a tile that came before the reload stays in the cache.
@@ -130,12 +130,12 @@ it('a permission revoked by SIGHUP and given by /rest/reload applies to every pr
   expect(await seed(2)).toBe('ok');
   await write('');
   process.kill(server.pid, 'SIGHUP');
-  await untilTilesAnswer(502);
+  await untilTilesResponse(502);
   const before = wms.requests.length;
   expect(await seed(3)).toBe('failed');
   expect(wms.requests).toHaveLength(before);
   await write('allowPrivate: true');
   expect((await call('POST', '/rest/reload', 'reload_configuration=1')).status).toBe(200);
-  await untilTilesAnswer(200);
+  await untilTilesResponse(200);
   expect(await seed(3)).toBe('ok');
 });

@@ -31,8 +31,8 @@ async function start(): Promise<void> {
     'no-auth': 'true',
   };
   const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: data }));
-  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, surroundings);
+  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, env);
 }
 
 async function call(method: string, path: string, body?: string, type = 'text/xml') {

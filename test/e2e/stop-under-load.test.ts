@@ -31,7 +31,7 @@ async function callUntilRefused(url: string, tally: Tally): Promise<void> {
 async function callOnce(url: string, agent: Agent, tally: Tally): Promise<boolean> {
   const request = get(url, { agent });
   try {
-    const status = await wholeAnswer(request);
+    const status = await wholeResponse(request);
     if (status !== 200) tally.lost.push(`status ${status}`);
     tally.answered += 1;
     return true;
@@ -43,7 +43,7 @@ async function callOnce(url: string, agent: Agent, tally: Tally): Promise<boolea
   }
 }
 
-function wholeAnswer(request: ClientRequest): Promise<number | undefined> {
+function wholeResponse(request: ClientRequest): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request.once('error', reject);
     request.once('response', (response: IncomingMessage) => {

@@ -36,8 +36,8 @@ beforeAll(async () => {
   const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml'), port: '0' };
   const environment = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
   const file = readSettingsFile(() => loadSettings({ flags, environment, workingFolder: folder }));
-  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, surroundings);
+  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, env);
 });
 afterAll(async () => {
   await app.close();

@@ -75,10 +75,10 @@ function openClient(program: string, options: readonly string[]) {
   const child = spawn(process.execPath, [path, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   return {
-    async ask<Answer>(question: string): Promise<readonly Answer[]> {
+    async ask<Response>(question: string): Promise<readonly Response[]> {
       child.stdin.write(`${question}\n`);
       const [line] = await once(lines, 'line');
-      return JSON.parse(line) as readonly Answer[];
+      return JSON.parse(line) as readonly Response[];
     },
     close: () => void child.kill(),
   };

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type MockAnswer, type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { type MockResponse, type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { openScenarioServer, type ScenarioServer } from './scenario-server.ts';
 
 export interface ReturnReport {
@@ -51,7 +51,7 @@ interface Outage {
 }
 
 /** Requests during a hang never get a response, also when it is back. */
-function answering(wms: MockWms, answer: MockAnswer): Outage {
+function answering(wms: MockWms, answer: MockResponse): Outage {
   let before = 0;
   return {
     async begin() {

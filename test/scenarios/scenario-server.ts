@@ -18,7 +18,7 @@ export interface ScenarioServerOptions {
   readonly timeoutSeconds?: number;
 }
 
-export interface TileReply {
+export interface TileResponse {
   readonly status: number;
   readonly cache: string | null;
   readonly retryAfter: number | null;
@@ -51,7 +51,7 @@ export interface ScenarioServer {
   readonly url: string;
   /** Megabytes of memory that the server process takes. */
   memory(): number;
-  tile(z: number, x: number, y: number): Promise<TileReply>;
+  tile(z: number, x: number, y: number): Promise<TileResponse>;
   seed(zoomStop: number, threadCount?: number): Promise<number>;
   task(id: number): Promise<ShownTask>;
   upstream(): Promise<ShownUpstream>;
@@ -148,7 +148,7 @@ function settingsFor(wms: MockWms, { limits = {}, workers = 0, timeoutSeconds = 
   };
 }
 
-async function readTile(url: string): Promise<TileReply> {
+async function readTile(url: string): Promise<TileResponse> {
   const begun = performance.now();
   const answer = await fetch(url);
   await answer.arrayBuffer();

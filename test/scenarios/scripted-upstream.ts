@@ -1,9 +1,9 @@
 import type { Clock } from '../../src/lib/clock.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
 import { endOf } from '../../src/sources/upstream/upstream-client.ts';
 import {
   failureOfStatus,
-  refuseAnswer,
+  refuseResponse,
   timedOut,
   unavailable,
 } from '../../src/sources/upstream/upstream-failure.ts';
@@ -24,7 +24,7 @@ export interface UpstreamTools {
   readonly host: string;
   readonly clock: Clock;
   /** Makes the picture of a good answer. */
-  readonly draw: (request: SourceRequest) => SourceAnswer;
+  readonly draw: (request: SourceRequest) => SourceResult;
 }
 
 /** A source that uses the limiter as every source does, and an upstream that follows a scenario. */
@@ -34,14 +34,14 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
   const counts = { active: 0, peak: 0 };
   const seconds = () => clock.monotonic() / 1000;
 
-  async function serve(request: SourceRequest): Promise<SourceAnswer> {
+  async function serve(request: SourceRequest): Promise<SourceResult> {
     const step = scenario.upstream.findLast(({ at }) => at <= seconds());
     if (!step || step.answer === 'hang') return hang(request.signal);
     await clock.sleep(step.delay, request.signal);
     const { answer, retryAfter = null } = step;
     if (answer === 'good') return draw(request);
     if (answer === 'reset') throw unavailable(new Error('reset'));
-    if (answer === 'cut') throw refuseAnswer('truncated', 'cut');
+    if (answer === 'cut') throw refuseResponse('truncated', 'cut');
     throw failureOfStatus(answer, 'upstream', '', retryAfter);
   }
 
@@ -50,7 +50,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     throw timedOut('it hangs');
   }
 
-  async function ask(request: SourceRequest): Promise<SourceAnswer> {
+  async function ask(request: SourceRequest): Promise<SourceResult> {
     arrivals.push(seconds());
     request.sent?.();
     counts.peak = Math.max(counts.peak, ++counts.active);
@@ -62,7 +62,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
   }
 
   /** Null: the place was taken back. */
-  async function visit(request: SourceRequest, again: boolean): Promise<SourceAnswer | null> {
+  async function visit(request: SourceRequest, again: boolean): Promise<SourceResult | null> {
     const permit = await limiter.acquire(host, request.priority, request.signal, again);
     const begunAt = clock.monotonic();
     const signal = AbortSignal.any([request.signal, permit.revoked]);

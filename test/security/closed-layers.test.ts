@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createAccountAccess } from '../../src/http/auth/access.ts';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../fixtures/accounts.ts';
-import { catalogOf, createTestApp, layerNamed, type Read, tileAnswer } from '../fixtures/http-app.ts';
+import { catalogOf, createTestApp, layerNamed, type Read, tileResponse } from '../fixtures/http-app.ts';
 import { addressOf, everyRoute } from './every-route.ts';
 
 const CLOSED = 'closed-to-strangers';
@@ -21,7 +21,7 @@ const QUERIES = [
   '?f=json',
 ];
 
-const read: Read = async ({ set }) => tileAnswer({ bytes: Buffer.from(`tile of ${set.layer}`) });
+const read: Read = async ({ set }) => tileResponse({ bytes: Buffer.from(`tile of ${set.layer}`) });
 
 it('no service shows a closed layer to an anonymous caller, for any form of request', async () => {
   const accounts = await openTestAccounts();

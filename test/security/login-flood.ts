@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inLength } from '../fixtures/length.ts';
-import { type RawAnswer, rawRequest } from './raw-request.ts';
+import { type RawResponse, rawRequest } from './raw-request.ts';
 
 /** Different addresses that guesses come from. */
 const SOURCES = 100;
@@ -13,7 +13,7 @@ export function basicOf(password: string): string {
 }
 
 /** The account of a caller at this loopback address. */
-export function askWho(url: string, authorization: string, from?: string): Promise<RawAnswer> {
+export function askWho(url: string, authorization: string, from?: string): Promise<RawResponse> {
   const head = `GET /api/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`;
   return rawRequest(url, head, from);
 }

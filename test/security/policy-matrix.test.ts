@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mayWorkOn, roleSuffices } from '../../src/access/caller.ts';
-import { textAnswer } from '../../src/http/answer.ts';
 import { createAccountAccess, proxyHeadersOf } from '../../src/http/auth/access.ts';
+import { textResponse } from '../../src/http/response.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -48,7 +48,7 @@ async function openMatrix() {
   // Each handler only returns its own route.
   const routes = everyRoute().map((route) => ({
     ...route,
-    handler: () => textAnswer(200, `${route.method} ${route.path}`),
+    handler: () => textResponse(200, `${route.method} ${route.path}`),
   }));
   const access = createAccountAccess(accounts.authenticator, proxyHeadersOf(PROXY_LOGIN, silentLogger));
   const door = { access, audit: noAccounts.audit, keys: accounts.readerKeys, log: silentLogger };

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { PATIENCE_MS } from '../fixtures/eventually.ts';
 
-export interface RawAnswer {
+export interface RawResponse {
   /** Null when the connection ended without one. */
   readonly status: number | null;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface RawAnswer {
 }
 
 /** Sends bytes unchanged and reads until the connection ends or a response is complete. */
-export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.1'): Promise<RawAnswer> {
+export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.1'): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const began = performance.now();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openAccountApp } from '../fixtures/account-app.ts';
-import { catalogOf, format, layerNamed, subset, tileAnswer } from '../fixtures/http-app.ts';
+import { catalogOf, format, layerNamed, subset, tileResponse } from '../fixtures/http-app.ts';
 import { inLength, isLong } from '../fixtures/length.ts';
 import { everyRoute } from './every-route.ts';
 
@@ -104,7 +104,7 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
 ])(
   'for %s a closed or disabled layer is indistinguishable from an unknown one',
   async (_who, headersFor, every) => {
-    const deps = { pipeline: { read: async () => tileAnswer() }, catalog: catalogOf(LAYERS) };
+    const deps = { pipeline: { read: async () => tileResponse() }, catalog: catalogOf(LAYERS) };
     const { app, send } = await openAccountApp({ deps });
     const created = await send('POST', '/api/v1/keys', { name: 'other', layers: ['world'] });
     const headers = headersFor(JSON.parse(created.text).key);

@@ -1,9 +1,9 @@
+import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Notification, NotifiedEvent, NotifySettings } from './delivery-targets.ts';
 
-interface NotifierOptions extends Surroundings {
+interface NotifierOptions extends Env {
   readonly store: Pick<DeliveryStore, 'report' | 'recovered'>;
   readonly targets: readonly NotifySettings[];
 }

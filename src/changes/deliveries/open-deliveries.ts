@@ -4,9 +4,9 @@ import type { Database, Lead } from '../../db/database.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { Counters } from '../../lib/counters.ts';
+import type { Env } from '../../lib/env.ts';
 import { hideCredentials, hideValues } from '../../lib/hide-secrets.ts';
 import { openRepeater, repeat } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import {
   createDeliveryStore,
   DELIVERIES_WAITING,
@@ -16,7 +16,7 @@ import {
 import type { DeliveryTarget, OutgoingRequest } from './delivery-targets.ts';
 import { PurgeKeys } from './purge-keys.ts';
 
-interface DeliveriesOptions extends Surroundings {
+interface DeliveriesOptions extends Env {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly events: TileEvents;
@@ -40,7 +40,7 @@ export type Deliveries = ReturnType<typeof openDeliveries>;
 export function openDeliveries(options: DeliveriesOptions) {
   const { database, targets, lead, clock, log } = options;
   const store = createDeliveryStore(database);
-  const surroundings = { clock, log, pause: LOOK_INTERVAL };
+  const env = { clock, log, pause: LOOK_INTERVAL };
   const purges = openPurges(options, store);
 
   async function attempt(target: DeliveryTarget, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
@@ -70,7 +70,7 @@ export function openDeliveries(options: DeliveriesOptions) {
   const performing = targets.map((target) =>
     lead(async (signal) => {
       const failure = 'deliveries could not be looked for';
-      const repeater = openRepeater(() => sendDue(target, signal), { ...surroundings, failure });
+      const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure });
       const stopListening = database.listen(DELIVERIES_WAITING, repeater.wake);
       if (!signal.aborted) await once(signal, 'abort');
       stopListening();

@@ -1,7 +1,7 @@
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { failureText, type UpstreamReport } from '../../domain/upstream-status.ts';
+import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type DeliveryStore, ONCE } from './delivery-store.ts';
@@ -11,7 +11,7 @@ interface StoreWithRoom {
   room?(): Promise<{ readonly storing: boolean; readonly freePercent: number } | null>;
 }
 
-interface EventWatchOptions extends Surroundings {
+interface EventWatchOptions extends Env {
   readonly notifier: Notifier;
   readonly deliveries: Pick<DeliveryStore, 'since'>;
   readonly tasks: Pick<TaskService, 'list' | 'subscribe'>;

@@ -1,8 +1,8 @@
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import type { FeedDesk } from '../feed-desk.ts';
 import type { FeedStore } from '../feed-store.ts';
 
-export interface PolledFeedTools extends Surroundings {
+export interface PolledFeedTools extends Env {
   readonly desk: FeedDesk;
   readonly store: FeedStore;
 }

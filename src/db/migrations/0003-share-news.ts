@@ -3,7 +3,7 @@ import type { Dialect } from '../database.ts';
 import { columnsOf, statements } from './statements.ts';
 
 /** What every node shows alike: what tasks wait for, and how it goes with hosts. */
-export function shareNews(dialect: Dialect): Migration {
+export function shareChanges(dialect: Dialect): Migration {
   const { bigint } = columnsOf(dialect);
   return statements(
     'alter table tasks add column waiting text',

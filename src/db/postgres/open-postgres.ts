@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
+import type { Env } from '../../lib/env.ts';
 import { errorCode, hasCode } from '../../lib/error-code.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { exactNumber } from '../numbers.ts';
@@ -97,7 +97,7 @@ function refuseBusy(lock: string): (error: unknown) => never {
   };
 }
 
-interface NotificationOptions extends Surroundings {
+interface NotificationOptions extends Env {
   readonly location: string;
   readonly heard: (channel: string) => void;
 }

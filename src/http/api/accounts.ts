@@ -5,7 +5,7 @@ import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { createdAnswer, idIn } from '../exchange.ts';
+import { createdResponse, idIn } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { count, texts, time } from './values.ts';
 
@@ -18,7 +18,7 @@ export const userChangesBody = z
   .strictObject({ password: z.string(), role, layers: texts })
   .partial()
   .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role or layers');
-export const userAnswer = z.object({
+export const userResponse = z.object({
   ...rights,
   passwordIsInitial: z.boolean(),
   createdAt: time,
@@ -33,7 +33,7 @@ const expiresAt = z.iso
   .transform((text) => (text === null ? null : Date.parse(text)));
 
 export const tokenBody = z.strictObject({ ...newRights, expiresAt });
-export const tokenAnswer = z.object({
+export const tokenResponse = z.object({
   id: z.number().int(),
   ...rights,
   createdBy: z.string(),
@@ -51,7 +51,7 @@ export const keyBody = z.strictObject({
   requestsPerDay: limit,
   expiresAt,
 });
-export const keyAnswer = z.object({
+export const keyResponse = z.object({
   id: z.number().int(),
   name: z.string(),
   layers: texts,
@@ -64,8 +64,8 @@ export const keyAnswer = z.object({
   lastUsedAt: time.nullable(),
 });
 
-export const sessionAnswer = z.object(rights);
-export const callerAnswer = z.object({
+export const sessionResponse = z.object(rights);
+export const callerResponse = z.object({
   ...rights,
   via: z.enum(WAYS_IN),
   passwordIsInitial: z.boolean(),
@@ -82,13 +82,13 @@ export async function showUser({ params }: Call<{ params: 'name' }>, { accounts:
 }
 
 export async function addUser(
-  { body, exchange, note }: Call<{ body: typeof userBody }>,
+  { body, context, note }: Call<{ body: typeof userBody }>,
   { accounts: { users } }: ApiDeps,
 ) {
   note({ target: `user:${body.name}` });
   const user = await users.add(body);
   note({ target: `user:${user.name}`, after: rightsOf(user) });
-  return createdAnswer(exchange, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
+  return createdResponse(context, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
 }
 
 export async function changeUser(
@@ -124,12 +124,12 @@ export async function listTokens(_: Call, { accounts: { tokens } }: ApiDeps) {
 
 /** The one time that the token is shown. */
 export async function createToken(
-  { body, caller, exchange, note }: Call<{ body: typeof tokenBody }>,
+  { body, caller, context, note }: Call<{ body: typeof tokenBody }>,
   { accounts: { tokens } }: ApiDeps,
 ) {
   const { token, secret } = await tokens.create(body, makerOf(caller));
   note({ target: `token:${token.id}`, after: secretDocument(token) });
-  return createdAnswer(exchange, `/api/v1/tokens/${token.id}`, { ...secretDocument(token), token: secret });
+  return createdResponse(context, `/api/v1/tokens/${token.id}`, { ...secretDocument(token), token: secret });
 }
 
 export async function revokeToken(call: Call<{ params: 'id' }>, { accounts: { tokens } }: ApiDeps) {
@@ -143,12 +143,12 @@ export async function listKeys(_: Call, { accounts: { readerKeys } }: ApiDeps) {
 
 /** The one time that the key is shown. */
 export async function createKey(
-  { body, caller, exchange, note }: Call<{ body: typeof keyBody }>,
+  { body, caller, context, note }: Call<{ body: typeof keyBody }>,
   { accounts: { readerKeys } }: ApiDeps,
 ) {
   const { key, secret } = await readerKeys.create(body, makerOf(caller));
   note({ target: `key:${key.id}`, after: secretDocument(key) });
-  return createdAnswer(exchange, `/api/v1/keys/${key.id}`, { ...secretDocument(key), key: secret });
+  return createdResponse(context, `/api/v1/keys/${key.id}`, { ...secretDocument(key), key: secret });
 }
 
 export async function removeKey(call: Call<{ params: 'id' }>, { accounts: { readerKeys } }: ApiDeps) {

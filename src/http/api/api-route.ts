@@ -2,7 +2,7 @@
  * A route of the administrative interface is one entry of a table (`api-routes.ts`, `rest-routes.ts`):
  *
  *     route('PUT /api/v1/users/{name}', 'admin', 'Change a user',
- *       { body: userChangesBody, answer: userAnswer, target: 'user:{name}' }, changeUser)
+ *       { body: userChangesBody, answer: userResponse, target: 'user:{name}' }, changeUser)
  *
  * The entry is the description: the dispatcher takes method, path and role from it, query and body are parsed by its
  * schemas before the handler runs, and the OpenAPI document, the console's types and the tests of rights and bodies are
@@ -11,13 +11,13 @@
  *
  * - a value, which is answered as JSON with the status of the entry;
  * - nothing: 204;
- * - an `Answer`, where the status differs (dry runs), there are headers, or the content is not JSON.
+ * - a `Response`, where the status differs (dry runs), there are headers, or the content is not JSON.
  */
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import type { CallerPlaces } from '../auth/caller-places.ts';
-import type { ChangeNote, Exchange } from '../exchange.ts';
+import type { ChangeNote, Context } from '../context.ts';
+import { jsonResponse, NOTHING, type Response } from '../response.ts';
 import type { Method, Route, RouteDescription, RouteRole } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import type { TileFinder } from '../services/find-tile.ts';
@@ -52,7 +52,7 @@ interface CallShape {
 
 /** A request as its handler sees it. */
 export interface Call<S extends CallShape = object> {
-  readonly exchange: Exchange;
+  readonly context: Context;
   /** Not on public routes. */
   readonly caller: Caller;
   readonly params: Readonly<
@@ -75,7 +75,7 @@ export interface ApiRoute<Name extends string = string, S extends Shape = Shape>
   readonly role: RouteRole;
   readonly summary: string;
   readonly shape: S;
-  readonly answer: (exchange: Exchange, deps: ApiDeps) => Promise<Answer>;
+  readonly answer: (context: Context, deps: ApiDeps) => Promise<Response>;
 }
 
 export function route<const Name extends `${Method} /${string}`, const S extends Shape>(
@@ -88,8 +88,8 @@ export function route<const Name extends `${Method} /${string}`, const S extends
     deps: ApiDeps,
   ) => unknown,
 ): ApiRoute<Name, S> {
-  const answer = async (exchange: Exchange, deps: ApiDeps) =>
-    answerWith(await handler(readCall(exchange, shape) as Parameters<typeof handler>[0], deps), shape);
+  const answer = async (context: Context, deps: ApiDeps) =>
+    answerWith(await handler(readCall(context, shape) as Parameters<typeof handler>[0], deps), shape);
   return { name, role, summary, shape, answer };
 }
 
@@ -97,48 +97,48 @@ export function route<const Name extends `${Method} /${string}`, const S extends
 export function bindRoutes(table: readonly ApiRoute[], deps: ApiDeps): readonly Route[] {
   return table.map(({ name, role, summary, shape, answer }) => {
     const [method, path = ''] = name.split(' ');
-    const handler = (exchange: Exchange) => answer(exchange, deps);
+    const handler = (context: Context) => answer(context, deps);
     const describe = { summary, ...shape };
     return { method: method as Method, path, role, handler, describe, ...asksOnly(shape) };
   });
 }
 
-function readCall(exchange: Exchange, shape: Shape): Call {
+function readCall(context: Context, shape: Shape): Call {
   const note = (change: ChangeNote) => {
-    exchange.change = change;
+    context.change = change;
   };
-  if (shape.target) note({ target: targetOf(shape.target, exchange) });
-  const query = readQueryBy(exchange, shape);
+  if (shape.target) note({ target: targetOf(shape.target, context) });
+  const query = readQueryBy(context, shape);
   return {
-    exchange,
+    context,
     get caller() {
-      if (exchange.caller) return exchange.caller;
+      if (context.caller) return context.caller;
       throw new Error('A public route does not ask who is calling');
     },
-    params: exchange.params,
+    params: context.params,
     query,
-    body: shape.body && !shape.raw ? checkBody(readJson(exchange), shape.body) : null,
+    body: shape.body && !shape.raw ? checkBody(readJson(context), shape.body) : null,
     note,
   };
 }
 
 /** Beside a body, parameters that are not declared are refused: a `dryRun` there would be ignored. */
-function readQueryBy(exchange: Exchange, { query, body, repeatable, raw }: Shape): object {
+function readQueryBy(context: Context, { query, body, repeatable, raw }: Shape): object {
   const schema = query ?? (body && NO_QUERY);
-  return schema && !raw ? readQuery(exchange, schema, repeatable) : {};
+  return schema && !raw ? readQuery(context, schema, repeatable) : {};
 }
 
-function targetOf(pattern: string, { params, caller }: Exchange): string {
+function targetOf(pattern: string, { params, caller }: Context): string {
   return pattern.replace(/\{(\w+)\}/, (_, name: string) => params[name] ?? caller?.name ?? '');
 }
 
-function answerWith(result: unknown, { status = 200 }: Shape): Answer {
+function answerWith(result: unknown, { status = 200 }: Shape): Response {
   if (result === undefined) return NOTHING;
-  return isAnswer(result) ? result : jsonAnswer(result, [], status);
+  return isResponse(result) ? result : jsonResponse(result, [], status);
 }
 
 /** No document of ours has these three. */
-function isAnswer(result: unknown): result is Answer {
+function isResponse(result: unknown): result is Response {
   return (
     typeof result === 'object' &&
     result !== null &&
@@ -153,5 +153,5 @@ function asksOnly({ asksOnly: always, query, body }: Shape): Pick<Route, 'asksOn
   if (always) return { asksOnly: () => true };
   if (body && 'shape' in body && 'dryRun' in (body.shape as object)) return { asksOnly: isDryRun };
   if (!query || !('dryRun' in query.shape)) return {};
-  return { asksOnly: (exchange) => (readQuery(exchange, query) as { dryRun?: boolean }).dryRun === true };
+  return { asksOnly: (context) => (readQuery(context, query) as { dryRun?: boolean }).dryRun === true };
 }

@@ -22,7 +22,7 @@ export const auditQuery = z
   .exactPartial()
   .extend({ limit: wholeNumber(1, 1000).default(100) });
 
-export const auditAnswer = z.object({
+export const auditResponse = z.object({
   entries: z.array(
     z.object({
       time,

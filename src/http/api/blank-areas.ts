@@ -9,8 +9,8 @@ import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { checkArea } from '../../tasks/task-area.ts';
-import { refuseOthers } from '../auth/layer-visibility.ts';
-import { createdAnswer, idIn } from '../exchange.ts';
+import { requireReadable } from '../auth/layer-visibility.ts';
+import { createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { parseTile, tileList } from './tile-selection.ts';
@@ -30,7 +30,7 @@ export const blankAreaBody = z.strictObject({
   note: z.string().max(500).default(''),
 });
 
-export const blankAreaAnswer = z.object({
+export const blankAreaResponse = z.object({
   id: z.number().int().nullable(),
   origin: z.enum(['configuration', 'interface']),
   gridSet: z.string().nullable(),
@@ -55,18 +55,18 @@ const blankSuspect = z.object({
   refused: z.boolean().describe('The source was failing: it was neither kept nor served'),
 });
 
-export const blankAreaListAnswer = z.object({
+export const blankAreaListResponse = z.object({
   layer: z.string(),
   everywhere: z.boolean(),
-  areas: z.array(blankAreaAnswer),
+  areas: z.array(blankAreaResponse),
   suspects: z.array(blankSuspect),
 });
 
 type OfLayer = Call<{ params: 'layer' }>;
 
-async function layerIn({ exchange, params }: OfLayer, { catalog }: ApiDeps): Promise<Layer> {
+async function layerIn({ context, params }: OfLayer, { catalog }: ApiDeps): Promise<Layer> {
   const { layer } = boundLayer(catalog, params.layer);
-  await refuseOthers(exchange, layer);
+  await requireReadable(context, layer);
   return layer;
 }
 
@@ -85,13 +85,13 @@ export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
 }
 
 export async function addBlankArea(call: OfLayer & Call<{ body: typeof blankAreaBody }>, deps: ApiDeps) {
-  const { body, caller, exchange, note } = call;
+  const { body, caller, context, note } = call;
   const layer = await layerIn(call, deps);
   const said = { note: body.note, createdBy: caller.name };
   const kept = await deps.blankAreas.add(layer.name, blankAreaOf(body, layer), said);
   note({ target: `layer:${layer.name}`, after: { blankArea: kept } });
   const place = `/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
-  return createdAnswer(exchange, place, keptDocument(kept));
+  return createdResponse(context, place, keptDocument(kept));
 }
 
 export async function removeBlankArea(call: Call<{ params: 'layer' | 'id' }>, deps: ApiDeps) {

@@ -6,9 +6,9 @@ import type { Fate } from '../../catalog/tile-fates.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import type { ChangeNote, Exchange } from '../exchange.ts';
+import type { ChangeNote, Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { amount, count, tileSetName, yesOrNo } from './values.ts';
 
@@ -35,7 +35,7 @@ export const changeQuery = dryRunQuery.extend({
     ),
 });
 
-export const declarationAnswer = z.object({
+export const declarationResponse = z.object({
   name: z.string(),
   version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),
   document: z.unknown().describe('In the form of the configuration file, secrets hidden'),
@@ -63,7 +63,7 @@ type Declaring = Call<{ query: typeof changeQuery; body: typeof declarationBody 
 const PATHS = { layer: '/api/v1/layers', 'grid-set': '/api/v1/gridsets' } as const;
 
 /** `kind`: layers and grid sets are declared alike. */
-export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDeps): Promise<Answer> {
+export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDeps): Promise<Response> {
   const options = { by: call.caller.name, dryRun: call.query.dryRun, expected: null };
   try {
     return changed(call, await editor.put(kind, call.body, options));
@@ -78,33 +78,33 @@ export async function put(
   kind: EntryKind,
   name: string,
   { editor }: ApiDeps,
-): Promise<Answer> {
+): Promise<Response> {
   const { dryRun, tiles = null } = call.query;
-  const options = { by: call.caller.name, dryRun, tiles, ...expectedBy(call.exchange) };
+  const options = { by: call.caller.name, dryRun, tiles, ...expectedBy(call.context) };
   return changed(call, await editor.put(kind, withName(call.body, name), options));
 }
 
 type Removing = Call<{ query: typeof dryRunQuery }>;
 
 export async function remove(
-  { query, caller, exchange, note }: Removing,
+  { query, caller, context, note }: Removing,
   kind: EntryKind,
   name: string,
   { editor }: ApiDeps,
 ) {
-  const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(exchange) };
+  const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(context) };
   const change = await editor.remove(kind, name, options);
-  if (query.dryRun) return jsonAnswer(changeDocument(change));
+  if (query.dryRun) return jsonResponse(changeDocument(change));
   note(removalNote(change));
   return undefined;
 }
 
-function changed({ exchange, note }: Call, change: EntryChanged): Answer {
-  if (change.version === null) return jsonAnswer(changeDocument(change));
+function changed({ context, note }: Call, change: EntryChanged): Response {
+  if (change.version === null) return jsonResponse(changeDocument(change));
   note(changeNote(change));
-  const location = `${exchange.baseUrl}${PATHS[change.kind]}/${encodeURIComponent(change.name)}`;
+  const location = `${context.baseUrl}${PATHS[change.kind]}/${encodeURIComponent(change.name)}`;
   const headers = ['ETag', entityTag(change.version), ...(change.created ? ['Location', location] : [])];
-  return jsonAnswer(changeDocument(change), headers, change.created ? 201 : 200);
+  return jsonResponse(changeDocument(change), headers, change.created ? 201 : 200);
 }
 
 export function entityTag(version: number): string {
@@ -112,7 +112,7 @@ export function entityTag(version: number): string {
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */
-function expectedBy({ headers }: Pick<Exchange, 'headers'>): { readonly expected?: number | null } {
+function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?: number | null } {
   if (headers['if-none-match'] === '*') return { expected: null };
   const tag = headers['if-match'];
   if (tag === undefined || tag === '*') return {};

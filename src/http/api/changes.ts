@@ -5,16 +5,16 @@ import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isSigned } from '../../changes/feeds/webhook-signature.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/gate.ts';
 import { mayLookAt } from '../auth/layer-visibility.ts';
 import { FORM } from '../auth/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { NO_QUERY, readJson, readQuery } from './read-body.ts';
 import { count, texts, time } from './values.ts';
 
-export const changeFeedsAnswer = z.object({
+export const changeFeedsResponse = z.object({
   changes: z.array(
     z.object({
       name: z.string(),
@@ -31,7 +31,7 @@ export const changeFeedsAnswer = z.object({
   ),
 });
 
-export const recentChangesAnswer = z.object({
+export const recentChangesResponse = z.object({
   changes: z.array(
     z.object({
       id: z.number().int(),
@@ -46,9 +46,9 @@ export const recentChangesAnswer = z.object({
   ),
 });
 
-export const replayAnswer = z.object({ changes: count.describe('Changes that were applied again') });
+export const replayResponse = z.object({ changes: count.describe('Changes that were applied again') });
 
-export const changeAcceptedAnswer = z.object({
+export const changeAcceptedResponse = z.object({
   id: z.number().int(),
   repeated: z.boolean().describe('The event was accepted before; nothing was done'),
 });
@@ -82,7 +82,7 @@ export async function listRecent(call: OneFeed, deps: ApiDeps) {
 /** Its changes concern all its layers. */
 export async function replayChanges(call: OneFeed, deps: ApiDeps) {
   const { name, layers } = await feedIn(call, deps);
-  for (const layer of layers) refuseForeignLayer(call.caller, layer);
+  for (const layer of layers) requireLayerScope(call.caller, layer);
   const count = (await deps.changes.replay(name)) ?? 0;
   const summary = `replayed ${count} ${count === 1 ? 'change' : 'changes'} of the last hour of ${name}`;
   call.note({ target: `feed:${name}`, summary, after: { merged: count, layers } });
@@ -119,12 +119,12 @@ function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps)
 
 /** The signature is checked before anything is read, and no answer without one says whether there is such a feed. */
 export async function acceptChange(
-  { exchange, params: { name } }: Call<{ params: 'name' }>,
+  { context, params: { name } }: Call<{ params: 'name' }>,
   { changes, accounts, clock }: ApiDeps,
 ) {
-  const { source, body } = exchange;
+  const { source, body } = context;
   const feed = changes.webhook(name);
-  const header = (of: string) => headerIn(exchange, of);
+  const header = (of: string) => headerIn(context, of);
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     accounts.throttle.begin(source, `feed:${name}`);
     throw new HttpProblem(
@@ -133,23 +133,23 @@ export async function acceptChange(
       ['WWW-Authenticate', 'X-Hub-Signature-256'],
     );
   }
-  readQuery(exchange, NO_QUERY);
-  const change = readChange(readJson(exchange, BODY_TYPES), feed.layers);
-  return feed.take({ change, source, eventId: eventIdIn(exchange) });
+  readQuery(context, NO_QUERY);
+  const change = readChange(readJson(context, BODY_TYPES), feed.layers);
+  return feed.take({ change, source, eventId: eventIdIn(context) });
 }
 
 /** With a digest of the body: an id that is not signed, sent with a captured body, must not make the event that has it a repeat. */
-function eventIdIn(exchange: Exchange): string | null {
-  const isStandard = headerIn(exchange, 'webhook-signature') !== undefined;
+function eventIdIn(context: Context): string | null {
+  const isStandard = headerIn(context, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';
-  const id = headerIn(exchange, name);
+  const id = headerIn(context, name);
   if (id === undefined) return null;
-  const digest = () => createHash('sha256').update(exchange.body).digest('base64url');
+  const digest = () => createHash('sha256').update(context.body).digest('base64url');
   if (EVENT_ID.test(id)) return `${id} ${digest()}`;
   throw new HttpProblem('header-invalid', `${name} must have 1 to 200 printable ASCII characters.`);
 }
 
-function headerIn({ headers }: Exchange, name: string): string | undefined {
+function headerIn({ headers }: Context, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(',') : value;
 }

@@ -9,9 +9,9 @@ import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { HttpServerDeps } from '../http-app.ts';
-import { coverageAnswer, zoomCoverageAnswer } from './coverage.ts';
-import { tileAnswer } from './inspect.ts';
-import { layerAnswer, layerListAnswer } from './layers.ts';
+import { coverageResponse, zoomCoverageResponse } from './coverage.ts';
+import { tileResponse } from './inspect.ts';
+import { layerListResponse, layerResponse } from './layers.ts';
 
 let house: QuotaHouse;
 let quota: QuotaService;
@@ -71,7 +71,7 @@ describe('what is cached', () => {
     await house.put(house.set('world'), 3, 1, 1);
     await house.put(house.set('world'), 3, 3, 0);
     const { body } = await get('coverage/EPSG:900913');
-    const { zooms } = zoomCoverageAnswer.parse(body);
+    const { zooms } = zoomCoverageResponse.parse(body);
     expect(zooms).toHaveLength(13);
     expect(zooms[3]).toEqual({ z: 3, tiles: 2, bytes: 20_000, offered: 64 });
     expect(zooms[9]).toMatchObject({ tiles: 0, offered: 512 * 512 });
@@ -84,7 +84,7 @@ describe('what is cached', () => {
     await house.store.putMany(set, 2, [write], 0);
     await house.put(set, 2, 1, 1);
     const { body } = await get('coverage/EPSG:900913/2');
-    const coverage = coverageAnswer.parse(body);
+    const coverage = coverageResponse.parse(body);
     expect(coverage).toMatchObject({ shows: 'age', cell: 1, columns: 4, rows: 4, minX: 0, minY: 0 });
     // One row is 4 cells: the old tile is the last of the first, the fresh one the second of the second.
     expect(coverage.runs).toEqual([0, 3, 2, 1, 0, 1, 5, 1, 0, 10]);
@@ -96,7 +96,7 @@ describe('what is cached', () => {
     const set = house.set('world');
     for (let x = 0; x < 16; x++) await house.put(set, 10, x, 0, 100);
     const { body } = await get('coverage/EPSG:900913/10');
-    const coverage = coverageAnswer.parse(body);
+    const coverage = coverageResponse.parse(body);
     expect(coverage).toMatchObject({ shows: 'share', cell: 16, columns: 64, rows: 64 });
     expect(coverage.runs).toEqual([6, 1, 0, 64 * 64 - 1]);
     const ages = await get('coverage/EPSG:900913/10?shows=age');
@@ -137,7 +137,7 @@ describe('a tile', () => {
     await house.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
     events.emit({ type: 'served', set, tile: { z: 6, x: 1, y: 2 }, at: Date.now() });
     const { body } = await get('tiles/EPSG:900913/6/1/2?format=png');
-    expect(tileAnswer.parse(body)).toMatchObject({
+    expect(tileResponse.parse(body)).toMatchObject({
       layer: 'world',
       format: 'image/png',
       parameters: { STYLES: 'light' },
@@ -159,7 +159,7 @@ describe('who made a tile', () => {
     await house.store.dropTileSet(house.set('world'));
     const write = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt, madeBy };
     await house.store.putMany(house.set('world'), 6, [write], 0);
-    return tileAnswer.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
+    return tileResponse.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
   }
 
   it('the maker of a tile is a task, as long as it is in the history', async () => {
@@ -189,7 +189,7 @@ it('the list of layers shows when their tiles changed and how often making them 
     deps: { layerState: () => ({ changedAt: started, failures: 3, failuresSince: 0, lastFailure }) },
   });
   const at = new Date(started).toISOString();
-  expect(layerListAnswer.parse(JSON.parse((await request('GET', '/api/v1/layers')).text))).toMatchObject({
+  expect(layerListResponse.parse(JSON.parse((await request('GET', '/api/v1/layers')).text))).toMatchObject({
     layers: [
       {
         changedAt: at,
@@ -203,10 +203,10 @@ it('the list of layers shows when their tiles changed and how often making them 
 
 it('the answer about a layer has the fields of its document', async () => {
   const { text } = await app.request('GET', '/api/v1/layers/world');
-  expect(layerAnswer.parse(JSON.parse(text))).toMatchObject({ name: 'world', expireCacheSeconds: 60 });
+  expect(layerResponse.parse(JSON.parse(text))).toMatchObject({ name: 'world', expireCacheSeconds: 60 });
   const list = await app.request('GET', '/api/v1/layers');
   const world = { name: 'world', gridSets: ['EPSG:900913'], changedAt: null, failures: 0, lastFailure: null };
-  expect(layerListAnswer.parse(JSON.parse(list.text))).toMatchObject({ layers: [world] });
+  expect(layerListResponse.parse(JSON.parse(list.text))).toMatchObject({ layers: [world] });
   const gridSets = await app.request('GET', '/api/v1/gridsets');
   expect(JSON.parse(gridSets.text)).toMatchObject({
     gridSets: [{ name: 'EPSG:900913', srs: 'EPSG:900913' }],

@@ -16,7 +16,7 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerBlock } from '../../quota/ledger-block.ts';
 import type { Amount } from '../../quota/usage-report.ts';
-import { refuseOthers } from '../auth/layer-visibility.ts';
+import { requireReadable } from '../auth/layer-visibility.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { indexOf } from '../services/tiles.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -40,7 +40,7 @@ export const tileSetQuery = z.object({
   format: z.string().optional().describe("Media type or extension; the layer's first when left out"),
 });
 
-export const zoomCoverageAnswer = z.object({
+export const zoomCoverageResponse = z.object({
   ...tileSet,
   zooms: z.array(z.object({ z: z.number().int(), ...amount, offered: count })),
 });
@@ -65,7 +65,7 @@ export const coverageQuery = zoomCoverageQuery.extend({
     .describe('When left out: age where a cell is one tile, share otherwise'),
 });
 
-export const coverageAnswer = z.object({
+export const coverageResponse = z.object({
   ...tileSet,
   z: z.number().int(),
   shows: coverageKind
@@ -200,15 +200,15 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
 
 /** The tile set of `/…/{layer}/…/{gridSet}?format=…` and the layer's parameters by name, for a caller who may see it. */
 export async function requestedTileSet(
-  { exchange, params, query }: OfTileSet,
+  { context, params, query }: OfTileSet,
   catalog: Pick<Catalog, 'layer'>,
 ): Promise<ResolvedTileSet> {
   const bound = boundLayer(catalog, params.layer);
-  await refuseOthers(exchange, bound.layer);
+  await requireReadable(context, bound.layer);
   return resolveTileSet(bound, {
     gridSet: params.gridSet,
     format: query.format ?? null,
-    parameters: parametersOf(exchange.query, bound.layer.parameters),
+    parameters: parametersOf(context.query, bound.layer.parameters),
   });
 }
 

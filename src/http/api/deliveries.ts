@@ -3,7 +3,7 @@ import { DELIVERY_KINDS, DELIVERY_STATES } from '../../changes/deliveries/delive
 import type { ApiDeps, Call } from './api-route.ts';
 import { count, time } from './values.ts';
 
-export const deliveryListAnswer = z.object({
+export const deliveryListResponse = z.object({
   deliveries: z.array(
     z.object({
       id: z.string(),

@@ -6,7 +6,7 @@ import { count } from './values.ts';
 
 const fits = z.boolean().nullable().describe('Null while the size of the tiles is unknown');
 
-export const estimateAnswer = z.object({
+export const estimateResponse = z.object({
   tiles: count.describe('Of the request; of a truncate those that are cached'),
   cachedTiles: count.describe('Cached tiles of the request'),
   cachedBytes: count,

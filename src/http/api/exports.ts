@@ -7,11 +7,11 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
-import { mayLookAt, refuseOthers } from '../auth/layer-visibility.ts';
-import { authorIn, createdAnswer } from '../exchange.ts';
+import { requireLayerScope } from '../auth/gate.ts';
+import { mayLookAt, requireReadable } from '../auth/layer-visibility.ts';
+import { authorIn, createdResponse } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse, type Response } from '../response.ts';
 import { askedPart } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { refuseUnknownNames, taskDraftOf } from './task-document.ts';
@@ -40,8 +40,8 @@ export const exportBody = z.strictObject({
   dryRun: flag.describe('Only counts the tiles'),
 });
 
-export const exportCountAnswer = z.object(amount).describe('With dryRun: the tiles that would be exported');
-export const exportAnswer = exportBody
+export const exportCountResponse = z.object(amount).describe('With dryRun: the tiles that would be exported');
+export const exportResponse = exportBody
   .omit({ dryRun: true })
   .required()
   .extend({
@@ -73,19 +73,19 @@ export async function listExports({ caller }: Call, deps: ApiDeps) {
 export async function startExport(call: Call<{ body: typeof exportBody }>, deps: ApiDeps) {
   const { catalog, tasks } = deps;
   const { dryRun, layer, type, ...part } = call.body;
-  refuseForeignLayer(call.caller, layer);
-  await refuseOthers(call.exchange, boundLayer(catalog, layer).layer);
+  requireLayerScope(call.caller, layer);
+  await requireReadable(call.context, boundLayer(catalog, layer).layer);
   const { parameters: values = {}, area, areaCrs } = part;
   const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
   const draft = { layer, archive, ...taskDraftOf(part) };
   refuseUnknownNames(catalog, draft);
   if (dryRun) {
     const { cachedTiles: tiles, cachedBytes: bytes } = await tasks.estimate(draft);
-    return jsonAnswer({ tiles, bytes });
+    return jsonResponse({ tiles, bytes });
   }
   const started = exportDocument(await tasks.create(draft, authorIn(call)));
   call.note({ target: `layer:${layer}`, after: { export: started.id, type } });
-  return createdAnswer(call.exchange, `/api/v1/exports/${started.id}`, started);
+  return createdResponse(call.context, `/api/v1/exports/${started.id}`, started);
 }
 
 export async function showExport(call: Call<{ params: 'id' }>, deps: ApiDeps) {
@@ -99,8 +99,8 @@ export async function removeExport(call: Call<{ params: 'id' }>, deps: ApiDeps) 
   call.note({ target: `layer:${request.layer}`, before: { export: request.archive?.id } });
 }
 
-export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps): Promise<Answer> {
-  const { method, headers } = call.exchange;
+export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps): Promise<Response> {
+  const { method, headers } = call.context;
   const { file, ...task } = await own(call, deps);
   const document = exportDocument(task);
   if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);

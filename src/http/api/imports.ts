@@ -11,7 +11,7 @@ export const importBody = z.strictObject({
   layers: names.exactOptional().describe('Names of layers; all when absent'),
 });
 
-export const importAnswer = z.strictObject({
+export const importResponse = z.strictObject({
   layers: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/layers takes them'),
   gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
   report: z.array(
@@ -36,11 +36,11 @@ const PREVIEW_SECONDS = 60;
 
 /** What a layer would be, before it is declared. */
 export async function readService(
-  { body, exchange }: Call<{ body: typeof importBody }>,
+  { body, context }: Call<{ body: typeof importBody }>,
   { imports }: ApiDeps,
 ) {
   const only = body.layers ?? null;
-  const { layers, gridSets, report } = await imports.readService(body.url, only, exchange.signal);
+  const { layers, gridSets, report } = await imports.readService(body.url, only, context.signal);
   return { layers, gridSets, report: report.entries };
 }
 
@@ -52,9 +52,9 @@ export async function previewTile(
   call: Call<{ query: typeof previewQuery; params: 'gridSet' | 'z' | 'x' | 'y' }>,
   { imports }: ApiDeps,
 ) {
-  const { query, params, exchange } = call;
+  const { query, params, context } = call;
   const tile = tileIn(call);
-  const preview = await imports.previewTile(query.document, params.gridSet, tile, exchange.signal);
+  const preview = await imports.previewTile(query.document, params.gridSet, tile, context.signal);
   const { bytes, contentType } = preview;
   const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
   return { status: 200, headers, body: bytes };

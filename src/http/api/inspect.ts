@@ -15,15 +15,15 @@ import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Task } from '../../tasks/task.ts';
-import { shownTo } from '../exchange.ts';
-import { vectorAnswer } from '../hits/tile-answer.ts';
+import { shownTo } from '../context.ts';
+import { vectorResponse } from '../hits/tile-response.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { type OfTileSet, requestedTileSet, tileIn, tileSet } from './coverage.ts';
 import { failureDocument, layerFailure } from './layers.ts';
 import { bounds, count, parameters, time } from './values.ts';
 
-export const tileAnswer = z.object({
+export const tileResponse = z.object({
   ...tileSet,
   z: z.number().int(),
   x: z.number().int(),
@@ -74,7 +74,7 @@ export async function showContent(call: OfTile, deps: ApiDeps) {
   const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', lifetime];
   if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
   const read = { ...stored, outcome: 'HIT' as const };
-  const { answer, headers } = await vectorAnswer(call.exchange.headers['accept-encoding'], read);
+  const { answer, headers } = await vectorResponse(call.context.headers['accept-encoding'], read);
   return { status: 200, headers: [...type, ...headers], body: answer.bytes };
 }
 

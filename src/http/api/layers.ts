@@ -9,10 +9,10 @@ import { isoTime } from '../../lib/clock.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
-import { jsonAnswer } from '../answer.ts';
-import { refuseOthers, visibleLayers } from '../auth/layer-visibility.ts';
-import { shownTo } from '../exchange.ts';
+import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
+import { shownTo } from '../context.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
+import { jsonResponse } from '../response.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -38,7 +38,7 @@ const layerState = {
   lastFailure: layerFailure.describe('The last one since the server started'),
 };
 
-export const layerListAnswer = z.object({
+export const layerListResponse = z.object({
   layers: z.array(
     z.object({
       name: z.string(),
@@ -53,7 +53,7 @@ export const layerListAnswer = z.object({
   ),
 });
 
-export const layerAnswer = z.object({
+export const layerResponse = z.object({
   origin: z.enum(['file', 'database']).describe('Where it is declared; what is in the file is changed there'),
   version: z.number().nullable(),
   document: z.unknown(),
@@ -101,7 +101,7 @@ export const layerAnswer = z.object({
   ...layerState,
 });
 
-export const clientListAnswer = z.object({
+export const clientListResponse = z.object({
   base: z.string().describe('The address of the server in the texts'),
   clients: z.array(z.object({ id: z.string(), client: z.string(), how: z.string(), text: z.string() })),
 });
@@ -123,15 +123,15 @@ const gridSetLine = z.object({
     }),
   ),
 });
-export const gridSetListAnswer = z.object({ gridSets: z.array(gridSetLine) });
-export const gridSetAnswer = gridSetLine.extend({
+export const gridSetListResponse = z.object({ gridSets: z.array(gridSetLine) });
+export const gridSetResponse = gridSetLine.extend({
   origin: z.enum(['program', 'file', 'database']).describe('Where it is declared'),
   version: z.number().nullable().describe('Null: it cannot be changed here'),
   document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
 });
 
-export async function listLayers({ exchange }: Call, deps: ApiDeps) {
-  const layers = await visibleLayers(exchange, await inTurns(deps.catalog.layers()));
+export async function listLayers({ context }: Call, deps: ApiDeps) {
+  const layers = await visibleLayers(context, await inTurns(deps.catalog.layers()));
   const lines = await inTurns(summaries(layers, deps));
   return {
     status: 200,
@@ -162,13 +162,13 @@ function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
 
 export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) {
   const bound = boundLayer(deps.catalog, call.params.layer);
-  await refuseOthers(call.exchange, bound.layer);
+  await requireReadable(call.context, bound.layer);
   const { name } = bound.layer;
   return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps);
 }
 
 export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {
-  const { baseUrl: base } = call.exchange;
+  const { baseUrl: base } = call.context;
   return { base, clients: snippetsFor(await requestedTileSet(call, catalog), base) };
 }
 
@@ -182,11 +182,11 @@ async function declared(call: Call, kind: EntryKind, name: string, shown: object
   const entry = await editor.show(kind, name);
   const { origin = 'file', version = null, document = null } = entry ?? {};
   const tag = version === null ? [] : ['ETag', entityTag(version)];
-  return jsonAnswer({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
+  return jsonResponse({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
 }
 
-export async function listGridSets({ exchange }: Call, { catalog }: ApiDeps) {
-  const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
+export async function listGridSets({ context }: Call, { catalog }: ApiDeps) {
+  const layers = await visibleLayers(context, await inTurns(catalog.layers()));
   return { gridSets: gridSetsOf(layers).map(gridSetDocument) };
 }
 
@@ -207,7 +207,7 @@ export function failureDocument(failure: LayerState['lastFailure']) {
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
     // What the answer calls by the layer's own names, below the rest.
-    ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerAnswer.shape)),
+    ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
     adopts: (declared?.adopt ?? []).map((adopted) => {

@@ -1,12 +1,12 @@
 import { nameIn, rightsOf } from '../../access/claims.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
-import type { Answer } from '../answer.ts';
 import { cookieIn, sessionCookie } from '../auth/access.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import { html } from '../pages/html.ts';
 import { createPageWriter } from '../pages/page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
+import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 
@@ -29,39 +29,39 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     throw new HttpProblem('path-unknown', 'Signing in with OpenID Connect is not configured.');
   }
 
-  async function begin(exchange: Exchange): Promise<Answer> {
-    const returnTo = returnPath(new URLSearchParams(exchange.query).get('return') ?? '/');
+  async function begin(context: Context): Promise<Response> {
+    const returnTo = returnPath(new URLSearchParams(context.query).get('return') ?? '/');
     try {
-      const { url, ...login } = await provider().begin(`${exchange.baseUrl}${END}`);
-      return redirect(url, loginCookie(seal.seal({ ...login, returnTo }), exchange));
+      const { url, ...login } = await provider().begin(`${context.baseUrl}${END}`);
+      return redirect(url, loginCookie(seal.seal({ ...login, returnTo }), context));
     } catch (error) {
       return away(error, returnTo);
     }
   }
 
-  async function end(exchange: Exchange): Promise<Answer> {
+  async function end(context: Context): Promise<Response> {
     const issuer = provider();
-    const state = new URLSearchParams(exchange.query).get('state') ?? '';
-    const sealed = cookieIn(exchange.headers.cookie ?? null, loginCookieName(exchange), SEALED) ?? '';
+    const state = new URLSearchParams(context.query).get('state') ?? '';
+    const sealed = cookieIn(context.headers.cookie ?? null, loginCookieName(context), SEALED) ?? '';
     const login = seal.open(sealed, state);
     if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
-    const claims = await issuer.end(exchange.query, login).catch((error: unknown) => {
-      log.warn({ requestId: exchange.id, reason: reasonOf(error) }, 'a sign-in was refused');
+    const claims = await issuer.end(context.query, login).catch((error: unknown) => {
+      log.warn({ requestId: context.id, reason: reasonOf(error) }, 'a sign-in was refused');
       return null;
     });
     if (!claims) return failed('The sign-in service has refused the sign-in, or its answer was not valid.');
-    return await signIn(exchange, claims, login.returnTo);
+    return await signIn(context, claims, login.returnTo);
   }
 
   async function signIn(
-    exchange: Exchange,
+    context: Context,
     claims: Parameters<typeof nameIn>[0],
     returnTo: string,
-  ): Promise<Answer> {
+  ): Promise<Response> {
     const { settings } = provider();
     const name = nameIn(claims);
     const { role, layers } = rightsOf(claims, settings);
-    const { id, source } = exchange;
+    const { id, source } = context;
     const entry = { id, phase: 'ended', action: 'login', via: 'oidc', actor: name, source } as const;
     if (role === null) {
       audit.note({ ...entry, outcome: 'refused', status: 403 });
@@ -70,20 +70,20 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     await audit.record({ ...entry, outcome: 'done', status: 200 });
     const secret = await externalSessions.begin(`${settings.issuer} ${claims.sub}`, { name, role, layers });
     // The browser comes from another site, and the page that it returns to may be closed.
-    return redirect(returnTo, sessionCookie(secret, exchange.secure, 'Lax'));
+    return redirect(returnTo, sessionCookie(secret, context.secure, 'Lax'));
   }
 
-  function away(error: unknown, returnTo: string): Answer {
+  function away(error: unknown, returnTo: string): Response {
     if (!(error instanceof UnavailableError)) throw error;
     const { headers, ...answer } = shown('stopping', error.message, returnTo);
     return { ...answer, headers: [...headers, 'Retry-After', '5'] };
   }
 
-  function failed(text: string): Answer {
+  function failed(text: string): Response {
     return shown('body-unreadable', text);
   }
 
-  function shown(code: Parameters<typeof statusOf>[0], text: string, returnTo = '/'): Answer {
+  function shown(code: Parameters<typeof statusOf>[0], text: string, returnTo = '/'): Response {
     const again = `${BEGIN}?return=${encodeURIComponent(returnTo)}`;
     const body = html`<p>${text}</p><p><a href="${again}">Try again</a> ·
       <a href="/#/overview">Sign in with a local account</a> · <a href="/">Start page</a></p>`;
@@ -93,20 +93,20 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
   }
 }
 
-function redirect(location: string, cookie: string): Answer {
+function redirect(location: string, cookie: string): Response {
   const headers = ['Location', location, 'Cache-Control', 'no-store', 'Set-Cookie', cookie];
   return { status: 303, headers, body: null };
 }
 
-function loginCookieName({ secure }: Exchange): string {
+function loginCookieName({ secure }: Context): string {
   return secure ? '__Host-tilewarden-login' : 'tilewarden-login';
 }
 
 /** Sent along when the issuer sends the browser back. */
-function loginCookie(sealed: string, exchange: Exchange): string {
+function loginCookie(sealed: string, context: Context): string {
   const lasts = LOGIN_LASTS_MS / 1000;
-  const base = `${loginCookieName(exchange)}=${sealed}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
-  return exchange.secure ? `${base}; Secure` : base;
+  const base = `${loginCookieName(context)}=${sealed}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
+  return context.secure ? `${base}; Secure` : base;
 }
 
 /** Browsers read a backslash as a slash, and leave out tabs and line breaks. */

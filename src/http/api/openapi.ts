@@ -12,8 +12,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
 };
 
-export function showOpenApi({ exchange }: Call, { routes }: ApiDeps) {
-  return openApiDocument(routes(), exchange.baseUrl);
+export function showOpenApi({ context }: Call, { routes }: ApiDeps) {
+  return openApiDocument(routes(), context.baseUrl);
 }
 
 /** OpenAPI 3.1 of every route below which something is administered. */

@@ -18,8 +18,8 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse, type Response } from '../response.ts';
 import { isSameVersion } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { amount, count, name, parameters, tileSetName, time, wholeNumber } from './values.ts';
@@ -51,23 +51,23 @@ export const quotaBody = z
   .exactPartial();
 
 const sizedQuota = z.object({ ...size, bytes: count });
-export const quotaAnswer = z.object({
+export const quotaResponse = z.object({
   ...plain,
   cleanUpSeconds: z.number(),
   globalQuota: sizedQuota,
   layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
 });
 
-const evictedAnswer = z
+const evictedResponse = z
   .object({ pages: count, ...amount })
   .describe('Removed for quotas since the data folder was made');
-export const usageAnswer = z.object({
+export const usageResponse = z.object({
   ...amount,
   sweeping: count,
   sweepingFiles: count,
-  quota: quotaAnswer,
+  quota: quotaResponse,
   share: z.number().nullable(),
-  evicted: evictedAnswer,
+  evicted: evictedResponse,
   growthPerDay: z.number().nullable(),
   fullInDays: z.number().nullable().describe('Until the quota is used up or a disk nearly full'),
   disks: z.array(
@@ -86,7 +86,7 @@ export const usageAnswer = z.object({
       ...amount,
       quota: count.nullable(),
       share: z.number().nullable(),
-      evicted: evictedAnswer,
+      evicted: evictedResponse,
       tileSets: z.array(
         z.object({
           ...tileSetName,
@@ -101,7 +101,7 @@ export const usageAnswer = z.object({
 
 const column = z.array(z.number());
 export const evictionsQuery = z.object({ days: wholeNumber(1, 31).default(7) });
-export const evictionsAnswer = z.object({
+export const evictionsResponse = z.object({
   from: time,
   stepSeconds: z.number(),
   tiles: column,
@@ -119,7 +119,7 @@ export async function showQuota(_: Call, { quota }: ApiDeps) {
 
 export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: ApiDeps) {
   const after = await applyQuota(call, deps, quotaChangeOf(call.body), (current) => {
-    if (isSameVersion(call.exchange.headers['if-match'], etagOf(current))) return;
+    if (isSameVersion(call.context.headers['if-match'], etagOf(current))) return;
     throw new HttpProblem(
       'precondition-failed',
       'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
@@ -199,8 +199,8 @@ function withBytes(given: Quota) {
   return { ...given, bytes: quotaBytes(given) };
 }
 
-function answerWith(configuration: QuotaConfiguration): Answer {
-  return jsonAnswer(quotaDocument(configuration), ['ETag', etagOf(configuration)]);
+function answerWith(configuration: QuotaConfiguration): Response {
+  return jsonResponse(quotaDocument(configuration), ['ETag', etagOf(configuration)]);
 }
 
 function etagOf(configuration: QuotaConfiguration): string {

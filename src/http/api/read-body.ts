@@ -3,7 +3,7 @@ import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { requireMediaType } from '../auth/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
 /** One line takes no more. */
@@ -15,14 +15,14 @@ export const NO_QUERY = z.strictObject({});
  * The body of one of our own requests: plain JSON, of exactly this shape. What stands in the query instead would be
  * passed over, `dryRun` for one. Throws `request-invalid`.
  */
-export function readBody<Schema extends z.ZodType>(exchange: Exchange, schema: Schema): z.output<Schema> {
-  readQuery(exchange, NO_QUERY);
-  return checkBody(readJson(exchange), schema);
+export function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): z.output<Schema> {
+  readQuery(context, NO_QUERY);
+  return checkBody(readJson(context), schema);
 }
 
 /** The query as the schema has it; repeated values of a `repeatable` field are joined by commas. Throws `request-invalid`. */
 export function readQuery<Schema extends z.ZodObject>(
-  { query }: Exchange,
+  { query }: Context,
   schema: Schema,
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
@@ -36,7 +36,7 @@ export function readQuery<Schema extends z.ZodObject>(
 }
 
 export function readJson(
-  { headers, body }: Pick<Exchange, 'headers' | 'body'>,
+  { headers, body }: Pick<Context, 'headers' | 'body'>,
   types: readonly string[] = ['application/json'],
 ): unknown {
   requireMediaType(headers, types);
@@ -57,7 +57,7 @@ export function checkBody<Schema extends z.ZodType>(
 }
 
 /** Whether a JSON body says `dryRun`. What cannot be read is not one. */
-export function isDryRun({ body }: Pick<Exchange, 'body'>): boolean {
+export function isDryRun({ body }: Pick<Context, 'body'>): boolean {
   try {
     const value = parseJson(body);
     return isRecord(value) && value.dryRun === true;

@@ -45,7 +45,7 @@ export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true, 
   enabled: z.boolean().default(true),
 });
 
-export const runAnswer = z.object({
+export const runResponse = z.object({
   dueAt: time,
   at: time,
   state: z.enum(RUN_STATES),
@@ -53,7 +53,7 @@ export const runAnswer = z.object({
   detail: z.string().nullable(),
 });
 
-export const scheduleAnswer = z.object({
+export const scheduleResponse = z.object({
   id: z.number().int(),
   layer: z.string(),
   name: z.string(),
@@ -80,13 +80,13 @@ export const scheduleAnswer = z.object({
   tileFailureRetryWaitTime: z.number().int().nullable(),
   totalFailuresBeforeAborting: z.number().int().nullable(),
   nextRuns: z.array(time),
-  lastRun: runAnswer.nullable(),
+  lastRun: runResponse.nullable(),
   createdBy: z.string(),
   createdAt: time,
 });
 
-export const scheduleListAnswer = z.object({ schedules: z.array(scheduleAnswer) });
-export const runListAnswer = z.object({ runs: z.array(runAnswer) });
+export const scheduleListResponse = z.object({ schedules: z.array(scheduleResponse) });
+export const runListResponse = z.object({ runs: z.array(runResponse) });
 
 export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDeclaration {
   const { layer, name, cron, timeZone, hours, overrun, enabled, type: work, ...task } = body;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import type { Schedule, ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
-import { jsonAnswer } from '../answer.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
-import { createdAnswer, idIn } from '../exchange.ts';
+import { requireLayerScope } from '../auth/gate.ts';
+import { createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { declarationOf, runDocument, type scheduleBody, scheduleDocument } from './schedule-document.ts';
 import { refuseUnknownNames } from './task-document.ts';
@@ -18,13 +18,13 @@ export const scheduleQuery = z.strictObject({
   dryRun: yesOrNo.default(false).describe('Only answers the next three runs'),
 });
 
-export const previewAnswer = z.object({ nextRuns: z.array(time) });
+export const previewResponse = z.object({ nextRuns: z.array(time) });
 
 type OneSchedule = Call<{ params: 'id' }>;
 type Declaring = Call<{ body: typeof scheduleBody }>;
 
-export async function listSchedules({ exchange }: Call, deps: ApiDeps) {
-  const found = await deps.schedules.list(new URLSearchParams(exchange.query).get('layer'));
+export async function listSchedules({ context }: Call, deps: ApiDeps) {
+  const found = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
   return { schedules: await Promise.all(found.map((schedule) => documentOf(schedule, deps))) };
 }
 
@@ -34,12 +34,12 @@ export async function createSchedule(call: Declaring & Call<{ query: typeof sche
   const created = await deps.schedules.create(declaration, call.caller.name);
   if (!created) throw nameTaken(declaration);
   call.note({ target: `schedule:${created.id}`, after: declaration });
-  return createdAnswer(call.exchange, `/api/v1/schedules/${created.id}`, await documentOf(created, deps));
+  return createdResponse(call.context, `/api/v1/schedules/${created.id}`, await documentOf(created, deps));
 }
 
 async function previewed(declaration: ScheduleDeclaration, { schedules }: ApiDeps) {
   const runs = await schedules.preview(declaration, PREVIEWED_RUNS);
-  return jsonAnswer({ nextRuns: runs.map((at) => isoTime(at)) });
+  return jsonResponse({ nextRuns: runs.map((at) => isoTime(at)) });
 }
 
 export async function showSchedule(call: OneSchedule, deps: ApiDeps) {
@@ -68,7 +68,7 @@ export async function listRuns(call: OneSchedule, deps: ApiDeps) {
 
 export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
   const schedule = await scheduleOf(call, deps);
-  refuseForeignLayer(call.caller, schedule.layer);
+  requireLayerScope(call.caller, schedule.layer);
   const run = await deps.schedules.runNow(schedule);
   if (!run) throw new HttpProblem('conflict', `The latest run of schedule ${schedule.name} is not over yet.`);
   call.note({ target: `schedule:${schedule.id}`, after: run });
@@ -78,7 +78,7 @@ export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
 function declarationIn({ body, caller }: Declaring, { catalog }: ApiDeps) {
   const declaration = declarationOf(body);
   const { layer, draft } = declaration;
-  refuseForeignLayer(caller, layer);
+  requireLayerScope(caller, layer);
   refuseUnknownNames(catalog, { layer, ...draft });
   return declaration;
 }
@@ -97,7 +97,7 @@ async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Sc
 /** One that the caller may change. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
   const schedule = await scheduleOf(call, deps);
-  refuseForeignLayer(call.caller, schedule.layer);
+  requireLayerScope(call.caller, schedule.layer);
   if (schedule.origin === 'interface') return schedule;
   const why = `Schedule ${schedule.name} is declared in the configuration file; change it there.`;
   throw new HttpProblem('conflict', why);

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { tileResponse } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { CallerGone } from '../exchange.ts';
+import { CallerGone } from '../context.ts';
 import { countReads } from '../metrics/tile-counts.ts';
-import { createTrafficSeries, seriesAnswer } from './series.ts';
+import { createTrafficSeries, seriesResponse } from './series.ts';
 
 const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
 
@@ -16,7 +16,7 @@ function openSeries() {
   const read: TilePipeline['read'] = async () => {
     time.now += 40;
     if (time.outcome instanceof Error) throw time.outcome;
-    return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
+    return tileResponse({ outcome: time.outcome, bytes: Buffer.alloc(100) });
   };
   const counted = countReads({ read }, clock, series);
   const ask = async (outcome: CacheOutcome | Error) => {
@@ -29,7 +29,7 @@ function openSeries() {
     await Promise.resolve();
     counted.flush();
   };
-  return { time, ask, document: () => seriesAnswer.parse(series.document()) };
+  return { time, ask, document: () => seriesResponse.parse(series.document()) };
 }
 
 it('a series counts tile requests by outcome, minute by minute', async () => {

@@ -21,7 +21,7 @@ const FIELDS = [
 type Field = (typeof FIELDS)[number];
 
 const column = z.array(z.number());
-export const seriesAnswer = z.object({
+export const seriesResponse = z.object({
   from: time,
   stepSeconds: z.number(),
   ...(Object.fromEntries(FIELDS.map((field) => [field, column])) as Record<Field, typeof column>),

@@ -1,44 +1,44 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { User } from '../../access/user.ts';
-import { jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../auth/access.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
 export const loginBody = z.strictObject({ name: z.string(), password: z.string() });
 export const newPasswordBody = z.strictObject({ current: z.string(), password: z.string() });
 
 /** For pages, which must know whether to show a form: asking `/api/v1/me` would be refused. */
-export async function showSession({ exchange }: Call, { accounts: { oidc } }: ApiDeps) {
-  const caller = shownCaller(await exchange.identify());
-  return jsonAnswer({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
+export async function showSession({ context }: Call, { accounts: { oidc } }: ApiDeps) {
+  const caller = shownCaller(await context.identify());
+  return jsonResponse({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
 }
 
-export async function logIn({ body, exchange }: Call<{ body: typeof loginBody }>, deps: ApiDeps) {
+export async function logIn({ body, context }: Call<{ body: typeof loginBody }>, deps: ApiDeps) {
   const { authenticator, audit } = deps.accounts;
-  const { id, source } = exchange;
+  const { id, source } = context;
   const caller = await authenticator.byPassword(body.name, body.password, source);
-  if (!caller) throw exchange.credentialsNeeded();
+  if (!caller) throw context.credentialsNeeded();
   const { name, role, layers } = caller;
   const entry = { id, phase: 'ended', action: 'login', outcome: 'done', status: 200 } as const;
   await audit.record({ ...entry, actor: name, via: 'session', source });
-  const cookie = await cookieFor(exchange, authenticator.userOf(caller), deps);
-  await endCurrent(exchange, deps);
-  return jsonAnswer({ name, role, layers }, cookie);
+  const cookie = await cookieFor(context, authenticator.userOf(caller), deps);
+  await endCurrent(context, deps);
+  return jsonResponse({ name, role, layers }, cookie);
 }
 
-export async function logOut({ exchange, caller }: Call, deps: ApiDeps) {
-  await endCurrent(exchange, deps);
-  const headers = ['Set-Cookie', sessionCookie('', exchange.secure)];
+export async function logOut({ context, caller }: Call, deps: ApiDeps) {
+  await endCurrent(context, deps);
+  const headers = ['Set-Cookie', sessionCookie('', context.secure)];
   if (caller.via !== 'oidc') return { status: 204, headers, body: null };
-  const logoutUrl = (await deps.accounts.oidc?.logoutUrl(`${exchange.baseUrl}/`)) ?? null;
-  return jsonAnswer({ logoutUrl }, headers);
+  const logoutUrl = (await deps.accounts.oidc?.logoutUrl(`${context.baseUrl}/`)) ?? null;
+  return jsonResponse({ logoutUrl }, headers);
 }
 
-async function endCurrent(exchange: Exchange, { accounts }: ApiDeps): Promise<void> {
-  const current = readSessionCookie(exchange.headers.cookie ?? null, exchange.secure);
+async function endCurrent(context: Context, { accounts }: ApiDeps): Promise<void> {
+  const current = readSessionCookie(context.headers.cookie ?? null, context.secure);
   if (current === null) return;
   await accounts.sessions.end(current);
   await accounts.externalSessions.end(current);
@@ -46,13 +46,13 @@ async function endCurrent(exchange: Exchange, { accounts }: ApiDeps): Promise<vo
 
 /** Of a session for the user as it was when the password was checked: one that was changed or removed since gets none. */
 async function cookieFor(
-  exchange: Exchange,
+  context: Context,
   user: User | null,
   { accounts }: ApiDeps,
 ): Promise<readonly string[]> {
   const secret = user && (await accounts.sessions.begin(user));
-  if (secret === null) throw exchange.credentialsNeeded();
-  return ['Set-Cookie', sessionCookie(secret, exchange.secure)];
+  if (secret === null) throw context.credentialsNeeded();
+  return ['Set-Cookie', sessionCookie(secret, context.secure)];
 }
 
 export async function showCaller({ caller }: Call, { accounts }: ApiDeps) {
@@ -62,7 +62,7 @@ export async function showCaller({ caller }: Call, { accounts }: ApiDeps) {
 
 /** Who walks up to a console that was left open does not know the old password. */
 export async function changePassword(
-  { body, caller, exchange, note }: Call<{ body: typeof newPasswordBody }>,
+  { body, caller, context, note }: Call<{ body: typeof newPasswordBody }>,
   deps: ApiDeps,
 ) {
   const { users, authenticator } = deps.accounts;
@@ -70,13 +70,13 @@ export async function changePassword(
   if (!isUser(via)) {
     throw new HttpProblem('forbidden', 'Only a user who has logged in has a password to change.');
   }
-  const again = await authenticator.byPassword(name, body.current, exchange.source);
+  const again = await authenticator.byPassword(name, body.current, context.source);
   const known = again && authenticator.userOf(again);
   if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
   // One that an administrator has replaced since it was checked is not put back.
   const { after } = await users.change(name, { password: body.password }, known);
   note({ target: `user:${name}`, after: { passwordChanged: true } });
-  const headers = via === 'session' ? await cookieFor(exchange, after, deps) : [];
+  const headers = via === 'session' ? await cookieFor(context, after, deps) : [];
   return { status: 204, headers, body: null };
 }
 

@@ -11,7 +11,7 @@ import { closedReason, count, texts, time } from './values.ts';
 
 const LAYERS_PER_TURN = 100;
 
-export const aboutAnswer = z.object({
+export const aboutResponse = z.object({
   version: z.string(),
   node: z.string(),
   startedAt: time,
@@ -20,7 +20,7 @@ export const aboutAnswer = z.object({
     .describe('Outbound proxies for http and https addresses, without user and password; null: none'),
 });
 
-export const nodeListAnswer = z.object({
+export const nodeListResponse = z.object({
   nodes: z.array(
     z.object({
       name: z.string(),
@@ -34,7 +34,7 @@ export const nodeListAnswer = z.object({
   ),
 });
 
-export const upstreamsAnswer = z.object({
+export const upstreamsResponse = z.object({
   upstreams: z.array(
     z.object({
       host: z.string(),
@@ -94,8 +94,8 @@ export function showSeries(_: Call, { traffic }: ApiDeps) {
   return traffic.series.document();
 }
 
-export async function listUpstreams({ exchange }: Call, deps: ApiDeps) {
-  const layers = await visibleLayers(exchange, await inTurns(deps.catalog.layers()));
+export async function listUpstreams({ context }: Call, deps: ApiDeps) {
+  const layers = await visibleLayers(context, await inTurns(deps.catalog.layers()));
   const byHost = await layersByHost(layers, deps);
   const upstreams = deps.metrics.upstreams().map((status) => {
     const names = byHost.get(status.host) ?? [];

@@ -2,7 +2,7 @@ import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { type Task, type TaskState, UNFINISHED } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/gate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { type stopBody, stopFilterOf } from './task-filter.ts';
 
@@ -11,7 +11,7 @@ export async function stopTasks(
   { catalog, tasks }: ApiDeps,
 ) {
   const filter = stopFilterOf(body);
-  if (body.layer !== undefined) refuseForeignLayer(caller, boundLayer(catalog, body.layer).layer.name);
+  if (body.layer !== undefined) requireLayerScope(caller, boundLayer(catalog, body.layer).layer.name);
   const own = await ownUnfinished(tasks, caller, filter);
   if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
   const stopped = await tasks.cancel(own, caller.name);

@@ -76,7 +76,7 @@ export const taskBody = z.strictObject({
   dryRun: flag.describe('Only answers what the task would be'),
 });
 
-export const taskAnswer = z.object({
+export const taskResponse = z.object({
   id: z.number().int(),
   layer: z.string(),
   type: z.enum(TASK_TYPES),
@@ -142,8 +142,8 @@ export const taskAnswer = z.object({
   durationMs: z.number().nullable().describe('Since it started, until it ended; null before that'),
 });
 
-export const taskListAnswer = z.object({
-  tasks: z.array(taskAnswer),
+export const taskListResponse = z.object({
+  tasks: z.array(taskResponse),
   counts: z
     .object({
       state: z.record(z.enum(TASK_STATES), count),

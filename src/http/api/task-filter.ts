@@ -45,7 +45,7 @@ export const stopBody = z.strictObject({
   dryRun: flag.describe('Only counts them'),
 });
 
-export const stopAnswer = z.object({
+export const stopResponse = z.object({
   count: z.object({ running: count, pending: count, paused: count }),
   tasks: z.array(z.number().int()).describe('The tasks that were stopped; empty with dryRun'),
 });

@@ -4,11 +4,11 @@ import { layerBelow } from '../../catalog/incarnations.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
-import { jsonAnswer, pairs } from '../answer.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/gate.ts';
 import { isPublic, mayLookAt } from '../auth/layer-visibility.ts';
-import { authorIn, type ChangeNote, createdAnswer, type Exchange, idIn } from '../exchange.ts';
+import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { estimateOf } from './estimate.ts';
 import {
@@ -39,8 +39,8 @@ export async function createTask(call: Call<{ body: typeof taskBody }>, deps: Ap
   const { layer, type, dryRun, idempotencyKey, ...body } = call.body;
   const draft = { layer, type, ...taskDraftOf(body) };
   refuseUnknownNames(deps.catalog, draft);
-  refuseForeignLayer(call.caller, draft.layer);
-  if (dryRun) return jsonAnswer(await estimateOf(deps, draft));
+  requireLayerScope(call.caller, draft.layer);
+  if (dryRun) return jsonResponse(await estimateOf(deps, draft));
   const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
   return created(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
 }
@@ -95,13 +95,13 @@ async function taskOf(call: OneTask, { tasks }: ApiDeps): Promise<Task> {
 
 async function ownTask(call: OneTask, deps: ApiDeps): Promise<Task> {
   const task = await taskOf(call, deps);
-  refuseForeignLayer(call.caller, task.request.layer);
+  requireLayerScope(call.caller, task.request.layer);
   return task;
 }
 
-function created({ exchange, caller, note }: Call, task: Task, deps: ApiDeps) {
+function created({ context, caller, note }: Call, task: Task, deps: ApiDeps) {
   note(changeOf(task, 'started a'));
-  return createdAnswer(exchange, `/api/v1/tasks/${task.id}`, shownTask(caller, task, deps));
+  return createdResponse(context, `/api/v1/tasks/${task.id}`, shownTask(caller, task, deps));
 }
 
 /** A caller that may not see the layer does not learn what its map server answered, and from where. */
@@ -139,8 +139,8 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const RETRY_MS = 2000;
 
 /** Changes of tasks as server-sent events. */
-export function streamEvents({ exchange, caller }: Call, deps: ApiDeps) {
-  const after = lastEventId(exchange);
+export function streamEvents({ context, caller }: Call, deps: ApiDeps) {
+  const after = lastEventId(context);
   const { eventPlaces } = deps;
   const { account } = authorIn({ caller });
   if (!eventPlaces.hasRoom(account)) {
@@ -199,9 +199,9 @@ function writeOrEnd(response: ServerResponse, frame: string): void {
 }
 
 /** A browser sends the header when it comes back; a script may put the id into the query. Null: from now on. */
-function lastEventId(exchange: Exchange): number | null {
-  const header = exchange.headers['last-event-id'];
-  const text = header === undefined ? new URLSearchParams(exchange.query).get('lastEventId') : String(header);
+function lastEventId(context: Context): number | null {
+  const header = context.headers['last-event-id'];
+  const text = header === undefined ? new URLSearchParams(context.query).get('lastEventId') : String(header);
   if (text === null || text === '') return null;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new HttpProblem('header-invalid', 'Last-Event-ID must be the id of an event.');

@@ -17,7 +17,7 @@ export const tileAddressesBody = z.strictObject({
 const number = z.number().int();
 const ADDRESSES_PER_TURN = 50;
 
-export const tileAddressesAnswer = z.object({
+export const tileAddressesResponse = z.object({
   tileSets: z.array(z.object({ layer: z.string(), gridSet: z.string(), format: z.string(), parameters })),
   pages: z
     .array(z.tuple([number, number, number, number]).nullable())
@@ -26,7 +26,7 @@ export const tileAddressesAnswer = z.object({
 
 /** Which pages the addresses of an access log are in, for seeds by use. */
 export async function findTiles(
-  { body, exchange }: Call<{ body: typeof tileAddressesBody }>,
+  { body, context }: Call<{ body: typeof tileAddressesBody }>,
   { tileAt }: ApiDeps,
 ) {
   const numbers = new Map<string, number>();
@@ -34,7 +34,7 @@ export async function findTiles(
   const pages: (readonly number[] | null)[] = [];
   for (const [i, address] of body.addresses.entries()) {
     if (i % ADDRESSES_PER_TURN === 0) await nextTurn();
-    const found = await tileAt(exchange, address);
+    const found = await tileAt(context, address);
     pages.push(found && [numberOf(found.tiles), ...pagePlace(found.index)]);
   }
   return { tileSets, pages };

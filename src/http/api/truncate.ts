@@ -3,7 +3,7 @@ import { boundLayer } from '../../catalog/catalog.ts';
 import { tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles } from '../../tasks/tile-selection.ts';
 import { mediaTypeOf } from '../auth/request-body.ts';
-import { authorIn, type Exchange } from '../exchange.ts';
+import { authorIn, type Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { checkBody, readBody, readQuery } from './read-body.ts';
 import {
@@ -15,13 +15,13 @@ import {
 } from './tile-selection.ts';
 import { amount, tileSetName } from './values.ts';
 
-export const truncateAnswer = z.object({
+export const truncateResponse = z.object({
   layer: z.string(),
   dryRun: z.boolean(),
   ...amount,
   tileSets: z.array(z.object({ ...tileSetName, ...amount })),
 });
-export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
+export const invalidateResponse = truncateResponse.extend({ tasks: z.array(z.number().int()) });
 
 /** Removes a selection of a layer's tiles. */
 export async function truncate(
@@ -38,7 +38,7 @@ export async function truncate(
 /** Marks a selection of a layer's tiles as stale. */
 export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
   const { layer } = boundLayer(catalog, call.params.layer);
-  const body = readInvalidation(call.exchange);
+  const body = readInvalidation(call.context);
   const selection = selectionOf(body, layer, 'offered');
   const by = body.renew ? authorIn(call) : null;
   const { marked, tasks } = body.dryRun
@@ -49,10 +49,10 @@ export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, sel
 }
 
 /** Or a list of tiles alone; what else there is to say then stands in the address. */
-function readInvalidation(exchange: Exchange): z.output<typeof invalidateBody> {
-  if (mediaTypeOf(exchange.headers) !== 'text/plain') return readBody(exchange, invalidateBody);
-  const asked = readQuery(exchange, invalidateQuery);
-  return checkBody({ tiles: tileLines(exchange.body), ...asked }, invalidateBody);
+function readInvalidation(context: Context): z.output<typeof invalidateBody> {
+  if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
+  const asked = readQuery(context, invalidateQuery);
+  return checkBody({ tiles: tileLines(context.body), ...asked }, invalidateBody);
 }
 
 /** The answer; the audit log has it too. */

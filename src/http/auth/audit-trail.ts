@@ -1,29 +1,29 @@
 import type { AuditDraft, AuditLog } from '../../access/audit-log.ts';
-import type { Answer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import type { Match } from '../hits/router.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
+import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 
 /** Whether what is asked for may change something, so that it leaves a trace. */
-export function leavesTrace({ method, role, asksOnly }: Route, exchange: Exchange): boolean {
-  return method !== 'GET' && role !== 'public' && !asksOnly?.(exchange);
+export function leavesTrace({ method, role, asksOnly }: Route, context: Context): boolean {
+  return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }
 
 /** Nothing is changed before the log says who is about to, and nothing answered before it says what came of it. */
 export async function withTrace(
   audit: AuditSink,
   route: Route,
-  exchange: Exchange,
-  handle: () => Answer | Promise<Answer>,
-): Promise<Answer> {
-  const draft = draftOf(route, exchange);
+  context: Context,
+  handle: () => Response | Promise<Response>,
+): Promise<Response> {
+  const draft = draftOf(route, context);
   await audit.record({ ...draft, phase: 'begun' });
   const [answer, error] = await outcomeOf(handle);
-  const status = answer?.status ?? problemOf(error, exchange.id).answer.status;
-  await audit.record({ ...draft, ...exchange.change, phase: 'ended', outcome: outcomeNamed(status), status });
+  const status = answer?.status ?? problemOf(error, context.id).answer.status;
+  await audit.record({ ...draft, ...context.change, phase: 'ended', outcome: outcomeNamed(status), status });
   if (answer) return answer;
   throw error;
 }
@@ -31,13 +31,13 @@ export async function withTrace(
 /** A known caller who tried what it may not do, or a page of another site that tried with a caller's credentials. */
 export function noteDenial(
   audit: AuditSink,
-  exchange: Exchange,
+  context: Context,
   method: string,
   match: Match,
   error: unknown,
 ): void {
   const denied = error instanceof HttpProblem && (error.code === 'forbidden' || error.code === 'cross-site');
-  const { id, path, caller, source } = exchange;
+  const { id, path, caller, source } = context;
   if (!denied || !caller || method === 'GET' || method === 'HEAD') return;
   const action = match.route ? `${method} ${match.route.path}` : method;
   audit.note({
@@ -53,19 +53,21 @@ export function noteDenial(
   });
 }
 
-function draftOf(route: Route, exchange: Exchange): Omit<AuditDraft, 'phase'> {
+function draftOf(route: Route, context: Context): Omit<AuditDraft, 'phase'> {
   return {
-    id: exchange.id,
-    actor: exchange.caller?.name ?? null,
-    via: exchange.caller?.via ?? null,
-    source: exchange.source,
+    id: context.id,
+    actor: context.caller?.name ?? null,
+    via: context.caller?.via ?? null,
+    source: context.source,
     action: `${route.method} ${route.path}`,
-    path: exchange.path,
-    target: exchange.params.layer === undefined ? null : `layer:${exchange.params.layer}`,
+    path: context.path,
+    target: context.params.layer === undefined ? null : `layer:${context.params.layer}`,
   };
 }
 
-async function outcomeOf(handle: () => Answer | Promise<Answer>): Promise<readonly [Answer | null, unknown]> {
+async function outcomeOf(
+  handle: () => Response | Promise<Response>,
+): Promise<readonly [Response | null, unknown]> {
   try {
     return [await handle(), null];
   } catch (error) {

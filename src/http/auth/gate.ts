@@ -37,7 +37,7 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
   );
 }
 
-export function refuseForeignLayer(caller: Caller | null, layer: string | undefined): void {
+export function requireLayerScope(caller: Caller | null, layer: string | undefined): void {
   if (!caller || layer === undefined || mayWorkOn(caller, layer)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }

@@ -2,9 +2,9 @@ import { type Caller, mayWorkOn, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { remembered } from '../../lib/get-or-make.ts';
-import type { Headers } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import type { Headers } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';
 import { keyForbidden, keyRefused, type PresentedKey } from './reader-key.ts';
 
@@ -12,31 +12,31 @@ import { keyForbidden, keyRefused, type PresentedKey } from './reader-key.ts';
  * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
  * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
  */
-export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
-  await refuseOthers(exchange, layer);
+export async function requireVisible(context: Context, layer: Layer): Promise<void> {
+  await requireReadable(context, layer);
   if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
 /** For administration, which disabled layers are open to as well. */
-export async function refuseOthers(exchange: Exchange, layer: Layer): Promise<void> {
-  const key = keyFor(exchange, layer);
+export async function requireReadable(context: Context, layer: Layer): Promise<void> {
+  const key = keyFor(context, layer);
   if (key?.opens(layer)) return;
   if (key) throw key.refusal === null ? keyForbidden() : keyRefused(key);
   if (layer.access === 'public') return;
-  exchange.audience = 'caller';
-  const caller = await exchange.identify();
-  if (!caller) throw exchange.credentialsNeeded();
+  context.audience = 'caller';
+  const caller = await context.identify();
+  if (!caller) throw context.credentialsNeeded();
   if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
 /** Null: the request shows no key, or nothing but parameters of this layer. */
-function keyFor(exchange: Exchange, layer: Layer): PresentedKey | null {
-  const { key } = exchange;
+function keyFor(context: Context, layer: Layer): PresentedKey | null {
+  const { key } = context;
   if (!key) return null;
   const released = key.release(layer);
-  if (released.length > 0) exchange.released = [exchange.released, ...released].filter(Boolean).join('&');
-  if (key.candidates.length === 0) exchange.key = null;
-  return exchange.key;
+  if (released.length > 0) context.released = [context.released, ...released].filter(Boolean).join('&');
+  if (key.candidates.length === 0) context.key = null;
+  return context.key;
 }
 
 /** Wraps what answers about layers: says of one that is not there what it says of one that strangers may not see. */
@@ -48,12 +48,12 @@ export type LayerScreen = (handler: Handler) => Handler;
  */
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
-    recovering(handler, async (error, exchange) => {
+    recovering(handler, async (error, context) => {
       if (!isAboutUnknownLayer(error)) throw error;
-      if (exchange.key) throw exchange.key.refusal === null ? keyForbidden() : keyRefused(exchange.key);
+      if (context.key) throw context.key.refusal === null ? keyForbidden() : keyRefused(context.key);
       if (areOpen(await allLayers())) throw error;
-      exchange.audience = 'caller';
-      throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
+      context.audience = 'caller';
+      throw (await context.identify()) ? error : context.credentialsNeeded();
     });
 }
 
@@ -68,7 +68,7 @@ export function isOpen(layer: Layer): boolean {
 }
 
 /** Whether a request may read the layer without being asked who is calling. */
-export function isOpenTo({ key }: Exchange, layer: Layer): boolean {
+export function isOpenTo({ key }: Context, layer: Layer): boolean {
   return key ? layer.enabled && key.opens(layer) : isOpen(layer);
 }
 
@@ -89,13 +89,13 @@ export function cacheControlOf(...layers: readonly Layer[]): Headers {
   return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }
 
-export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): Promise<readonly Layer[]> {
-  const { key } = exchange;
+export async function visibleLayers(context: Context, all: readonly Layer[]): Promise<readonly Layer[]> {
+  const { key } = context;
   if (key && key.refusal !== null) throw keyRefused(key);
   if (key) return all.filter((layer) => key.mayRead(layer));
   if (publicOf(all) === all) return all;
-  const caller = await exchange.identify();
-  exchange.audience = caller ? 'caller' : 'varies';
+  const caller = await context.identify();
+  context.audience = caller ? 'caller' : 'varies';
   if (!caller) return publicOf(all);
   return all.filter((layer) => isPublic(layer) || mayLookAt(caller, layer));
 }

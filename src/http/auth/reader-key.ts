@@ -243,7 +243,7 @@ const PREFLIGHT: readonly string[] = [
 ];
 
 /** Fetch, 3.2.2: a browser asks before it sends a header of ours to another site. */
-export function preflightAnswer({ method, headers }: IncomingMessage) {
+export function preflightResponse({ method, headers }: IncomingMessage) {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null;
   return { status: 204, headers: PREFLIGHT, body: null };
 }

@@ -1,18 +1,18 @@
 import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import { textAnswer } from '../answer.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
 import { HttpProblem } from '../problems.ts';
+import { textResponse } from '../response.ts';
 import { keptIn, warningHeader } from './layers.ts';
-import { documentAnswer, listAnswer, readRoot } from './representation.ts';
+import { documentResponse, listResponse, readRoot } from './representation.ts';
 
 type OfGridSet = Call<{ params: 'gridSet' }>;
 
-export function listGridSets({ exchange }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
+export function listGridSets({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
   const names = catalog.gridSets.gridSets.map(({ name }) => name);
-  return listAnswer(exchange, format, { names, entry: 'gridSet', path: '/rest/gridsets' });
+  return listResponse(context, format, { names, entry: 'gridSet', path: '/rest/gridsets' });
 }
 
 export async function showGridSet(
@@ -23,16 +23,16 @@ export async function showGridSet(
   const gridSet = catalog.gridSets.find(params.gridSet);
   if (!gridSet) throw unknown('get', params.gridSet);
   const entry = await editor.show('grid-set', gridSet.name);
-  return documentAnswer(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
+  return documentResponse(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
 }
 
 /** Stored under the name in the body, as in GeoWebCache, whose user guide puts `EPSG:2163` to `gridSet1.xml`. */
 export async function putGridSet(call: OfGridSet, { editor }: ApiDeps, format: DocumentFormat) {
-  const { document, kept, warnings } = readGwcGridSet(readRoot(call.exchange, format));
+  const { document, kept, warnings } = readGwcGridSet(readRoot(call.context, format));
   const options = { by: call.caller.name, dryRun: false, aside: kept };
   const change = await editor.put('grid-set', document, options);
   call.note(changeNote(change));
-  return textAnswer(change.created ? 201 : 200, '', warningHeader(warnings));
+  return textResponse(change.created ? 201 : 200, '', warningHeader(warnings));
 }
 
 export async function removeGridSet({ params: { gridSet }, caller, note }: OfGridSet, { editor }: ApiDeps) {
@@ -41,7 +41,7 @@ export async function removeGridSet({ params: { gridSet }, caller, note }: OfGri
   } catch (error) {
     throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', gridSet) : error;
   }
-  return textAnswer(200, '');
+  return textResponse(200, '');
 }
 
 function unknown(verb: 'get' | 'remove', name: string): HttpProblem {

@@ -16,37 +16,37 @@ import {
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { type Headers, textAnswer } from '../answer.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
-import { refuseOthers, visibleLayers } from '../auth/layer-visibility.ts';
-import { shownTo } from '../exchange.ts';
+import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
+import { shownTo } from '../context.ts';
 import { headerText } from '../hits/tile-headers.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { documentAnswer, listAnswer, readRoot } from './representation.ts';
+import { type Headers, textResponse } from '../response.ts';
+import { documentResponse, listResponse, readRoot } from './representation.ts';
 
 const MOST_WARNINGS = 10;
 
 type OfLayer = Call<{ params: 'layer' }>;
 
-export async function listLayers({ exchange }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
-  const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
-  return listAnswer(exchange, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
+export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
+  const layers = await visibleLayers(context, await inTurns(catalog.layers()));
+  return listResponse(context, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
 }
 
 export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
   const name = nameIn(call, catalog);
   const bound = catalog.layer(name);
   if (!bound) throw unknownLayer(name);
-  await refuseOthers(call.exchange, bound.layer);
+  await requireReadable(call.context, bound.layer);
   const entry = await editor.show('layer', bound.layer.name);
   const { document, kept } = shownTo(call, { document: entry?.document, kept: keptIn(entry) });
-  return documentAnswer(writeGwcLayer(document, kept), format);
+  return documentResponse(writeGwcLayer(document, kept), format);
 }
 
 export async function putLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
   const warnings = await save(call, readLayer(call, deps, format), deps);
-  return textAnswer(200, 'layer saved', warningHeader(warnings));
+  return textResponse(200, 'layer saved', warningHeader(warnings));
 }
 
 export async function postLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
@@ -58,7 +58,7 @@ export async function postLayer(call: OfLayer, deps: ApiDeps, format: DocumentFo
     );
   }
   await save(call, read, deps);
-  return textAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
+  return textResponse(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
 }
 
 async function save(
@@ -79,7 +79,7 @@ export async function removeLayer(call: OfLayer, { catalog, editor }: ApiDeps) {
   } catch (error) {
     throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(name) : error;
   }
-  return textAnswer(200, `${name} deleted`);
+  return textResponse(200, `${name} deleted`);
 }
 
 /** A plus sign may stand for a space, unless a layer has one. */
@@ -89,7 +89,7 @@ function nameIn({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>)
 
 function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat): ReadDocument {
   const name = nameIn(call, catalog);
-  const read = readGwcLayer(readRoot(call.exchange, format), catalog.layer(name) !== null);
+  const read = readGwcLayer(readRoot(call.context, format), catalog.layer(name) !== null);
   if (read.document.name !== name) {
     throw invalid(
       'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
@@ -143,17 +143,17 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
 
 /** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
 export async function showBounds(
-  { exchange, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
+  { context, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
   { catalog }: ApiDeps,
 ) {
   const bound = catalog.layer(layer) ?? catalog.layer(layer.replaceAll('+', ' '));
   if (!bound) return refusal('layer-unknown', `Unknown layer: ${shortened(layer)}`);
-  await refuseOthers(exchange, bound.layer);
+  await requireReadable(context, bound.layer);
   const subset = findGridSubset(bound.layer, gridSet);
   if (!subset) {
     return refusal('layer-unknown', `${shortened(layer)} does not support ${shortened(gridSet)}`);
   }
-  if (type.toLowerCase() === 'java') return textAnswer(200, coverages(subset));
+  if (type.toLowerCase() === 'java') return textResponse(200, coverages(subset));
   return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type)}`);
 }
 
@@ -163,7 +163,7 @@ const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' }
 function refusal(code: keyof typeof NAMES, message: string) {
   const status = statusOf(code);
   const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
-  return textAnswer(status, text, ['Cache-Control', 'no-store']);
+  return textResponse(status, text, ['Cache-Control', 'no-store']);
 }
 
 /** `{{minX, minY, maxX, maxY, z}, …}`, rows from the bottom. */
@@ -189,7 +189,7 @@ export function updateFilter(
     );
   }
   if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
-  return textAnswer(200, 'Filter update completed, no problems encountered.\n');
+  return textResponse(200, 'Filter update completed, no problems encountered.\n');
 }
 
 function isKnownFilter(name: string, catalog: Pick<Catalog, 'layers'>): boolean {

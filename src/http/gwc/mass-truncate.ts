@@ -12,22 +12,22 @@ import {
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
-import { textAnswer } from '../answer.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { refuseForeignLayer } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/gate.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
-import { authorIn } from '../exchange.ts';
-import { html, pageAnswer } from '../pages/html.ts';
+import { authorIn } from '../context.ts';
+import { html, pageResponse } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
+import { textResponse } from '../response.ts';
 import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MOST_NAMED = 100;
 
 /** Sections 2.3, 2.4 and 4.4 of the specification. The answer is sent when no reader sees the tiles any more. */
-export async function massTruncate({ exchange, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
-  const mediaType = requireMediaType(exchange.headers, [...BODY_TYPES.xml, JSON_TYPE]);
-  const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
+export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
+  const mediaType = requireMediaType(context.headers, [...BODY_TYPES.xml, JSON_TYPE]);
+  const body = mediaType === FORM ? unpackForm(context.body) : context.body;
   const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
   const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
   note({ target, after: { type: request.type } });
@@ -36,7 +36,7 @@ export async function massTruncate({ exchange, caller, note }: Call, { catalog, 
     throw invalid(`Could not find layer ${request.layer}`);
   }
   const emptied = await carryOut(massTruncation, request, authorIn({ caller }));
-  return emptied && mediaType === FORM ? allPage(emptied) : textAnswer(200, '');
+  return emptied && mediaType === FORM ? allPage(emptied) : textResponse(200, '');
 }
 
 /**
@@ -56,7 +56,7 @@ function allPage(layers: readonly string[]) {
     layers.length === 0
       ? 'No Layers were truncated'
       : `Truncated Layers:${layers.slice(0, MOST_NAMED).join(',')}`;
-  return pageAnswer(
+  return pageResponse(
     'Truncated All Layers',
     html`<p>Truncated All Layers</p>
 <p>${named}</p>`,
@@ -80,13 +80,13 @@ async function carryOut(
 }
 
 function refuseForeign(caller: Caller, request: MassTruncateRequest): void {
-  if (request.type !== 'truncateAll') refuseForeignLayer(caller, request.layer);
+  if (request.type !== 'truncateAll') requireLayerScope(caller, request.layer);
   if (request.type !== 'truncateAll' || mayWorkOnAll(caller)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
 }
 
-export function listTruncations({ exchange }: Call) {
-  const { baseUrl, target, headers } = exchange;
+export function listTruncations({ context }: Call) {
+  const { baseUrl, target, headers } = context;
   const asked = headers.accept ?? '';
   const asTextXml = /\btext\/xml\b/i.test(asked) && !/\bapplication\/xml\b/i.test(asked);
   return {

@@ -1,16 +1,16 @@
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
-import { type Html, html, pageAnswer } from '../pages/html.ts';
+import { type Html, html, pageResponse } from '../pages/html.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Reloaded } from '../route-deps.ts';
 
 const MOST_NAMED = 100;
 
 /** Takes up what has changed in the configuration file. */
-export async function reloadConfiguration({ exchange, note }: Call, { rest }: ApiDeps) {
+export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
   // A widespread client library says that the form is JSON.
-  requireMediaType(exchange.headers, [FORM, 'text/xml', 'application/json']);
-  const form = new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
+  requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
+  const form = new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
   if (!form.has('reload_configuration')) {
     throw new HttpProblem(
       'header-invalid',
@@ -27,7 +27,7 @@ export async function reloadConfiguration({ exchange, note }: Call, { rest }: Ap
 function problemPage(problems: readonly string[]) {
   const body = html`<p>There was a problem reloading the configuration; nothing has changed:</p>
 ${list(problems)}`;
-  return pageAnswer('The configuration was not reloaded', body);
+  return pageResponse('The configuration was not reloaded', body);
 }
 
 /** The first sentence is GeoWebCache's: its clients look for it. */
@@ -36,7 +36,7 @@ function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { p
 ${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
 ${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MOST_NAMED).join(', ')}.</p>`}
 ${restart.length === 0 ? html`` : html`<p>Changes to ${restart.join(', ')} take effect after a restart.</p>`}`;
-  return pageAnswer('Configuration reloaded', body);
+  return pageResponse('Configuration reloaded', body);
 }
 
 function list(lines: readonly string[]): Html {

@@ -4,7 +4,6 @@ import type { WireElement } from '../../geowebcache/wire-element.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
-import type { Answer, Headers } from '../answer.ts';
 import {
   type ApiDeps,
   type ApiRoute,
@@ -14,7 +13,8 @@ import {
   type Shape,
 } from '../api/api-route.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
+import type { Headers, Response } from '../response.ts';
 import type { Method, RouteRole } from '../route.ts';
 
 const XML = ['application/xml', 'text/xml'];
@@ -47,7 +47,7 @@ export function resource<const Path extends `/${string}`>(
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
       return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
-        handler(call as Parameters<typeof handler>[0], deps, ending ?? formatAsked(call.exchange)),
+        handler(call as Parameters<typeof handler>[0], deps, ending ?? formatAsked(call.context)),
       );
     }),
   );
@@ -61,7 +61,7 @@ function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
 }
 
 /** `?format=json`, or what `Accept` would rather have; XML by default. */
-function formatAsked({ query, headers }: Exchange): DocumentFormat {
+function formatAsked({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
   const accepted = headers.accept ?? '';
@@ -70,25 +70,25 @@ function formatAsked({ query, headers }: Exchange): DocumentFormat {
 }
 
 /** The body says what it is; what `curl -d` sends without a word of it is read as the path ends. */
-export function readRoot(exchange: Exchange, format: DocumentFormat): WireElement {
-  const type = requireMediaType(exchange.headers, [...XML, ...JSON_TYPES, FORM]);
+export function readRoot(context: Context, format: DocumentFormat): WireElement {
+  const type = requireMediaType(context.headers, [...XML, ...JSON_TYPES, FORM]);
   const said = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
-  return readDocument(exchange.body, said);
+  return readDocument(context.body, said);
 }
 
-export function documentAnswer(root: DocumentNode, format: DocumentFormat): Answer {
+export function documentResponse(root: DocumentNode, format: DocumentFormat): Response {
   return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
 }
 
 /** Names, each with the address of what bears it. There may be thousands, so they are written in turns. */
-export async function listAnswer(
-  exchange: Exchange,
+export async function listResponse(
+  context: Context,
   format: DocumentFormat,
   { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
-): Promise<Answer> {
+): Promise<Response> {
   if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson([...names]) };
   const entryOf = (name: string) => {
-    const href = `${exchange.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
+    const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
       'xmlns:atom': 'http://www.w3.org/2005/Atom',
       rel: 'alternate',

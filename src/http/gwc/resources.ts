@@ -2,13 +2,13 @@ import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/document-node.ts';
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import { textAnswer } from '../answer.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
 import { HttpProblem } from '../problems.ts';
+import { textResponse } from '../response.ts';
 import type { StoreDescription } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
-import { documentAnswer, listAnswer, readRoot } from './representation.ts';
+import { documentResponse, listResponse, readRoot } from './representation.ts';
 
 const DEFAULT_STORE = 'default';
 const BLOCK_SIZE = 4096;
@@ -16,13 +16,13 @@ const BLOCK_SIZE = 4096;
 type OfStore = Call<{ params: 'store' }>;
 
 /** Our stores in GeoWebCache's words. They are declared in the configuration file. */
-export function listStores({ exchange }: Call, { rest }: ApiDeps, format: DocumentFormat) {
+export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
   const names = rest.stores.map(({ name }) => name);
-  return listAnswer(exchange, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
+  return listResponse(context, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
 }
 
 export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
-  return documentAnswer(describe(found('get', call, deps)), format);
+  return documentResponse(describe(found('get', call, deps)), format);
 }
 
 export function refuseRemoval(call: OfStore, deps: ApiDeps): never {
@@ -62,16 +62,16 @@ function fixedOf({ about, rest }: ApiDeps) {
 /** What the service says of itself in capabilities. */
 export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
   const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
-  return documentAnswer(writeGlobal(document), format);
+  return documentResponse(writeGlobal(document), format);
 }
 
-export async function putGlobal({ exchange, caller, note }: Call, deps: ApiDeps, format: DocumentFormat) {
+export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, format: DocumentFormat) {
   const { service } = deps;
-  const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixedOf(deps));
+  const { warnings, remembered, ...change } = readGlobal(readRoot(context, format), fixedOf(deps));
   const before = service.current;
   await service.change({ ...change, remembered: { ...before.remembered, ...remembered } }, caller.name);
   note({ target: 'global', before, after: service.current });
-  return textAnswer(200, '', warningHeader(warnings));
+  return textResponse(200, '', warningHeader(warnings));
 }
 
 /** How tiles were answered since the start, and how full the memory in front of the stores is. */
@@ -82,7 +82,7 @@ export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, for
   const total = hits + misses;
   const share = (count: number) => (total === 0 ? 0 : (100 * count) / total);
   const occupied = rest.memoryTierBytes === 0 ? 0 : (100 * used) / rest.memoryTierBytes;
-  return documentAnswer(
+  return documentResponse(
     nodeOf('gwcInMemoryCacheStatistics', [
       leaf('hitCount', hits),
       leaf('missCount', misses),

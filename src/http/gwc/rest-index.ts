@@ -1,11 +1,11 @@
 import type { Call } from '../api/api-route.ts';
-import { html, pageAnswer } from '../pages/html.ts';
+import { html, pageResponse } from '../pages/html.ts';
 
 const RESOURCES = ['layers', 'gridsets', 'blobstores', 'global', 'statistics', 'seed.json', 'masstruncate'];
 
 /** Links to what GeoWebCache's interface has, as GeoWebCache shows it. */
-export function showIndex({ exchange: { baseUrl } }: Call) {
-  return pageAnswer(
+export function showIndex({ context: { baseUrl } }: Call) {
+  return pageResponse(
     'Resources',
     html`<p>Resources available from here:</p>
 <ul>

@@ -5,34 +5,34 @@ import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { ownUnfinished } from '../api/stop-tasks.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
-import { authorIn, type Exchange } from '../exchange.ts';
-import { html, pageAnswer } from '../pages/html.ts';
+import { authorIn, type Context } from '../context.ts';
+import { html, pageResponse } from '../pages/html.ts';
+import { type Headers, type Response, textResponse, withHeaders } from '../response.ts';
 import { readSeedForm, readSeedRequest } from './seed-request.ts';
 
 type OfLayer = Call<{ params: 'layer' }>;
 
 /** Sections 4.1 to 4.3 of the specification. */
 export async function listTasks(_: Call, { tasks }: ApiDeps) {
-  return taskListAnswer(await tasks.active(null));
+  return taskListResponse(await tasks.active(null));
 }
 
 export async function listTasksOfLayer({ params }: OfLayer, { catalog, tasks }: ApiDeps) {
   const { layer } = boundLayer(catalog, params.layer);
-  return taskListAnswer(await tasks.active(layer.name));
+  return taskListResponse(await tasks.active(layer.name));
 }
 
 /** The answer is sent when the task is recorded durably. */
 export function seedBy(format: DocumentFormat) {
   return async (call: OfLayer, deps: ApiDeps) => {
-    const { exchange, params } = call;
-    requireMediaType(exchange.headers, BODY_TYPES[format]);
+    const { context, params } = call;
+    requireMediaType(context.headers, BODY_TYPES[format]);
     const { layer } = boundLayer(deps.catalog, params.layer);
-    const task = await start(layer, readSeedRequest(exchange.body, format, layer.name), call, deps);
-    return textAnswer(200, '', taskHeaders(exchange, task));
+    const task = await start(layer, readSeedRequest(context.body, format, layer.name), call, deps);
+    return textResponse(200, '', taskHeaders(context, task));
   };
 }
 
@@ -44,37 +44,37 @@ function start(layer: Layer, draft: TaskDraft, call: Call, { tasks }: ApiDeps): 
 }
 
 /** `kill_all` for every layer the caller may work on. */
-export async function stopByForm({ exchange, caller }: Call, { tasks }: ApiDeps) {
-  const states = killAllStates(readForm(exchange));
+export async function stopByForm({ context, caller }: Call, { tasks }: ApiDeps) {
+  const states = killAllStates(readForm(context));
   const own = await ownUnfinished(tasks, caller, { states, types: WORK_TYPES });
-  return stoppedPage(exchange, await tasks.cancel(own, caller.name));
+  return stoppedPage(context, await tasks.cancel(own, caller.name));
 }
 
 /** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, even if empty. */
 export async function takeForm(call: OfLayer, deps: ApiDeps) {
-  const { exchange, caller, params } = call;
+  const { context, caller, params } = call;
   const { catalog, tasks } = deps;
-  const form = readForm(exchange);
+  const form = readForm(context);
   const { layer } = boundLayer(catalog, params.layer);
   if (form.has('list')) {
     const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
-    return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
+    return taskPage(context, active, active.length === 0 ? 'No tasks' : 'Tasks');
   }
   if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
     const task = await start(layer, readSeedForm(form, layer.name), call, deps);
-    return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
+    return withHeaders(taskPage(context, [task], 'Task submitted'), taskHeaders(context, task));
   }
   const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
   const filter = { ...chosen, layers: [layer.name], types: WORK_TYPES };
-  return stoppedPage(exchange, await tasks.cancel(filter, caller.name));
+  return stoppedPage(context, await tasks.cancel(filter, caller.name));
 }
 
-function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
+function taskHeaders({ baseUrl }: Context, { id }: Task): Headers {
   return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
 /** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
-function taskListAnswer(tasks: readonly Task[]): Answer {
+function taskListResponse(tasks: readonly Task[]): Response {
   const body = `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
   return { status: 200, headers: ['Content-Type', 'application/json'], body };
 }
@@ -104,9 +104,9 @@ const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
 ]);
 
 /** Some scripts of GeoWebCache send the form as `text/xml`. */
-function readForm(exchange: Exchange): URLSearchParams {
-  requireMediaType(exchange.headers, [FORM, 'text/xml']);
-  return new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
+function readForm(context: Context): URLSearchParams {
+  requireMediaType(context.headers, [FORM, 'text/xml']);
+  return new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
 }
 
 function killAllStates(form: URLSearchParams): States {
@@ -124,21 +124,21 @@ function threadId(form: URLSearchParams): number {
   throw invalid('kill_thread needs thread_id, the number of a task.');
 }
 
-function stoppedPage(exchange: Exchange, stopped: readonly Task[]) {
+function stoppedPage(context: Context, stopped: readonly Task[]) {
   return taskPage(
-    exchange,
+    context,
     stopped,
     stopped.length === 0 ? 'No task had to be stopped' : 'Tasks told to stop',
   );
 }
 
-function taskPage(exchange: Exchange, tasks: readonly Task[], title: string) {
+function taskPage(context: Context, tasks: readonly Task[], title: string) {
   const list = html`<ul>
 ${tasks.map(({ id, request, state }) => html`<li>[${id}: ${request.layer}, ${request.type}, ${state}]</li>`)}
 </ul>`;
-  return pageAnswer(
+  return pageResponse(
     title,
     html`${tasks.length === 0 ? html`` : list}
-<p><a href="${exchange.baseUrl}/">Back</a></p>`,
+<p><a href="${context.baseUrl}/">Back</a></p>`,
   );
 }

@@ -4,7 +4,6 @@ import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/turnstile.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
 import type { AccessLog } from '../access-log.ts';
-import type { Answer } from '../answer.ts';
 import type { Access } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { CallerPlaces } from '../auth/caller-places.ts';
@@ -12,16 +11,17 @@ import {
   authenticate,
   refuseBadHost,
   refuseExcess,
-  refuseForeignLayer,
   refuseLesserRole,
   refuseUnsafe,
+  requireLayerScope,
 } from '../auth/gate.ts';
 import type { TrustsProxy } from '../auth/peer.ts';
-import { createKeyGate, type PresentedKey, preflightAnswer, presentedKeyOf } from '../auth/reader-key.ts';
+import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import { readBody } from '../auth/request-body.ts';
-import { authorIn, CallerGone, connectionOf, Exchange } from '../exchange.ts';
+import { authorIn, CallerGone, Context, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
+import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
 import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
 import { createSender } from './send.ts';
@@ -105,10 +105,10 @@ export function createDispatcher(options: DispatcherOptions) {
     requests += 1;
     const { match: found, key } = targetOf(request);
     const match = options.isAway?.() ? matchWhileAway(found) : found;
-    const exchange = new Exchange(request, match, requests, options);
-    exchange.key = key;
-    if (accessLog) exchange.begunAt = performance.now();
-    return { match, exchange };
+    const context = new Context(request, match, requests, options);
+    context.key = key;
+    if (accessLog) context.begunAt = performance.now();
+    return { match, context };
   }
 
   /** A key on the way to a tile service is no part of the address. */
@@ -121,38 +121,38 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   function refuseCrowd(request: IncomingMessage, response: ServerResponse): void {
-    const { match, exchange } = matchOf(request);
+    const { match, context } = matchOf(request);
     const most = limits.requestsPerConnection + limits.waitingPerConnection;
     const message = `At most ${most} requests of one connection may wait for answers; wait for some of them.`;
     answerProblem(
       response,
       new HttpProblem('too-many-requests', message, ['Retry-After', '1']),
-      exchange,
+      context,
       match,
     );
     lingerOver(request);
   }
 
   function take(request: IncomingMessage, response: ServerResponse): void {
-    const { match, exchange } = matchOf(request);
+    const { match, context } = matchOf(request);
     if (elsewhere?.takes(match, request.method ?? '')) {
-      void forward(elsewhere, request, response, exchange, match);
+      void forward(elsewhere, request, response, context, match);
       return;
     }
     if (match.role !== 'public' || !isReading(request)) {
-      void answerAdmitted(request, response, exchange, match);
+      void answerAdmitted(request, response, context, match);
       return;
     }
-    const counted = admitKey(request, exchange);
-    if (!counted) answerAtOnce(request, response, exchange, match);
+    const counted = admitKey(request, context);
+    if (!counted) answerAtOnce(request, response, context, match);
     else
       counted.then(
-        () => answerAtOnce(request, response, exchange, match),
-        (error: unknown) => answerProblem(response, error, exchange, match),
+        () => answerAtOnce(request, response, context, match),
+        (error: unknown) => answerProblem(response, error, context, match),
       );
   }
 
-  function admitKey(request: IncomingMessage, { key, connection }: Exchange): Promise<void> | null {
+  function admitKey(request: IncomingMessage, { key, connection }: Context): Promise<void> | null {
     return key && keyGate ? keyGate.admit(key, request, connection) : null;
   }
 
@@ -160,48 +160,48 @@ export function createDispatcher(options: DispatcherOptions) {
   async function refuseKey(
     key: PresentedKey,
     response: ServerResponse,
-    exchange: Exchange,
+    context: Context,
     match: Match,
   ): Promise<void> {
-    exchange.key = null;
-    answerProblem(response, await keyGate?.refuse(key, response.req), exchange, match);
+    context.key = null;
+    answerProblem(response, await keyGate?.refuse(key, response.req), context, match);
   }
 
   async function forward(
     way: Elsewhere,
     request: IncomingMessage,
     response: ServerResponse,
-    exchange: Exchange,
+    context: Context,
     match: Match,
   ): Promise<void> {
     response.once('finish', () => lingerOver(request));
     try {
-      refuseMalformed(request, exchange);
+      refuseMalformed(request, context);
       await way.forward(request, response);
     } catch (error) {
-      answerProblem(response, error, exchange, match);
+      answerProblem(response, error, context, match);
     }
   }
 
-  /** The road of a tile: no promise unless the handler makes one. */
+  /** For tiles: no promise unless the handler makes one. */
   function answerAtOnce(
     request: IncomingMessage,
     response: ServerResponse,
-    exchange: Exchange,
+    context: Context,
     match: Match,
   ): void {
     try {
-      refuseMalformed(request, exchange);
-      const answer = routeOf(match).handler(exchange);
+      refuseMalformed(request, context);
+      const answer = routeOf(match).handler(context);
       if (!(answer instanceof Promise)) {
-        deliver(response, answer, exchange, match);
+        deliver(response, answer, context, match);
         return;
       }
       answer
-        .then((content) => deliver(response, content, exchange, match))
-        .catch((error: unknown) => answerProblem(response, error, exchange, match));
+        .then((content) => deliver(response, content, context, match))
+        .catch((error: unknown) => answerProblem(response, error, context, match));
     } catch (error) {
-      answerProblem(response, error, exchange, match);
+      answerProblem(response, error, context, match);
       lingerOver(request);
     }
   }
@@ -209,64 +209,64 @@ export function createDispatcher(options: DispatcherOptions) {
   async function answerAdmitted(
     request: IncomingMessage,
     response: ServerResponse,
-    exchange: Exchange,
+    context: Context,
     match: Match,
   ): Promise<void> {
-    const preflight = match.route?.sharing === 'anyone' ? preflightAnswer(request) : null;
+    const preflight = match.route?.sharing === 'anyone' ? preflightResponse(request) : null;
     if (preflight) {
-      exchange.key = null;
-      deliver(response, preflight, exchange, match);
+      context.key = null;
+      deliver(response, preflight, context, match);
       return;
     }
     try {
-      await admit(request, exchange, match);
+      await admit(request, context, match);
       if (!isReading(request)) {
         await changes.pass();
-        await readWhole(request, exchange);
+        await readWhole(request, context);
       }
     } catch (error) {
-      noteDenial(audit, exchange, request.method ?? '', match, error);
-      answerProblem(response, error, exchange, match);
+      noteDenial(audit, context, request.method ?? '', match, error);
+      answerProblem(response, error, context, match);
       lingerOver(request);
       return;
     }
     try {
-      deliver(response, await handle(routeOf(match), exchange), exchange, match);
+      deliver(response, await handle(routeOf(match), context), context, match);
     } catch (error) {
-      answerProblem(response, error, exchange, match);
+      answerProblem(response, error, context, match);
     }
   }
 
   /** Before the body is read: asks who is calling, and refuses what needs no reading. */
-  async function admit(request: IncomingMessage, exchange: Exchange, match: Match): Promise<void> {
-    refuseBadHost(request, exchange.connection);
+  async function admit(request: IncomingMessage, context: Context, match: Match): Promise<void> {
+    refuseBadHost(request, context.connection);
     if (match.role !== 'public') {
       if (options.isAway?.())
         throw new UnavailableError('The database cannot be reached now; try again later.');
-      exchange.caller = await authenticate(access, request, trusts);
-      refuseLesserRole(exchange.caller, match.role);
+      context.caller = await authenticate(access, request, trusts);
+      refuseLesserRole(context.caller, match.role);
     }
     refuseExcess(request, limits);
-    await admitKey(request, exchange);
+    await admitKey(request, context);
     routeOf(match);
-    if (!isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
+    if (!isReading(request)) requireLayerScope(context.caller, match.params.layer);
     refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
   }
 
   /** A body may be held back until its caller has been removed, or has lost a role: the right to act is that of its end. */
-  async function readWhole(request: IncomingMessage, exchange: Exchange): Promise<void> {
-    exchange.body = await readBody(request, limits.bodySize);
-    if (!(await exchange.callerStillHolds())) throw exchange.credentialsNeeded();
+  async function readWhole(request: IncomingMessage, context: Context): Promise<void> {
+    context.body = await readBody(request, limits.bodySize);
+    if (!(await context.callerStillHolds())) throw context.credentialsNeeded();
   }
 
-  function refuseMalformed(request: IncomingMessage, exchange: Exchange): void {
-    refuseBadHost(request, exchange.connection);
+  function refuseMalformed(request: IncomingMessage, context: Context): void {
+    refuseBadHost(request, context.connection);
     refuseExcess(request, limits);
   }
 
-  async function handle(route: Route, exchange: Exchange): Promise<Answer> {
-    if (route.role === 'public') return route.handler(exchange);
-    const { account } = authorIn(exchange);
+  async function handle(route: Route, context: Context): Promise<Response> {
+    if (route.role === 'public') return route.handler(context);
+    const { account } = authorIn(context);
     if (!adminPlaces.hasRoom(account)) {
       throw new HttpProblem('too-many-requests', 'Too many concurrent administrative requests.', [
         'Retry-After',
@@ -276,9 +276,9 @@ export function createDispatcher(options: DispatcherOptions) {
     const giveBack = adminPlaces.take(account);
     try {
       if (route.method === 'GET') await settled?.('counts');
-      const handler = () => route.handler(exchange);
-      const answer = await (leavesTrace(route, exchange)
-        ? withTrace(audit, route, exchange, handler)
+      const handler = () => route.handler(context);
+      const answer = await (leavesTrace(route, context)
+        ? withTrace(audit, route, context, handler)
         : handler());
       if (route.method !== 'GET') await settled?.('changes');
       return answer;
@@ -287,28 +287,28 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  function answerProblem(response: ServerResponse, error: unknown, exchange: Exchange, match: Match): void {
+  function answerProblem(response: ServerResponse, error: unknown, context: Context, match: Match): void {
     if (error instanceof CallerGone || response.destroyed) return;
-    const { answer, unexpected } = problemOf(error, exchange.id);
-    const details = { requestId: exchange.id, path: exchange.path, err: error };
+    const { answer, unexpected } = problemOf(error, context.id);
+    const details = { requestId: context.id, path: context.path, err: error };
     if (unexpected) log.error(details, 'A request failed unexpectedly');
     if (response.headersSent) response.destroy();
-    else deliver(response, answer, exchange, match);
+    else deliver(response, answer, context, match);
   }
 
-  function deliver(response: ServerResponse, answer: Answer, exchange: Exchange, match: Match): void {
+  function deliver(response: ServerResponse, answer: Response, context: Context, match: Match): void {
     if (response.destroyed) return;
-    const { key } = exchange;
+    const { key } = context;
     if (key && key.refusal !== null) {
-      void refuseKey(key, response, exchange, match);
+      void refuseKey(key, response, context, match);
       return;
     }
-    send(response, answer, exchange, match.route?.sharing);
-    if (accessLog) note(response, answer, exchange);
+    send(response, answer, context, match.route?.sharing);
+    if (accessLog) note(response, answer, context);
   }
 
   /** Streams are noted when they end. */
-  function note(response: ServerResponse, answer: Answer, exchange: Exchange): void {
+  function note(response: ServerResponse, answer: Response, context: Context): void {
     const { body, status } = answer;
     if (typeof body === 'function') response.once('close', () => add(0));
     else add(body === null || response.req.method === 'HEAD' ? 0 : Buffer.byteLength(body));
@@ -316,24 +316,24 @@ export function createDispatcher(options: DispatcherOptions) {
     function add(bytes: number): void {
       accessLog?.add({
         request: response.req,
-        address: exchange.source,
-        caller: exchange.caller ?? exchange.identified,
+        address: context.source,
+        caller: context.caller ?? context.identified,
         status,
         bytes,
-        ms: performance.now() - exchange.begunAt,
+        ms: performance.now() - context.begunAt,
         cache: answer.cache ?? headerIn(answer.headers, 'X-Cache'),
       });
     }
   }
 
-  function streamSignal(exchange: Exchange, response: ServerResponse): AbortSignal {
-    const holds = () => exchange.callerStillHolds();
+  function streamSignal(context: Context, response: ServerResponse): AbortSignal {
+    const holds = () => context.callerStillHolds();
     const watched = watchStream(response, { holds, intervalMs: limits.streamCheckInterval, log });
-    return AbortSignal.any([exchange.signal, stopping.signal, watched]);
+    return AbortSignal.any([context.signal, stopping.signal, watched]);
   }
 }
 
-function headerIn(headers: Answer['headers'], name: string): string | null {
+function headerIn(headers: Response['headers'], name: string): string | null {
   const at = headers.indexOf(name);
   return at < 0 ? null : (headers[at + 1] ?? null);
 }

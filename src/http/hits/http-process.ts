@@ -10,10 +10,10 @@ import { subsetContains } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE, type TileIndex } from '../../domain/tile-key.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
-import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
 import type { AccessLog } from '../access-log.ts';
 import type { Access, ProxyHeaderNames } from '../auth/access.ts';
@@ -43,7 +43,7 @@ import {
 } from './process-messages.ts';
 import type { Match } from './router.ts';
 
-interface HttpProcessOptions extends Surroundings {
+interface HttpProcessOptions extends Env {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
@@ -250,7 +250,7 @@ function withoutNeighbours(raw: readonly string[], also: readonly string[]): str
 interface TileFrontOptions {
   readonly memoryTierBytes: number;
   /** Asks the primary, which makes what is not there. */
-  readonly ask: (asked: TileAsked, signal: AbortSignal | undefined) => Promise<TileAnswer>;
+  readonly ask: (asked: TileAsked, signal: AbortSignal | undefined) => Promise<CachedTile>;
   readonly clock: Clock;
 }
 
@@ -260,12 +260,12 @@ interface TileFront extends Pick<TilePipeline, 'read'> {
   takePages(): readonly PageServed[];
 }
 
-/** What a process needs of the road of a tile: fresh tiles in memory or in the store it answers, for others it asks. */
+/** What a process needs for tiles: fresh tiles in memory or in the store it answers, for others it asks. */
 export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOptions): TileFront {
   const tier = new MemoryTier(memoryTierBytes);
   let uses = new PageUses();
 
-  function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): TileAnswer | null {
+  function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): CachedTile | null {
     const { store } = tiles.bound;
     if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
     const found = store.getNow(tiles.set, tile);
@@ -277,7 +277,7 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
     tiles: ResolvedTileSet,
     tile: TileIndex,
     signal: AbortSignal | undefined,
-  ): Promise<TileAnswer> {
+  ): Promise<CachedTile> {
     const { set, selection, bypass = false, authorization = null } = tiles;
     const load = tier.beginLoad(set, tile);
     let found: Parameters<MemoryTier['endLoad']>[1] = null;

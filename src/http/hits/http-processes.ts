@@ -9,9 +9,9 @@ import { createChannel } from '../../lib/channel.ts';
 import { type Child, ChildPool } from '../../lib/child-pool.ts';
 import { ifLate } from '../../lib/clock.ts';
 import { createDeferred } from '../../lib/deferred.ts';
+import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
-import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import type { CachedTile } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../auth/access.ts';
 import {
   AUTHENTICATE,
@@ -35,14 +35,14 @@ import {
 
 /** What the primary does for the processes that answer. */
 export interface PrimaryPart {
-  readTile(asked: TileAsked, signal: AbortSignal): Promise<TileAnswer>;
+  readTile(asked: TileAsked, signal: AbortSignal): Promise<CachedTile>;
   authenticate(credentials: Credentials): Promise<Caller | null>;
   counted(counted: Counted): void;
   readonly keys: Pick<ReaderKeys, 'ring' | 'supply' | 'wrongKey'>;
   catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
 }
 
-export interface HttpProcessesOptions extends Surroundings {
+export interface HttpProcessesOptions extends Env {
   readonly count: number;
   /** Starts a process that calls `openHttpProcess`. */
   readonly fork: () => ChildProcess;

@@ -5,7 +5,7 @@ import type { HeldKey } from '../../access/reader-key.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { messageKind } from '../../lib/channel.ts';
-import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { CachedTile, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../auth/access.ts';
 import type { TileBatch } from '../metrics/tile-counts.ts';
 
@@ -48,7 +48,7 @@ export interface StartReport {
 /** From a process that answers HTTP to the primary. The first one: it listens, or it says why not. */
 export const STARTED = messageKind<StartReport>('started');
 /** A tile that the process does not have. */
-export const READ_TILE = messageKind<TileAsked, TileAnswer>('read-tile');
+export const READ_TILE = messageKind<TileAsked, CachedTile>('read-tile');
 export const AUTHENTICATE = messageKind<Credentials, Caller | null>('authenticate');
 /** All keys for readers, at the start of a process. */
 export const READER_KEYS = messageKind<null, readonly HeldKey[]>('reader-keys');

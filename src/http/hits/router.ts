@@ -1,7 +1,7 @@
 import { getOrMake } from '../../lib/get-or-make.ts';
-import { slashAdded } from '../answer.ts';
-import type { PathParams, Target } from '../exchange.ts';
+import type { PathParams, Target } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { slashAdded } from '../response.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
 export interface Match extends Target {

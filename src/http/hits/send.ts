@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { type Answer, type Headers, isPrepared, type PreparedAnswer, pairs } from '../answer.ts';
 import { cameByTls } from '../auth/peer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
+import { type Headers, isPrepared, type PreparedResponse, pairs, type Response } from '../response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 export const SHARED_HEADERS = pairs({
@@ -34,30 +34,30 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
 /** `sharing` is what the route says of pages of other sites. */
 type Sender = (
   response: ServerResponse,
-  answer: Answer,
-  exchange: Exchange,
+  answer: Response,
+  context: Context,
   sharing: 'anyone' | undefined,
 ) => void;
 
 /** `streamSignal` ends bodies that are streamed. */
 export function createSender(
-  streamSignal: (exchange: Exchange, response: ServerResponse) => AbortSignal,
+  streamSignal: (context: Context, response: ServerResponse) => AbortSignal,
 ): Sender {
   const outbox = createOutbox();
-  return (response, answer, exchange, sharing) => {
+  return (response, answer, context, sharing) => {
     const { status, body } = answer;
-    const toAll = sharing === 'anyone' && exchange.audience === 'all';
+    const toAll = sharing === 'anyone' && context.audience === 'all';
     if (toAll && isPrepared(answer) && isTakenWhole(response, answer)) {
       outbox.whole(response, answer);
       return;
     }
-    const headers = headersOf(answer, exchange, sharing);
+    const headers = headersOf(answer, context, sharing);
     if (cameByTls(response.req)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);
       if (toHead) response.end();
-      if (!toHead) body(response, streamSignal(exchange, response));
+      if (!toHead) body(response, streamSignal(context, response));
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -68,17 +68,17 @@ export function createSender(
   };
 }
 
-function headersOf({ status, headers }: Answer, exchange: Exchange, sharing: 'anyone' | undefined): string[] {
-  const { audience } = exchange;
-  if (sharing !== 'anyone' || audience === 'caller') return ownHeaders(headers, exchange);
+function headersOf({ status, headers }: Response, context: Context, sharing: 'anyone' | undefined): string[] {
+  const { audience } = context;
+  if (sharing !== 'anyone' || audience === 'caller') return ownHeaders(headers, context);
   const shared = [...headers, ...SHARED_HEADERS];
-  if (status >= 400) shared.push('X-Request-Id', exchange.id);
+  if (status >= 400) shared.push('X-Request-Id', context.id);
   if (audience !== 'all') shared.push(...BY_CALLER);
-  if (exchange.headers['x-api-key'] !== undefined) shared.push('Vary', 'X-Api-Key');
+  if (context.headers['x-api-key'] !== undefined) shared.push('Vary', 'X-Api-Key');
   return shared;
 }
 
-function ownHeaders(given: Headers, { id, audience }: Exchange): string[] {
+function ownHeaders(given: Headers, { id, audience }: Context): string[] {
   const headers = [...given, 'X-Request-Id', id, ...OWN_HEADERS];
   for (const [name, value] of OWN_DEFAULTS) {
     if (!hasHeader(given, name)) headers.push(name, value);
@@ -103,7 +103,7 @@ const MOST_WAITING = 32;
  */
 export function createOutbox() {
   const sendWhole = createWholeSender();
-  let waiting: [ServerResponse, Buffer | undefined | PreparedAnswer][] = [];
+  let waiting: [ServerResponse, Buffer | undefined | PreparedResponse][] = [];
 
   function empty(): void {
     const ready = waiting;
@@ -115,14 +115,14 @@ export function createOutbox() {
     }
   }
 
-  function sendPrepared(response: WholeResponse, answer: PreparedAnswer): void {
+  function sendPrepared(response: WholeResponse, answer: PreparedResponse): void {
     if (sendWhole(response, answer)) return;
     const { status, headers, body } = answer;
     response.writeHead(status, [...headers, ...SHARED_HEADERS, 'Content-Length', String(body.length)]);
     response.end(body);
   }
 
-  function add(response: ServerResponse, content: Buffer | undefined | PreparedAnswer): void {
+  function add(response: ServerResponse, content: Buffer | undefined | PreparedResponse): void {
     if (waiting.length === 0) setImmediate(empty);
     waiting.push([response, content]);
     if (waiting.length >= MOST_WAITING) empty();
@@ -160,13 +160,13 @@ export class WholeResponse<
 /** Larger answers are sent in the usual way: what is saved is little beside their bytes. */
 const LARGEST = 32 * 1024;
 
-function isTakenWhole(response: ServerResponse, answer: PreparedAnswer): response is WholeResponse {
+function isTakenWhole(response: ServerResponse, answer: PreparedResponse): response is WholeResponse {
   const fits = answer.headLength + answer.body.length <= LARGEST;
   return fits && response instanceof WholeResponse && response.takesWhole;
 }
 
 /** Returns false when nothing was sent: another answer on the connection comes first, or the client has gone. */
-type WholeSender = (response: WholeResponse, answer: PreparedAnswer) => boolean;
+type WholeSender = (response: WholeResponse, answer: PreparedResponse) => boolean;
 
 /** All answers are put together in one buffer; one that the system does not take completely keeps it. */
 function createWholeSender(): WholeSender {

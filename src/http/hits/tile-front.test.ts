@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { layerNamed, tileResponse } from '../../../test/fixtures/http-app.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeferred } from '../../lib/deferred.ts';
@@ -18,7 +18,7 @@ function open({ stored = true, outcome = 'MISS' as CacheOutcome } = {}) {
   const store = {
     getNow() {
       looks.store++;
-      return stored ? { ...tileAnswer(), createdAt: NOW, madeBy: null } : null;
+      return stored ? { ...tileResponse(), createdAt: NOW, madeBy: null } : null;
     },
   };
   const source = () => {
@@ -33,7 +33,7 @@ function open({ stored = true, outcome = 'MISS' as CacheOutcome } = {}) {
     async ask(asked) {
       looks.asked.push(asked);
       await onItsWay.ready;
-      return tileAnswer({ outcome });
+      return tileResponse({ outcome });
     },
   });
   return { front, tiles, looks, time, onItsWay };

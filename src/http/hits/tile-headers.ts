@@ -5,8 +5,8 @@ import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
-import { type Answer, type Headers, type PreparedAnswer, pairs } from '../answer.ts';
+import type { CachedTile, CacheOutcome, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { type Headers, type PreparedResponse, pairs, type Response } from '../response.ts';
 import { SHARED_HEADERS } from './send.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
@@ -22,18 +22,18 @@ function tileSetHeaders({ subset }: ResolvedTileSet): Headers {
   return ['geowebcache-gridset', headerText(gridSet.name), 'geowebcache-crs', `EPSG:${gridSet.srs}`];
 }
 
-export class TileReply implements PreparedAnswer {
+export class TileResponse implements PreparedResponse {
   readonly status = 200;
   readonly body: Buffer;
   readonly etag: string;
   readonly #tiles: ResolvedTileSet;
   readonly #tile: TileIndex;
-  readonly #answer: TileAnswer;
+  readonly #answer: CachedTile;
   readonly #lines: HeaderLines;
   readonly #lifetime: Lifetime;
   #head: string | null = null;
 
-  constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer, lines: HeaderLines) {
+  constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile, lines: HeaderLines) {
     this.#tiles = tiles;
     this.#tile = tile;
     this.#answer = answer;
@@ -57,7 +57,7 @@ export class TileReply implements PreparedAnswer {
     return [...this.#tileHeaders(), ...tileSetHeaders(this.#tiles), ...this.#lines.expiry(this.#lifetime)];
   }
 
-  get notModified(): Answer {
+  get notModified(): Response {
     const headers = [...this.#freshness(), ...this.#lines.expiry(this.#lifetime)];
     return { status: 304, headers, body: null };
   }
@@ -106,16 +106,16 @@ export class TileReply implements PreparedAnswer {
 }
 
 /** A tile in memory is answered many times with the same reply. */
-export function createTileReplies(
+export function createTileResponses(
   clock: Clock,
   keyHeader: KeyHeader | null,
-): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileReply {
-  const remembered = new WeakMap<TileAnswer, TileReply>();
+): (tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile) => TileResponse {
+  const remembered = new WeakMap<CachedTile, TileResponse>();
   const lines = new HeaderLines(clock, keyHeader);
   return (tiles, tile, answer) => {
     const known = remembered.get(answer);
     if (known?.isOf(tiles, tile)) return known;
-    const made = new TileReply(tiles, tile, answer, lines);
+    const made = new TileResponse(tiles, tile, answer, lines);
     remembered.set(answer, made);
     return made;
   };
@@ -203,7 +203,7 @@ export interface Lifetime {
   readonly isPublic: boolean;
   /** For one caller alone. */
   readonly isPassed?: boolean;
-  /** As in `TileAnswer`. */
+  /** As in `CachedTile`. */
   readonly standIn?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
-import { LISTENING, testDeps, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { LISTENING, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import { openHttpServer } from '../http-app.ts';
 import type { HttpServer } from '../server.ts';
@@ -14,7 +14,7 @@ afterEach(async () => {
   await server?.close();
 });
 
-async function open(bytes: Buffer, read = async () => tileAnswer({ bytes })): Promise<Socket> {
+async function open(bytes: Buffer, read = async () => tileResponse({ bytes })): Promise<Socket> {
   server = await openHttpServer({ ...testDeps(), pipeline: { read } }, LISTENING);
   const { port, host } = server.address;
   const socket = connect(port, host);
@@ -73,7 +73,7 @@ describe('a tile that is there', () => {
     const socket = await open(answers[0] as Buffer, async () => {
       const mine = asked++;
       if (mine === 0) await held.promise;
-      return tileAnswer({ bytes: answers[mine] as Buffer });
+      return tileResponse({ bytes: answers[mine] as Buffer });
     });
     socket.write(get(TILE) + get(`${TILE}?2`) + get('/healthz', LAST));
     await eventually('both are asked for', () => asked === 2);
@@ -105,7 +105,7 @@ describe('a tile that is there', () => {
     const socket = await open(Buffer.from('a tile'), async () => {
       asked++;
       await held.promise;
-      return tileAnswer();
+      return tileResponse();
     });
     socket.write(get(TILE));
     await eventually('it is asked for', () => asked === 1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTestApp, hit, testDeps, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { createTestApp, hit, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
 import type { FeedStatus } from '../../changes/change.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
@@ -146,7 +146,7 @@ describe('/metrics', () => {
     const { app, page } = open(async () => {
       const outcome = outcomes[number++];
       if (!outcome) throw new TilewardenError('source-timeout', 'The map source did not answer in time.');
-      return tileAnswer({ outcome });
+      return tileResponse({ outcome });
     });
     for (let i = 0; i < 5; i++) await app.request('GET', '/tiles/world/0/0/0.png');
     const text = await page();

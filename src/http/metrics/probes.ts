@@ -1,8 +1,8 @@
-import type { Surroundings } from '../../lib/surroundings.ts';
-import { textAnswer } from '../answer.ts';
+import type { Env } from '../../lib/env.ts';
+import { textResponse } from '../response.ts';
 import type { Handler } from '../route.ts';
 
-export interface ReadinessDeps extends Surroundings {
+export interface ReadinessDeps extends Env {
   /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. A text: what it does without. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
 }
@@ -17,7 +17,7 @@ interface Readiness {
   readonly remark: string | null;
 }
 
-export const answerAlive: Handler = () => textAnswer(200, 'alive\n');
+export const answerAlive: Handler = () => textResponse(200, 'alive\n');
 
 /** `/readyz`: yes or no. Why not is for the log, not for strangers. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
@@ -27,8 +27,8 @@ export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handl
     const now = clock.monotonic();
     if (!last || now - last.at >= RESULT_LASTS_MS) last = { ready: check(), at: now };
     const { ready, remark } = await last.ready;
-    if (!ready) return textAnswer(503, 'not ready\n', ['Retry-After', '5']);
-    return textAnswer(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
+    if (!ready) return textResponse(503, 'not ready\n', ['Retry-After', '5']);
+    return textResponse(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
   };
 
   async function check(): Promise<Readiness> {

@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { CacheOutcome, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { CallerGone } from '../exchange.ts';
+import type { CachedTile, CacheOutcome, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { CallerGone } from '../context.ts';
 
 /** How tiles of one layer were answered since the last time. */
 export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
@@ -20,15 +20,15 @@ export interface TileTally {
   add(batch: TileBatch): void;
 }
 
-type Road = Pick<TilePipeline, 'read'>;
+type Reads = Pick<TilePipeline, 'read'>;
 
-export interface CountedReads extends Road {
+export interface CountedReads extends Reads {
   /** Reports now what would be reported at the end of the turn. */
   flush(): void;
 }
 
 /** The same reads; the tally hears of them once a turn. */
-export function countReads(road: Road, clock: Clock, tally: TileTally): CountedReads {
+export function countReads(reads: Reads, clock: Clock, tally: TileTally): CountedReads {
   let drafts = new Map<string, Draft>();
   let last: Draft | null = null;
 
@@ -47,7 +47,7 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
     return last;
   }
 
-  function answered(layer: string, { outcome, bytes }: TileAnswer, milliseconds: number): void {
+  function answered(layer: string, { outcome, bytes }: CachedTile, milliseconds: number): void {
     const draft = draftOf(layer);
     draft[outcome]++;
     draft.bytes += bytes.length;
@@ -64,7 +64,7 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
     flush,
     read(tiles, tile, signal) {
       const asked = clock.monotonic();
-      const reading = road.read(tiles, tile, signal);
+      const reading = reads.read(tiles, tile, signal);
       const { layer } = tiles.set;
       if (!(reading instanceof Promise)) {
         answered(layer, reading, 0);

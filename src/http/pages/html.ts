@@ -1,5 +1,5 @@
 import { escapeXml } from '../../lib/xml/write-xml.ts';
-import type { Answer } from '../answer.ts';
+import type { Response } from '../response.ts';
 
 /** Markup that is safe to send as it is. */
 export interface Html {
@@ -21,7 +21,7 @@ export function tagged(name: string, text: string | null): Html {
   return text === null ? html`` : html`<${tag}>${text}</${tag}>`;
 }
 
-export function pageAnswer(title: string, body: Html): Answer {
+export function pageResponse(title: string, body: Html): Response {
   const page = html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>${title}</title></head>

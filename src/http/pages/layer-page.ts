@@ -5,9 +5,9 @@ import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { withHeaders } from '../answer.ts';
 import { cacheControlOf } from '../auth/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
+import { withHeaders } from '../response.ts';
 import type { Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
@@ -26,10 +26,10 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
       method: 'GET',
       path: '/layers/{layer}',
       role: 'public',
-      async handler(exchange) {
-        const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+      async handler(context) {
+        const bound = await layerFor(context, catalog, context.param('layer'));
         const { layer } = bound;
-        const body = describeLayer(tilesShown(exchange, bound), exchange.baseUrl);
+        const body = describeLayer(tilesShown(context, bound), context.baseUrl);
         return withHeaders(page({ title: titleOf(layer), body, copying: true }), cacheControlOf(layer));
       },
     },
@@ -37,7 +37,7 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
 }
 
 /** What `?gridSet=…&format=…` and the layer's parameters say; in web mercator, if it has that, when they do not. */
-function tilesShown({ query }: Exchange, bound: BoundLayer): ResolvedTileSet {
+function tilesShown({ query }: Context, bound: BoundLayer): ResolvedTileSet {
   const { gridSubsets, parameters } = bound.layer;
   const asked = new URLSearchParams(query);
   const usual = gridSubsets.find(({ gridSet }) => isWebMercator(gridSet)) ?? gridSubsets[0];
@@ -50,10 +50,10 @@ function tilesShown({ query }: Exchange, bound: BoundLayer): ResolvedTileSet {
 
 /** Where GeoWebCache has the page of a layer. */
 export function demoRoutes(): readonly Route[] {
-  const to = (place: (exchange: Exchange) => string): Route['handler'] => {
-    return (exchange) => ({
+  const to = (place: (context: Context) => string): Route['handler'] => {
+    return (context) => ({
       status: 302,
-      headers: ['Location', `${exchange.baseUrl}/${place(exchange)}`],
+      headers: ['Location', `${context.baseUrl}/${place(context)}`],
       body: null,
     });
   };
@@ -63,7 +63,7 @@ export function demoRoutes(): readonly Route[] {
       method: 'GET',
       path: '/demo/{layer}',
       role: 'public',
-      handler: to((exchange) => `layers/${addressPart(exchange.param('layer'))}`),
+      handler: to((context) => `layers/${addressPart(context.param('layer'))}`),
     },
   ];
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Answer, pairs } from '../answer.ts';
+import { pairs, type Response } from '../response.ts';
 import { type Html, html } from './html.ts';
 
 interface Page {
@@ -10,7 +10,7 @@ interface Page {
   readonly copying?: boolean;
 }
 
-export type PageWriter = (page: Page) => Answer;
+export type PageWriter = (page: Page) => Response;
 
 const NOTHING = html``;
 

@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Answer, slashAdded, withHeaders } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
+import { type Response, slashAdded, withHeaders } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
 import { acceptsGzip, validated } from '../services/negotiate.ts';
 
@@ -72,7 +72,7 @@ const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
   return assets.flatMap((asset) => [
-    ...pathsOf(asset).map((path) => pageRoute(path, (exchange) => assetAnswer(exchange, asset))),
+    ...pathsOf(asset).map((path) => pageRoute(path, (context) => assetResponse(context, asset))),
     ...bareFolderRoutes(asset),
   ]);
 }
@@ -102,13 +102,13 @@ async function pack(bytes: Buffer): Promise<Buffer | null> {
   return packed.length < bytes.length * 0.9 ? packed : null;
 }
 
-async function assetAnswer(exchange: Exchange, asset: WebAsset): Promise<Answer> {
-  const packed = acceptsGzip(exchange.headers['accept-encoding']) ? await asset.packed() : null;
+async function assetResponse(context: Context, asset: WebAsset): Promise<Response> {
+  const packed = acceptsGzip(context.headers['accept-encoding']) ? await asset.packed() : null;
   const lifetime = HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache';
   const policy = ['Content-Security-Policy', PAGE_POLICY];
   const headers = ['Cache-Control', lifetime, ...policy, 'Vary', 'Accept-Encoding'];
   const body = packed ?? asset.bytes;
-  const answer = validated(exchange, asset.etag, headers, { body, type: asset.contentType });
+  const answer = validated(context, asset.etag, headers, { body, type: asset.contentType });
   return packed && answer.body ? withHeaders(answer, ['Content-Encoding', 'gzip']) : answer;
 }
 

@@ -5,9 +5,9 @@ import { shortened } from '../../domain/errors.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
-import { type Answer, pairs } from '../answer.ts';
-import { cacheControlOf, isOpenTo, refuseStrangers } from '../auth/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
+import type { Context } from '../context.ts';
+import { pairs, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import {
@@ -26,9 +26,9 @@ const MAX_FEATURES = 100;
 
 /** Passed to the layer's source, one layer at a time. */
 export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     const version = versionOf(asked);
-    const layer = await layerQueried(catalog, exchange, asked, version);
+    const layer = await layerQueried(catalog, context, asked, version);
     const { bound, subsets } = layer;
     const wanted = asked('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
     const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
@@ -39,22 +39,22 @@ export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
       ...pointAsked(asked, place, version),
       infoFormat,
       featureCount: featureCountAsked(asked),
-      signal: exchange.signal,
+      signal: context.signal,
     });
-    return infoAnswer(info, bound.layer);
+    return infoResponse(info, bound.layer);
   };
 }
 
 async function layerQueried(
   catalog: Pick<Catalog, 'layer'>,
-  exchange: Exchange,
+  context: Context,
   asked: Kvp,
   version: WmsVersion,
 ): Promise<AskedLayer> {
   const shown = layersAsked(catalog, asked, 'LAYERS');
   const queried = layersAsked(catalog, asked, 'QUERY_LAYERS');
   for (const { layer } of [...shown, ...queried]) {
-    if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
+    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   }
   const bound = queryable(shown, queried);
   const style = stylesAsked(asked, shown.length)[shown.indexOf(bound)] ?? '';
@@ -118,10 +118,10 @@ const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: what lies at a pixel of a tile, as the layer's source tells it. */
 export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     const bound = layerAsked(catalog, asked);
     const { layer } = bound;
-    if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
+    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
     const infoFormat = wmtsInfoFormat(layer, asked);
     const format = asked('FORMAT') === null ? layer.formats[0].mediaType : null;
     const tiles = tileSetAsked(bound, asked, format);
@@ -135,9 +135,9 @@ export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
       j: checkPixel(numberAsked(asked, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
       infoFormat,
       featureCount: WMTS_FEATURES,
-      signal: exchange.signal,
+      signal: context.signal,
     });
-    return infoAnswer(info, layer);
+    return infoResponse(info, layer);
   };
 }
 
@@ -153,7 +153,7 @@ function wmtsInfoFormat(layer: Layer, asked: Kvp): string {
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** What a source says of a place. It is not kept: it may have changed by the next time. */
-function infoAnswer({ bytes, mediaType }: FeatureInfo, layer: Layer): Answer {
+function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
   return {
     status: 200,

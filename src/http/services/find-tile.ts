@@ -3,10 +3,10 @@ import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { mayLookAt } from '../auth/layer-visibility.ts';
-import type { Exchange, Target } from '../exchange.ts';
+import type { Context, Target } from '../context.ts';
 import { createRouter } from '../hits/router.ts';
-import type { TileAnswerer } from '../hits/tile-answer.ts';
-import { openServices, type TileRoad } from './open-services.ts';
+import type { TileResponder } from '../hits/tile-response.ts';
+import { openServices, type ServiceDeps } from './open-services.ts';
 import { tileServiceRoutes } from './tile-service-routes.ts';
 import { wmsRoutes } from './wms/wms-routes.ts';
 
@@ -15,7 +15,7 @@ interface NamedTile {
   readonly index: TileIndex;
 }
 
-interface FinderDeps extends TileRoad {
+interface FinderDeps extends ServiceDeps {
   /** Of all paths; none when left out. */
   readonly prefixes?: readonly string[];
 }
@@ -25,7 +25,7 @@ export type TileFinder = ReturnType<typeof createTileFinder>;
 /** The services themselves read the address; no tile is read or made. Null: it names no tile that the caller may see. */
 export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
   const named = new WeakMap<Target, NamedTile>();
-  const note: TileAnswerer = ({ target }, tiles, index) => {
+  const note: TileResponder = ({ target }, tiles, index) => {
     named.set(target, { tiles, index });
     return { status: 204, headers: [], body: null };
   };
@@ -38,17 +38,17 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
   };
   const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], prefixes);
 
-  return async (exchange: Exchange, address: string): Promise<NamedTile | null> => {
+  return async (context: Context, address: string): Promise<NamedTile | null> => {
     const match = router.match('GET', address);
     if (match.kind !== 'found' || !match.route) return null;
     named.delete(match);
     try {
-      await match.route.handler(exchange.towards(match));
+      await match.route.handler(context.towards(match));
     } catch {
       return null;
     }
     const found = named.get(match);
-    const { caller } = exchange;
+    const { caller } = context;
     if (!found || (caller && !mayLookAt(caller, found.tiles.bound.layer))) return null;
     const { z: zoom, x, y } = found.index;
     return subsetContains(found.tiles.subset, zoom, x, y) ? found : null;

@@ -9,7 +9,7 @@ import {
   type Read,
   subset,
   TILE_BYTES,
-  tileAnswer,
+  tileResponse,
 } from '../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createAccountAccess } from '../auth/access.ts';
@@ -19,7 +19,7 @@ function spying() {
   const asked: string[] = [];
   const read: Read = async ({ set, selection }, { z, x, y }) => {
     asked.push(`${set.layer} ${set.gridSet} ${set.format} ${z}/${x}/${y} ${selection.values.get('STYLES')}`);
-    return tileAnswer();
+    return tileResponse();
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('jpeg', { formats: [format('image/jpeg')] })]);
   return { asked, ...createTestApp({ deps: { catalog, pipeline: { read } } }) };
@@ -51,7 +51,7 @@ describe('a tile as Google and Bing name it', () => {
     const past: unknown[] = [];
     const read: Read = async ({ bypass }) => {
       past.push(bypass);
-      return tileAnswer({ outcome: 'BYPASS' });
+      return tileResponse({ outcome: 'BYPASS' });
     };
     const catalog = catalogOf([layerNamed('world', { cacheBypass: true })]);
     const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });

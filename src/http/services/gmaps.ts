@@ -34,19 +34,19 @@ function createMercatorService(
   { catalog, answerTile, remembering }: Services,
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
-  return remembering(async (exchange) => {
-    const asked = readKvp(exchange.query);
+  return remembering(async (context) => {
+    const asked = readKvp(context.query);
     const index = placeOf(asked);
-    const bound = await layerFor(exchange, catalog, required(asked, 'LAYERS'));
+    const bound = await layerFor(context, catalog, required(asked, 'LAYERS'));
     const { layer } = bound;
     const { gridSet } = webMercatorSubset(layer);
     const { columns, rows } = levelOf(gridSet, index.z);
     checkCoordinate('X', index.x, columns);
     checkCoordinate('Y', index.y, rows);
-    const parameters = parametersOf(exchange.query, layer.parameters);
+    const parameters = parametersOf(context.query, layer.parameters);
     const format = asked('FORMAT') ?? layer.formats.find(isPreferred)?.mediaType ?? null;
     const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
-    return answerTile(exchange, bypassAsked(asked, tiles), index);
+    return answerTile(context, bypassAsked(asked, tiles), index);
   });
 }
 

@@ -2,7 +2,7 @@ import { invalid, TilewardenError } from '../../domain/errors.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import type { Handler, Route } from '../route.ts';
 
 /** Looks a parameter up by its name in upper case. Null: it is missing, or has no value. */
@@ -38,15 +38,15 @@ function isSame(name: string, one: string, other: string): boolean {
 }
 
 /** The pairs of an address, and of a form that was sent to it. */
-export function pairsOf({ query, body }: Exchange): string {
+export function pairsOf({ query, body }: Context): string {
   return [query, body.toString()].filter((pairs) => pairs !== '').join('&');
 }
 
 /** A service of key-value pairs, with and without a closing slash, by address and as a form. */
 export function kvpRoutes(path: string, handler: Handler): readonly Route[] {
-  const readForm: Handler = (exchange) => {
-    requireMediaType(exchange.headers, [FORM]);
-    return handler(exchange);
+  const readForm: Handler = (context) => {
+    requireMediaType(context.headers, [FORM]);
+    return handler(context);
   };
   const shared = { role: 'public', sharing: 'anyone' } as const;
   return [path, `${path}/`].flatMap((each): Route[] => [

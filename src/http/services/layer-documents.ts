@@ -12,11 +12,11 @@ import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { escapeXml } from '../../lib/xml/write-xml.ts';
-import type { Answer, Headers, Streamer } from '../answer.ts';
 import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
 import { withKeyInAddresses } from '../auth/reader-key.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import type { Html as Markup } from '../pages/html.ts';
+import type { Headers, Response, Streamer } from '../response.ts';
 import { acceptsGzip, isNotModified, validated } from './negotiate.ts';
 
 export interface LayerDocument {
@@ -26,11 +26,11 @@ export interface LayerDocument {
   readonly fileName?: string;
 }
 
-export interface DocumentAnswerer {
+export interface DocumentResponder {
   /** About all layers that the caller may see. */
-  aboutAll(exchange: Exchange): Promise<Answer>;
+  aboutAll(context: Context): Promise<Response>;
   /** About these. That the caller may see them was asked before. */
-  about(exchange: Exchange, layers: readonly Layer[]): Promise<Answer>;
+  about(context: Context, layers: readonly Layer[]): Promise<Response>;
 }
 
 /** One for everybody who does not log in, and some for those who do. */
@@ -53,8 +53,8 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
   const places = new Semaphore(1, { maxWaiting: MOST_WAITING_TO_PACK });
 
   /** Null: it is sent as it is. */
-  async function pack(exchange: Exchange, document: AddressedDocument): Promise<Buffer | null> {
-    const least = takesPacked(exchange) ? LEAST_TO_PACK : LEAST_TO_UNPACK;
+  async function pack(context: Context, document: AddressedDocument): Promise<Buffer | null> {
+    const least = takesPacked(context) ? LEAST_TO_PACK : LEAST_TO_UNPACK;
     if (document.bytes < least) return null;
     const known = packed.get(document.id);
     if (known || places.full) return known;
@@ -66,19 +66,19 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     return await packing.run(
       document.id,
       (everyoneGone) => places.during(packNow, everyoneGone),
-      exchange.signal,
+      context.signal,
     );
   }
 
   async function answer(
-    exchange: Exchange,
+    context: Context,
     { contentType, fileName }: LayerDocument,
     template: DocumentTemplate,
     layers: readonly Layer[],
     isPublic: boolean,
-  ): Promise<Answer> {
-    const pair = exchange.key?.pairFor(layers) ?? null;
-    const document = addressed(template, exchange.baseUrl, pair);
+  ): Promise<Response> {
+    const pair = context.key?.pairFor(layers) ?? null;
+    const document = addressed(template, context.baseUrl, pair);
     const etag = `"${document.id}"`;
     const headers: Headers = [
       // RFC 9110, 8.8.1: packed or not, it says the same.
@@ -87,14 +87,14 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
       ...['Vary', 'Accept-Encoding'],
       ...(fileName === undefined ? [] : ['Content-Disposition', `inline;filename=${fileName}`]),
     ];
-    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
+    if (isNotModified(context.headers, etag, Number.POSITIVE_INFINITY)) {
       return { status: 304, headers, body: null };
     }
     const typed = ['Content-Type', contentType, ...headers];
     // What carries a key is for one caller, and not kept.
     if (pair !== null) return { status: 200, headers: typed, body: inPieces(document) };
-    const bytes = await pack(exchange, document);
-    if (bytes && takesPacked(exchange)) {
+    const bytes = await pack(context, document);
+    if (bytes && takesPacked(context)) {
       return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
     }
     const length = ['Content-Length', String(document.bytes)];
@@ -105,20 +105,20 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     return { status: 200, headers: [...typed, ...length], body: inPieces(document) };
   }
 
-  return (document: LayerDocument): DocumentAnswerer => {
+  return (document: LayerDocument): DocumentResponder => {
     const templateOf = createTemplateShelf(document.write);
     // Of its own, so that callers with keys, who are many, take no place of others.
     const templateWithKey = createTemplateShelf(document.write);
     return {
-      async aboutAll(exchange) {
+      async aboutAll(context) {
         const all = await roll();
-        const shown = await visibleLayers(exchange, all);
-        const template = await (exchange.key ? templateWithKey : templateOf)(shown, serviceNow());
-        return await answer(exchange, document, template, shown, areOpen(all) && !exchange.key);
+        const shown = await visibleLayers(context, all);
+        const template = await (context.key ? templateWithKey : templateOf)(shown, serviceNow());
+        return await answer(context, document, template, shown, areOpen(all) && !context.key);
       },
-      async about(exchange, layers) {
+      async about(context, layers) {
         const template = await writeTemplate(document.write, layers, serviceNow());
-        return await answer(exchange, document, template, layers, layers.every(isOpen) && !exchange.key);
+        return await answer(context, document, template, layers, layers.every(isOpen) && !context.key);
       },
     };
   };
@@ -150,7 +150,7 @@ function sameLayers(a: readonly Layer[], b: readonly Layer[]): boolean {
   return a === b || (a.length === b.length && a.every((layer, i) => layer === b[i]));
 }
 
-function takesPacked({ headers }: Exchange): boolean {
+function takesPacked({ headers }: Context): boolean {
   return acceptsGzip(headers['accept-encoding']);
 }
 
@@ -168,14 +168,14 @@ function inPieces(document: AddressedDocument): Streamer {
 }
 
 /** A small document that is written for each request: kept by clients, and revalidated each time. */
-export function documentAnswer(
-  exchange: Exchange,
+export function documentResponse(
+  context: Context,
   document: string | Buffer,
   layers: readonly Layer[],
   contentType: string,
-): Answer {
+): Response {
   const etag = `"${createHash('sha1').update(document).digest('hex')}"`;
-  return validated(exchange, etag, cacheControlOf(...layers), { body: document, type: contentType });
+  return validated(context, etag, cacheControlOf(...layers), { body: document, type: contentType });
 }
 
 /** Stands for the server's own address until that is known. No name can contain it: XML has no such character. */

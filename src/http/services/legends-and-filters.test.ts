@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, format, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import {
+  catalogOf,
+  createTestApp,
+  format,
+  layerNamed,
+  tileResponse,
+} from '../../../test/fixtures/http-app.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { Legend } from '../../domain/layer.ts';
 import type { LegendRequest } from '../../sources/tile-source.ts';
@@ -98,7 +104,7 @@ describe('a layer with a mixture of JPEG and PNG', () => {
     [Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'image/jpeg'],
   ])('a layer with a mixture of JPEG and PNG answers each tile as what it is', async (bytes, type) => {
     const catalog = catalogOf([layerNamed('world', { formats: [format('image/vnd.jpeg-png')] })]);
-    const read = async () => tileAnswer({ bytes });
+    const read = async () => tileResponse({ bytes });
     const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });
     const wmts =
       '/service/wmts?REQUEST=GetTile&LAYER=world&STYLE=&FORMAT=image/vnd.jpeg-png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:0&TILEROW=0&TILECOL=0';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Format } from '../../domain/format.ts';
-import type { Answer, Headers } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import type { Headers, Response } from '../response.ts';
 
 /** RFC 9110, 13.2.2: If-None-Match decides alone when it is there; dates are compared in whole seconds. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifiedAt: number): boolean {
@@ -20,7 +20,7 @@ export function validated(
   etag: string,
   headers: Headers,
   { body, type, modifiedAt = Number.POSITIVE_INFINITY }: ValidatedBody,
-): Answer {
+): Response {
   const all = ['ETag', etag, ...headers];
   if (isNotModified(asked, etag, modifiedAt)) return { status: 304, headers: all, body: null };
   return { status: 200, headers: ['Content-Type', type, ...all], body };
@@ -131,9 +131,9 @@ function readWish(text: string): Wish {
 }
 
 /** What the caller's `Accept` likes best of these; the first without one. Answers then vary by that header. */
-export function formatAccepted(exchange: Exchange, offered: readonly Format[]): Format {
+export function formatAccepted(context: Context, offered: readonly Format[]): Format {
   const types = [...new Set(offered.map(({ contentType }) => contentType))];
-  const chosen = chooseMediaType(exchange.headers.accept, types);
+  const chosen = chooseMediaType(context.headers.accept, types);
   const found = offered.find(({ contentType }) => contentType === chosen);
   if (found) return found;
   throw new HttpProblem('not-acceptable', `There is ${types.join(', ')}; Accept allows none of it.`, [

@@ -3,16 +3,16 @@ import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
-import type { Target } from '../exchange.ts';
-import { createTileAnswerer, type TileAnswerer } from '../hits/tile-answer.ts';
+import type { Target } from '../context.ts';
+import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
 import type { Handler } from '../route.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
-import { asksForRefresh, createRefreshAnswerer, type TileRefresh } from './refresh-tile.ts';
+import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refresh-tile.ts';
 
-export interface TileRoad extends Surroundings {
+export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** What the service says of itself; its defaults when left out. */
@@ -26,15 +26,15 @@ export interface TileRoad extends Surroundings {
 export type Services = ReturnType<typeof openServices>;
 
 /** With what all services share: how a tile is answered, which layers there are, and what is written about them. */
-export function openServices(road: TileRoad) {
-  const { catalog, pipeline, clock, log, surrogateKeys = null } = road;
+export function openServices(deps: ServiceDeps) {
+  const { catalog, pipeline, clock, log, surrogateKeys = null } = deps;
   const roll = createLayerRoll(catalog);
-  const answerRead = createTileAnswerer(pipeline, clock, surrogateKeys);
-  const answerRefreshed = createRefreshAnswerer(road.refresh, clock, surrogateKeys);
-  const answerAccepted: TileAnswerer = (exchange, tiles, index) =>
-    asksForRefresh(exchange) ? answerRefreshed(exchange, tiles, index) : answerRead(exchange, tiles, index);
+  const answerRead = createTileResponder(pipeline, clock, surrogateKeys);
+  const answerRefreshed = createRefreshResponder(deps.refresh, clock, surrogateKeys);
+  const answerAccepted: TileResponder = (context, tiles, index) =>
+    asksForRefresh(context) ? answerRefreshed(context, tiles, index) : answerRead(context, tiles, index);
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
-  const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
+  const serviceNow = () => deps.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
   return { catalog, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
@@ -49,26 +49,26 @@ interface Named {
 /** Which tile an address names is worked out once, until a layer changes. Who may have it is asked each time. */
 function createTileMemory(
   catalog: Pick<Catalog, 'version'>,
-  answerAccepted: TileAnswerer,
-  answerRead: TileAnswerer,
+  answerAccepted: TileResponder,
+  answerRead: TileResponder,
 ) {
   const remembered = new WeakMap<Target, Named>();
   /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
-  const answerTile: TileAnswerer = (exchange, tiles, index) => {
+  const answerTile: TileResponder = (context, tiles, index) => {
     const { version } = catalog;
     const { layer } = tiles.bound;
-    const isWhole = exchange.released === '' && (exchange.key !== null || isOpen(layer));
-    if (isWhole && !asksForRefresh(exchange)) remembered.set(exchange.target, { tiles, index, version });
-    return answerAccepted(exchange, tiles, index);
+    const isWhole = context.released === '' && (context.key !== null || isOpen(layer));
+    if (isWhole && !asksForRefresh(context)) remembered.set(context.target, { tiles, index, version });
+    return answerAccepted(context, tiles, index);
   };
   /** The handler hears only of addresses that `answerTile` does not know. */
   const remembering =
     (handler: Handler): Handler =>
-    (exchange) => {
-      const known = remembered.get(exchange.target);
-      if (known?.version !== catalog.version) return handler(exchange);
-      if (!isOpenTo(exchange, known.tiles.bound.layer)) return handler(exchange);
-      return answerRead(exchange, known.tiles, known.index);
+    (context) => {
+      const known = remembered.get(context.target);
+      if (known?.version !== catalog.version) return handler(context);
+      if (!isOpenTo(context, known.tiles.bound.layer)) return handler(context);
+      return answerRead(context, known.tiles, known.index);
     };
   return { answerTile, remembering };
 }

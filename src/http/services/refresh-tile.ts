@@ -1,54 +1,54 @@
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
-import type { Answer } from '../answer.ts';
-import { refuseForeignLayer, refuseLesserRole } from '../auth/gate.ts';
-import type { Exchange } from '../exchange.ts';
-import { createTileAnswerer, type TileAnswerer } from '../hits/tile-answer.ts';
+import type { CachedTile, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { refuseLesserRole, requireLayerScope } from '../auth/gate.ts';
+import type { Context } from '../context.ts';
+import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
 import { HttpProblem } from '../problems.ts';
+import type { Response } from '../response.ts';
 
 /** Makes a tile now and replaces what is cached of it. */
 export type TileRefresh = (
   tiles: ResolvedTileSet,
   tile: TileIndex,
   signal: AbortSignal,
-) => Promise<TileAnswer>;
+) => Promise<CachedTile>;
 
 /** `?cached=refresh`, by which an operator has a tile made now. */
 export const REFRESH_QUERY = /(?:^|&)cached=refresh(?:&|$)/i;
 
-export function asksForRefresh({ query }: Pick<Exchange, 'query'>): boolean {
+export function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {
   return query !== '' && REFRESH_QUERY.test(query);
 }
 
 /** The answer is the operator's own: no cache on the way keeps it under this address. */
-export function createRefreshAnswerer(
+export function createRefreshResponder(
   refresh: TileRefresh | undefined,
   clock: Clock,
   keyHeader: KeyHeader | null,
-): TileAnswerer {
-  return async (exchange, tiles, index) => {
-    exchange.audience = 'caller';
-    const caller = await exchange.identify();
-    if (!caller) throw exchange.credentialsNeeded();
+): TileResponder {
+  return async (context, tiles, index) => {
+    context.audience = 'caller';
+    const caller = await context.identify();
+    if (!caller) throw context.credentialsNeeded();
     refuseLesserRole(caller, 'operator');
-    refuseForeignLayer(caller, tiles.set.layer);
-    refuseOtherSites(exchange);
+    requireLayerScope(caller, tiles.set.layer);
+    refuseOtherSites(context);
     if (!refresh) throw new Error('Tiles are refreshed by the primary process.');
-    const read = () => refresh(tiles, index, exchange.signal);
-    return notStored(await createTileAnswerer({ read }, clock, keyHeader)(exchange, tiles, index));
+    const read = () => refresh(tiles, index, context.signal);
+    return notStored(await createTileResponder({ read }, clock, keyHeader)(context, tiles, index));
   };
 }
 
-function notStored({ status, headers, body }: Answer): Answer {
+function notStored({ status, headers, body }: Response): Response {
   const isKept = (index: number) => !/^(cache-control|expires)$/i.test(headers[index - (index % 2)] ?? '');
   const others = headers.filter((_, index) => isKept(index));
   return { status, headers: [...others, 'Cache-Control', 'no-store'], body };
 }
 
 /** A page of another site must not send requests to map servers with the credentials that a browser keeps. */
-function refuseOtherSites({ headers }: Exchange): void {
+function refuseOtherSites({ headers }: Context): void {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'same-origin' || site === 'none') return;
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');

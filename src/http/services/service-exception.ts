@@ -1,10 +1,10 @@
 import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Answer, Headers } from '../answer.ts';
 import { isKeyName } from '../auth/reader-key.ts';
-import { CallerGone, type Exchange } from '../exchange.ts';
+import { CallerGone, type Context } from '../context.ts';
 import { html as markup } from '../pages/html.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
+import type { Headers, Response } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';
 import { type Kvp, pairsOf, readKvp } from './kvp.ts';
 
@@ -54,11 +54,11 @@ export function blaming<Result>(code: ServiceCode, locator: string, read: () => 
   }
 }
 
-export function readPairs(exchange: Exchange): Kvp {
+export function readPairs(context: Context): Kvp {
   const refusal = (name: string) => badValue(name, `The parameter ${name} is given twice.`);
-  const pairs = readKvp(pairsOf(exchange), refusal);
+  const pairs = readKvp(pairsOf(context), refusal);
   // Which of these are parameters of the layer is known when the layer is.
-  const own: Kvp = (name) => (isKeyName(name) ? readKvp(exchange.released, refusal)(name) : null);
+  const own: Kvp = (name) => (isKeyName(name) ? readKvp(context.released, refusal)(name) : null);
   return (name) => pairs(name) ?? own(name);
 }
 
@@ -85,14 +85,14 @@ export interface ExceptionReport {
   readonly headers: Headers;
 }
 
-export function reportOf(error: unknown, exchange: Exchange, log: Logger): ExceptionReport {
+export function reportOf(error: unknown, context: Context, log: Logger): ExceptionReport {
   if (error instanceof ServiceException) {
     const { code, locator, message } = error;
     const status = statusOf(code === 'OperationNotSupported' ? 'operation-unsupported' : 'request-invalid');
     return { status, code, locator, message, headers: ['Cache-Control', 'no-store'] };
   }
-  const { answer, unexpected } = problemOf(error, exchange.id);
-  const details = { requestId: exchange.id, path: exchange.path, err: error };
+  const { answer, unexpected } = problemOf(error, context.id);
+  const details = { requestId: context.id, path: context.path, err: error };
   if (unexpected) log.error(details, 'A request failed unexpectedly');
   const [, , ...headers] = answer.headers; // The first pair says that the body is text.
   return {
@@ -108,11 +108,11 @@ export function reportOf(error: unknown, exchange: Exchange, log: Logger): Excep
 export function withExceptions(
   handler: Handler,
   log: Logger,
-  tell: (report: ExceptionReport, exchange: Exchange) => Answer | Promise<Answer>,
+  tell: (report: ExceptionReport, context: Context) => Response | Promise<Response>,
 ): Handler {
-  return recovering(handler, (error, exchange) => {
+  return recovering(handler, (error, context) => {
     if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
-    return tell(reportOf(error, exchange, log), exchange);
+    return tell(reportOf(error, context, log), context);
   });
 }
 

@@ -6,12 +6,12 @@ import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { writeJson } from '../../lib/write-json.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
 import { cacheControlOf } from '../auth/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Context } from '../context.ts';
+import { jsonResponse, type Response } from '../response.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
 import { type Kvp, parametersOf } from './kvp.ts';
-import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
+import type { DocumentResponder, LayerDocument } from './layer-documents.ts';
 import { geographicBoxOf, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
 import { formatNamed, layerFor } from './tiles.ts';
 
@@ -20,18 +20,18 @@ const WORLD = [-180, -90, 180, 90] as const;
 
 /** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
-  return async (exchange) => {
-    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
-    return answerTileJson(exchange, bound, bound.layer.formats[0], null);
+  return async (context) => {
+    const bound = await layerFor(context, catalog, context.param('layer'));
+    return answerTileJson(context, bound, bound.layer.formats[0], null);
   };
 }
 
 /** The same document where GeoWebCache has it: `/service/wmts/rest/{layer}[/{style}]/tilejson/{extension}`. */
 export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
-  const handler: Handler = async (exchange) => {
-    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
-    const format = formatNamed(bound.layer, exchange.param('extension'));
-    return answerTileJson(exchange, bound, format, exchange.params.style ?? null);
+  const handler: Handler = async (context) => {
+    const bound = await layerFor(context, catalog, context.param('layer'));
+    const format = formatNamed(bound.layer, context.param('extension'));
+    return answerTileJson(context, bound, format, context.params.style ?? null);
   };
   const folder = '/service/wmts/rest/{layer}';
   const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
@@ -40,31 +40,31 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
 export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
-    const bound = await layerFor(exchange, catalog, asked('LAYER') ?? '');
-    return answerTileJson(exchange, bound, bound.layer.formats[0], asked('STYLE'));
+  return async (context: Context, asked: Kvp): Promise<Response> => {
+    const bound = await layerFor(context, catalog, asked('LAYER') ?? '');
+    return answerTileJson(context, bound, bound.layer.formats[0], asked('STYLE'));
   };
 }
 
 async function answerTileJson(
-  exchange: Exchange,
+  context: Context,
   bound: BoundLayer,
   format: Format,
   style: string | null,
-): Promise<Answer> {
+): Promise<Response> {
   const { layer } = bound;
-  const given = parametersOf(exchange.query, layer.parameters);
+  const given = parametersOf(context.query, layer.parameters);
   const styled = style !== null && layer.parameters.some(isStyleFilter);
   const parameters = new Map(styled ? [...given, [STYLES, style]] : given);
   const subset = webMercatorSubset(layer);
-  const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, exchange.signal) : null;
+  const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, context.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();
-  const folder = `${exchange.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
-  const pair = exchange.key?.pairFor([layer]) ?? '';
+  const folder = `${context.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
+  const pair = context.key?.pairFor([layer]) ?? '';
   const pairs = [query, pair].filter((each) => each !== '').join('&');
   const ending = `.${format.extensions[0]}${pairs === '' ? '' : `?${pairs}`}`;
   const dense = layer.retinaSubsets.length > 0 && format.kind === 'raster';
-  return jsonAnswer(
+  return jsonResponse(
     {
       ...documentOf(layer, subset),
       tiles: [`${folder}/{z}/{x}/{y}${ending}`],
@@ -103,16 +103,16 @@ function middle(a: number, b: number): number {
  */
 export function createLayerList(
   catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentAnswerer,
+  documentOf: (document: LayerDocument) => DocumentResponder,
 ): Handler {
   const contentType = 'application/json';
   const whole = documentOf({ write: (layers) => writeList(layers, describeLayer), contentType });
   const brief = documentOf({ write: (layers) => writeList(layers, describeBriefly), contentType });
-  return async (exchange) => {
-    const query = new URLSearchParams(exchange.query);
+  return async (context) => {
+    const query = new URLSearchParams(context.query);
     const name = query.get('layer');
-    if (name === null) return (query.get('brief') === 'true' ? brief : whole).aboutAll(exchange);
-    return whole.about(exchange, [(await layerFor(exchange, catalog, name)).layer]);
+    if (name === null) return (query.get('brief') === 'true' ? brief : whole).aboutAll(context);
+    return whole.about(context, [(await layerFor(context, catalog, name)).layer]);
   };
 }
 

@@ -2,15 +2,15 @@ import type { LayerScreen } from '../auth/layer-visibility.ts';
 import { openRoute, type Route } from '../route.ts';
 import { mercatorRoutes } from './gmaps.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
-import { openServices, type Services, type TileRoad } from './open-services.ts';
+import { openServices, type ServiceDeps, type Services } from './open-services.ts';
 import { createLayerList } from './tile-json.ts';
 import { createTileService } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
 
 /** What needs no source: tiles that are there, and documents about layers. */
-export function sourcelessRoutes(road: TileRoad): readonly Route[] {
-  return tileServiceRoutes(openServices(road)).filter(({ path }) => !FEATURE_INFO.test(path));
+export function sourcelessRoutes(services: ServiceDeps): readonly Route[] {
+  return tileServiceRoutes(openServices(services)).filter(({ path }) => !FEATURE_INFO.test(path));
 }
 
 const FEATURE_INFO = /\{j\}\/\{i\}$/;
@@ -20,16 +20,16 @@ export function screened(routes: readonly Route[], screen: LayerScreen): readonl
 }
 
 /** The services whose tiles have addresses of their own, and the list of their layers. */
-export function tileServiceRoutes(road: Services): readonly Route[] {
-  const tile = createTileService(road);
+export function tileServiceRoutes(services: Services): readonly Route[] {
+  const tile = createTileService(services);
   const routes: readonly Route[] = [
-    openRoute('/tiles.json', createLayerList(road.catalog, road.documentOf)),
+    openRoute('/tiles.json', createLayerList(services.catalog, services.documentOf)),
     openRoute('/tiles/{layer}/{z}/{x}/{tile}', tile),
     openRoute('/tiles/{layer}/{gridSet}/{z}/{x}/{tile}', tile),
-    ...wmtsRoutes(road),
-    ...tmsRoutes(road),
-    ...ogcRoutes(road),
-    ...mercatorRoutes(road),
+    ...wmtsRoutes(services),
+    ...tmsRoutes(services),
+    ...ogcRoutes(services),
+    ...mercatorRoutes(services),
   ];
-  return screened(routes, road.screen);
+  return screened(routes, services.screen);
 }

@@ -9,7 +9,7 @@ import {
   type Read,
   subset,
   TILE_BYTES,
-  tileAnswer,
+  tileResponse,
 } from '../../../test/fixtures/http-app.ts';
 import { listen } from '../../../test/fixtures/inject.ts';
 import { type ErrorCode, TilewardenError } from '../../domain/errors.ts';
@@ -83,7 +83,7 @@ describe('a tile', () => {
   });
 
   it('a stale tile has to be requested again next time', async () => {
-    const read: Read = async () => tileAnswer({ outcome: 'STALE' });
+    const read: Read = async () => tileResponse({ outcome: 'STALE' });
     const { request } = createTestApp({ deps: { pipeline: { read } } });
     const answer = await request('GET', '/tiles/world/0/0/0.png');
     expect(answer.headers).toMatchObject({
@@ -100,7 +100,7 @@ describe('the address of a tile', () => {
     const read: Read = async (tiles, { z, x, y }) => {
       const style = tiles.selection.values.get('STYLES');
       asked.push(`${tiles.set.layer} ${tiles.set.gridSet} ${tiles.set.format} ${style} ${z}/${x}/${y}`);
-      return tileAnswer();
+      return tileResponse();
     };
     return { asked, read };
   }

@@ -6,9 +6,9 @@ import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { type Answer, withHeaders } from '../answer.ts';
-import { isOpenTo, refuseStrangers } from '../auth/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import { isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
+import type { Context } from '../context.ts';
+import { type Response, withHeaders } from '../response.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
@@ -19,64 +19,64 @@ import type { Services } from './open-services.ts';
 export function createTileService(deps: Services): Handler {
   const { catalog, answerTile, answerAccepted, remembering } = deps;
 
-  return remembering(function tile(exchange) {
-    const name = readTileName(exchange.param('tile'));
+  return remembering(function tile(context) {
+    const name = readTileName(context.param('tile'));
     const index: TileIndex = {
-      z: indexOf('zoom', exchange.param('z')),
-      x: indexOf('column', exchange.param('x')),
+      z: indexOf('zoom', context.param('z')),
+      x: indexOf('column', context.param('x')),
       y: indexOf('row', name.row),
     };
-    const bound = boundLayer(catalog, exchange.param('layer'));
-    if (isOpenTo(exchange, bound.layer)) return answer(exchange, bound, name, index);
-    return refuseStrangers(exchange, bound.layer).then(() => answer(exchange, bound, name, index));
+    const bound = boundLayer(catalog, context.param('layer'));
+    if (isOpenTo(context, bound.layer)) return answer(context, bound, name, index);
+    return requireVisible(context, bound.layer).then(() => answer(context, bound, name, index));
   });
 
   function answer(
-    exchange: Exchange,
+    context: Context,
     bound: BoundLayer,
     name: TileName,
     index: TileIndex,
-  ): Answer | Promise<Answer> {
-    if (name.extension === null) return answerNegotiated(exchange, bound, name, index);
+  ): Response | Promise<Response> {
+    if (name.extension === null) return answerNegotiated(context, bound, name, index);
     const { mediaType } = formatNamed(bound.layer, name.extension);
-    return answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
+    return answerTile(context, serveTileSet(context, bound, name, mediaType), index);
   }
 
   async function answerNegotiated(
-    exchange: Exchange,
+    context: Context,
     bound: BoundLayer,
     name: TileName,
     index: TileIndex,
-  ): Promise<Answer> {
-    const { mediaType } = formatAccepted(exchange, bound.layer.formats);
-    const given = await answerAccepted(exchange, serveTileSet(exchange, bound, name, mediaType), index);
+  ): Promise<Response> {
+    const { mediaType } = formatAccepted(context, bound.layer.formats);
+    const given = await answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
     return withHeaders(given, ['Vary', 'Accept']);
   }
 }
 
 /** For a caller who may see it. */
 export async function layerFor(
-  exchange: Exchange,
+  context: Context,
   catalog: Pick<Catalog, 'layer'>,
   name: string,
 ): Promise<BoundLayer> {
   const bound = boundLayer(catalog, name);
-  if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
+  if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
   return bound;
 }
 
 function serveTileSet(
-  exchange: Exchange,
+  context: Context,
   bound: BoundLayer,
   { retina }: TileName,
   format: string,
 ): ResolvedTileSet {
   const { layer } = bound;
-  const { gridSet = webMercatorSubset(layer).gridSet.name } = exchange.params;
+  const { gridSet = webMercatorSubset(layer).gridSet.name } = context.params;
   return resolveTileSet(bound, {
     gridSet: retina ? retinaName(layer, gridSet) : gridSet,
     format,
-    parameters: parametersOf(exchange.query, layer.parameters),
+    parameters: parametersOf(context.query, layer.parameters),
   });
 }
 

@@ -6,7 +6,7 @@ import type { HttpOptions } from '../http-options.ts';
 import { requestManners } from '../request-manners.ts';
 import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { type Archive, VECTOR_TILE } from './archive.ts';
 import type { ArchiveSourceOptions } from './archive-source-options.ts';
@@ -20,7 +20,7 @@ export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveT
   const life = createSourceLife();
   const archive = openArchive(options, tools);
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     if (!archiveOffers(options, request.gridSet)) throw notOffered(options, request.gridSet);
     const { z, rect } = request.metatile;
     const tile = await archive.tile(z, rect.minX, rect.minY, { priority: request.priority, signal });

@@ -5,7 +5,7 @@ import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid
 import { inLanes } from '../../lib/in-turns.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { LayerReader, ReadableLayer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { LayerReader, ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
 import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
 import { MAX_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
@@ -34,7 +34,7 @@ export function openLayerSource(
   const life = createSourceLife();
   const pictures = new Semaphore(MAX_PICTURES);
 
-  async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const layer = readLayer(options.layer);
     if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
     const work = () => drawFrom(options, layer, { ...request, signal });
@@ -52,7 +52,7 @@ async function drawFrom(
   options: LayerSourceOptions,
   layer: ReadableLayer,
   request: SourceRequest,
-): Promise<SourceAnswer> {
+): Promise<SourceResult> {
   const plan = await planPicture(options, layer, request);
   if (!plan || plan.keys.size === 0) return { kind: 'nothing' };
   await loadTiles(plan, layer, request);
@@ -140,7 +140,7 @@ async function paint(
   { resampling }: LayerSourceOptions,
   { mesh, sampler, resolution }: Plan,
   { width, height, signal }: SourceRequest,
-): Promise<SourceAnswer> {
+): Promise<SourceResult> {
   const pixels = Buffer.alloc(4 * width * height);
   await forEachCell(mesh, resolution, (places, count, column, row) => {
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf, freshnessOf } from './read-answer.ts';
+import { conditionOf, freshnessOf } from './read-response.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 

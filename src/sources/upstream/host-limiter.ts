@@ -2,15 +2,15 @@ import { TilewardenError } from '../../domain/errors.ts';
 import {
   HostClosed,
   type HostClosing,
-  type HostNews,
+  type HostOutage,
   type HostState,
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
 import { Breaker } from '../../lib/breaker.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { DailyHours } from '../../lib/daily-hours.ts';
+import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { ConcurrencyControl } from './concurrency-control.ts';
 import type { BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
@@ -23,7 +23,7 @@ import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-interface HostLimiterOptions extends Surroundings {
+interface HostLimiterOptions extends Env {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** More than this many waiting requests are turned away. */
@@ -34,7 +34,7 @@ interface HostLimiterOptions extends Surroundings {
   /** Of the limits of all nodes together; without it they are this node's. */
   readonly shares?: ShareBook;
   /** Tells other nodes that the host fails or asked for patience; null: that it answers again. */
-  readonly tellOthers?: (host: string, news: HostNews | null) => void;
+  readonly tellOthers?: (host: string, news: HostOutage | null) => void;
   readonly random: Random;
 }
 
@@ -164,7 +164,7 @@ export class HostLimiter {
   }
 
   /** As another node reports; null: nothing. */
-  hear(news: HostNews | null): void {
+  hear(news: HostOutage | null): void {
     const before = this.#breaker.state;
     this.#breaker.hear(news);
     if (before !== this.#breaker.state) this.#serve();
@@ -279,7 +279,7 @@ export class HostLimiter {
     return true;
   }
 
-  #tellOthers(before: HostNews | null, isBack: boolean): void {
+  #tellOthers(before: HostOutage | null, isBack: boolean): void {
     const { host, tellOthers } = this.#options;
     const news = this.#breaker.news;
     if (isBack) tellOthers?.(host, null);

@@ -1,4 +1,4 @@
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import type { UpstreamOptions } from './upstream-options-for.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
@@ -19,7 +19,7 @@ export interface Share {
   readonly alone: boolean;
 }
 
-interface HostShareOptions extends Surroundings {
+interface HostShareOptions extends Env {
   readonly host: string;
   /** What others have sent within the last second counts too, where requests are counted by the second. */
   readonly limits: () => Pick<UpstreamOptions, 'concurrency' | 'ratePerSecond'>;

@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { HostNews, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { HostOutage, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { Env } from '../../lib/env.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
-import { followHostNews, type NewsBook } from './host-news.ts';
+import { followHostOutages, type HostOutageStore } from './host-outage.ts';
 import type { ShareBook } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
-export interface UpstreamLimiterOptions extends Surroundings {
+export interface UpstreamLimiterOptions extends Env {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
   readonly shares?: ShareBook;
   /** What other nodes know of hosts; without it this node finds out by itself. */
-  readonly news?: NewsBook;
+  readonly news?: HostOutageStore;
   readonly random: Random;
   readonly maxWaiting?: number;
   readonly maxInteractiveWaitMs?: number;
@@ -36,7 +36,7 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  function tellOthers(host: string, told: HostNews | null): void {
+  function tellOthers(host: string, told: HostOutage | null): void {
     options.news?.tell(host, told).catch((error: unknown) => {
       options.log.debug(
         { err: error, upstream: host },
@@ -45,12 +45,12 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  function hear(told: ReadonlyMap<string, HostNews>): void {
+  function hear(told: ReadonlyMap<string, HostOutage>): void {
     for (const host of told.keys()) limiterOf(host);
     for (const [host, limiter] of hosts) limiter.hear(told.get(host) ?? null);
   }
 
-  const following = options.news && followHostNews({ ...options, book: options.news, hear });
+  const following = options.news && followHostOutages({ ...options, book: options.news, hear });
   return {
     /** Limits that the configuration file has now. */
     setUpstreams(next: UpstreamSettings): void {

@@ -43,14 +43,14 @@ describe('the upstream client', () => {
     patience: Pick<UpstreamLimiterOptions, 'maxWaiting' | 'maxInteractiveWaitMs'> = {},
   ): UpstreamClient {
     const allowed = { allowPrivate: true, adaptive: false, ...upstream };
-    const surroundings = {
+    const env = {
       upstreams: { '127.0.0.1': upstreamOptions.parse(allowed) },
       clock: systemClock,
       random: () => 0.5,
       log: silentLogger,
     };
-    const limiter = openUpstreamLimiter({ ...surroundings, ...patience, book: createMemoryBudgetBook() });
-    return openUpstreamClient({ ...surroundings, userAgent: 'Tilewarden/test', limiter, limits });
+    const limiter = openUpstreamLimiter({ ...env, ...patience, book: createMemoryBudgetBook() });
+    return openUpstreamClient({ ...env, userAgent: 'Tilewarden/test', limiter, limits });
   }
 
   async function reopen(...options: Parameters<typeof open>): Promise<void> {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { ifLate } from '../../lib/clock.ts';
+import type { Env } from '../../lib/env.ts';
 import { systemRandom } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
@@ -13,9 +13,9 @@ import {
   conditionOf,
   freshnessOf,
   NOT_MODIFIED,
-  readAnswer,
+  readResponse,
   textOf,
-} from './read-answer.ts';
+} from './read-response.ts';
 import { failureOfConnection, timedOut } from './upstream-failure.ts';
 import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly packed?: boolean;
 }
 
-export interface UpstreamAnswer extends AnswerFreshness {
+export interface UpstreamResponse extends AnswerFreshness {
   /** 200, or one of those that the request accepts too. */
   readonly status: number;
   readonly bytes: Buffer;
@@ -55,7 +55,7 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly etag: string | null;
 }
 
-export interface UpstreamClientOptions extends Surroundings {
+export interface UpstreamClientOptions extends Env {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
@@ -123,7 +123,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     void pool.dispatcher.close().finally(() => retired.delete(pool));
   }
 
-  async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const { form } = request;
     await host.pool.admit();
     const response = await host.pool.dispatcher
@@ -152,7 +152,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
     const secrets = Object.values(request.headers ?? {});
     const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
-    const bytes = await readAnswer(response, limit);
+    const bytes = await readResponse(response, limit);
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
     return {
       status: response.statusCode,
@@ -170,7 +170,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     request: UpstreamRequest,
     signal: AbortSignal,
     time: { readonly ms: number; readonly again: boolean },
-  ): Promise<UpstreamAnswer | null> {
+  ): Promise<UpstreamResponse | null> {
     const permit = await limiter.acquire(host.name, request.priority, signal, time.again);
     request.sent?.();
     const begunAt = options.clock.monotonic();
@@ -193,7 +193,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   /** Whose place was taken back stands in line again, as long as its time is not up. */
-  async function enterAndAsk(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async function enterAndAsk(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const host = hostOf(request.url);
     const whole = request.timeoutMs ?? limits.totalMs;
     const until = options.clock.monotonic() + whole;
@@ -205,7 +205,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   return {
-    get: (request: UpstreamRequest): Promise<UpstreamAnswer> =>
+    get: (request: UpstreamRequest): Promise<UpstreamResponse> =>
       life.during(request.signal, (signal) => enterAndAsk(request, signal)),
     async close(): Promise<void> {
       life.end();

@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
   truncated: 'The map source ended its answer too early.',
 };
 
-export function refuseAnswer(reason: UpstreamRefusal, detail: string): TilewardenError {
+export function refuseResponse(reason: UpstreamRefusal, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', REFUSALS[reason], { reason, cause: new Error(detail) });
 }
 
@@ -76,5 +76,5 @@ export function failureOfConnection(error: unknown, host: string, isProxied: boo
 
 export function failureOfBody(error: unknown, host: string): TilewardenError {
   if (hasCode(error, 'UND_ERR_BODY_TIMEOUT')) return timedOut(`${host} stopped in the middle of its answer`);
-  return refuseAnswer('truncated', `${host} ended its answer early: ${String(error)}`);
+  return refuseResponse('truncated', `${host} ended its answer early: ${String(error)}`);
 }

@@ -4,8 +4,13 @@ import { Semaphore } from '../../lib/semaphore.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
 import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { InfoAnswer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
+import type { InfoResponse, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import {
+  checkAnswerType,
+  pictureRequest,
+  serverResponse,
+  withoutSecrets,
+} from '../upstream/server-response.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
@@ -20,22 +25,22 @@ export function openWmsSource(
   const places = options.concurrency === undefined ? null : new Semaphore(options.concurrency);
 
   /** Requests of clients go first. */
-  async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const fetch = () => fromAny(signal, (base) => fetchFrom(base, request, signal));
     return places ? places.during(fetch, signal, request.priority === 'interactive' ? 1 : 0) : fetch();
   }
 
-  async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const answer = await upstream.get({
       ...mapRequest(base, options, request),
       ...onBehalfOf(request, manners),
       ...pictureRequest(request, signal),
     });
-    return serverAnswer(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
+    return serverResponse(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
   }
 
   /** For what is neither a map nor kept. */
-  function ask(caller: AbortSignal, urlAt: (base: string) => URL): Promise<InfoAnswer> {
+  function ask(caller: AbortSignal, urlAt: (base: string) => URL): Promise<InfoResponse> {
     return life.during(caller, (signal) =>
       fromAny(signal, async (base) => {
         const request = { url: urlAt(base), ...manners, priority: 'interactive', signal } as const;
@@ -45,10 +50,10 @@ export function openWmsSource(
     );
   }
 
-  async function fromAny<Answer>(
+  async function fromAny<Response>(
     signal: AbortSignal,
-    ask: (base: string) => Promise<Answer>,
-  ): Promise<Answer> {
+    ask: (base: string) => Promise<Response>,
+  ): Promise<Response> {
     const first = preferred;
     const count = options.url.length;
     let failure: unknown;

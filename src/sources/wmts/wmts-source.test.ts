@@ -40,7 +40,7 @@ describe.each(['url', 'documentUrl'] as const)('with its %s', (which) => {
     formats: which === 'url' ? ['image/png', 'image/jpeg', 'image/webp'] : ['image/png', 'image/webp'],
     gridSets: ['EPSG:900913', 'EPSG:4326', 'WebMercatorQuad', 'WorldCRS84Quad'],
     breakIt: () => {
-      contractWmts.tileAnswer = { status: 500 };
+      contractWmts.tileResponse = { status: 500 };
     },
     hang: () => {
       contractWmts.capabilities = 'hang';
@@ -213,7 +213,7 @@ describe('the wmts source', () => {
   });
 
   it('a WMTS source takes a status for an empty tile only when configured', async () => {
-    wmts.tileAnswer = { status: 404 };
+    wmts.tileResponse = { status: 404 };
     await expect(open().fetch(at('EPSG:900913', 3, 5, 1))).rejects.toMatchObject({ reason: 'status' });
     expect(await open({ absent: [404] }).fetch(at('EPSG:900913', 3, 5, 1))).toEqual({ kind: 'nothing' });
   });

@@ -5,8 +5,13 @@ import { orAborted } from '../../lib/deferred.ts';
 import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
 import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import {
+  checkAnswerType,
+  pictureRequest,
+  serverResponse,
+  withoutSecrets,
+} from '../upstream/server-response.ts';
 import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
@@ -24,7 +29,7 @@ export function openWmtsSource(
     }),
   );
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const known = await orAborted(capabilities.current(), signal);
     const choice = chooseTile(options, known, request);
     if (!choice.tile.offered) return { kind: 'nothing' };
@@ -39,7 +44,7 @@ export function openWmtsSource(
       alsoAccept: options.absent,
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    return serverAnswer(answer, (type) => checkAnswerType(type, choice.format));
+    return serverResponse(answer, (type) => checkAnswerType(type, choice.format));
   }
 
   return {

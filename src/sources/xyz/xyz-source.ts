@@ -5,8 +5,13 @@ import { isWebMercator } from '../../domain/srs.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
 import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import {
+  checkAnswerType,
+  pictureRequest,
+  serverResponse,
+  withoutSecrets,
+} from '../upstream/server-response.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
@@ -19,7 +24,7 @@ export function openXyzSource(
   const manners = requestManners(options);
   const secrets = Object.values(options.keys);
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
     const asked = {
       url,
@@ -32,7 +37,7 @@ export function openXyzSource(
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
     const expected = expectedType(options, request);
-    return serverAnswer(answer, (type) => expected && checkAnswerType(type, expected));
+    return serverResponse(answer, (type) => expected && checkAnswerType(type, expected));
   }
 
   return {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import type { BlockChanges, PageStatistics, StoreBlock } from '../tile-store.ts';
 import type { BundleAccess } from './bundle-access.ts';
 import { findBundleFile } from './bundle-file.ts';
@@ -31,7 +31,7 @@ const LOOKS_IN_A_TURN = 8;
 /** A cursor of a listing from the files alone; with an index everything is listed again. */
 const WITHOUT_INDEX = -1;
 
-interface BundleBlocksParts extends Surroundings {
+interface BundleBlocksParts extends Env {
   readonly layout: BundleLayout;
   readonly access: BundleAccess;
 }

@@ -5,8 +5,8 @@ import { crc32 } from 'node:zlib';
 import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Env } from '../../lib/env.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import { derive } from '../derive.ts';
 import {
   NO_CHANGE,
@@ -50,7 +50,7 @@ import { checkSqliteVersion } from './sqlite-version.ts';
 import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
 import { packTiles } from './write-commands.ts';
 
-interface BundleStoreTools extends Surroundings {
+interface BundleStoreTools extends Env {
   /** Absolute; made when it is not there. */
   readonly root: string;
   /** Nothing is swept. */

@@ -1,7 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { errorCopier } from '../../domain/error-copier.ts';
 import { bundleLayout } from './bundle-layout.ts';
-import type { WriterAnswer, WriterRequest } from './bundle-writer.ts';
+import type { WriterRequest, WriterResponse } from './bundle-writer.ts';
 import { BundleWriting } from './bundle-writing.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import type { PutCommand } from './write-commands.ts';
@@ -13,7 +13,7 @@ const port = parentPort;
 if (!port) throw new Error('This file is a thread of the bundle store.');
 
 const { root } = workerData as { readonly root: string };
-const tell = (answer: WriterAnswer) => port.postMessage(answer);
+const tell = (answer: WriterResponse) => port.postMessage(answer);
 const writing = new BundleWriting(bundleLayout(root), (damaged, reason) => tell({ damaged, reason }));
 const tidying = setInterval(() => writing.closeIdle(performance.now()), TIDY_INTERVAL);
 

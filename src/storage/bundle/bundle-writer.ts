@@ -16,7 +16,7 @@ export interface WriterRequest {
   readonly given: readonly unknown[];
 }
 
-export type WriterAnswer =
+export type WriterResponse =
   | { readonly id: number; readonly result: unknown }
   /** As `errorCopier` writes it. */
   | { readonly id: number; readonly failure: unknown }
@@ -95,14 +95,14 @@ export class BundleWriter {
 
   #start(): Worker {
     const thread = this.#spawn(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
-    thread.on('message', (answer: WriterAnswer) => this.#settle(answer));
+    thread.on('message', (answer: WriterResponse) => this.#settle(answer));
     thread.on('error', (error) => this.#abandon(thread, error));
     thread.on('exit', () => this.#abandon(thread, new Error('the thread ended')));
     this.#thread = thread;
     return thread;
   }
 
-  #settle(answer: WriterAnswer): void {
+  #settle(answer: WriterResponse): void {
     if ('damaged' in answer) {
       this.#log.warn({ file: answer.damaged, reason: answer.reason }, DAMAGE_MESSAGE);
       return;

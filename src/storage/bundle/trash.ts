@@ -3,9 +3,9 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
+import type { Env } from '../../lib/env.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 
@@ -42,7 +42,7 @@ export async function measureTrash(trash: string): Promise<SweepingStatistics> {
 const SWEEP_INTERVAL = 3_600_000;
 
 /** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` tells that there is something. */
-export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Surroundings) {
+export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Env) {
   const sweep = async (signal: AbortSignal) => {
     await removeOlder(layout.making, ABANDONED_AFTER, clock);
     await removeOlder(layout.damaged, QUARANTINE, clock);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { BLOCK_SIZE, pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
+import type { Env } from '../../lib/env.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
-import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
+import type { BlockContent, StoredTile, TileChange, TileStore } from '../tile-store.ts';
 import type { PlacedTile } from './plan-pack-change.ts';
 
-export interface DiskTierOptions extends Surroundings {
+export interface DiskTierOptions extends Env {
   /** Keeps the copies, and nothing else. Closing it is the caller's business. */
   readonly copies: TileStore;
   /** Bytes. */
@@ -96,7 +96,7 @@ export class DiskTier {
   }
 
   /** What others have changed is no longer answered while the index cannot be asked. */
-  forget(news: readonly TileNews[]): void {
+  forget(news: readonly TileChange[]): void {
     for (const one of news) this.#voids.note(one);
   }
 
@@ -159,7 +159,7 @@ class CopyVoids {
     return this.#now;
   }
 
-  note(news: TileNews): void {
+  note(news: TileChange): void {
     this.#now++;
     if (news.kind === 'tiles') {
       const { minX, minY } = news.rect;

@@ -2,13 +2,13 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { Breaker } from '../../lib/breaker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Counters } from '../../lib/counters.ts';
+import type { Env } from '../../lib/env.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import { READ_WINDOW_MS, SlowReads } from './slow-reads.ts';
 
-export interface GuardTools extends Surroundings {
+export interface GuardTools extends Env {
   readonly random: Random;
 }
 

@@ -232,7 +232,7 @@ export class PackIndex {
 }
 
 /** What the index is asked comes through here: a database that is away is a store that fails. */
-export async function askIndex<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
   try {
     return await question();
   } catch (cause) {
@@ -247,6 +247,6 @@ export async function askIndex<Answer>(question: () => Promise<Answer>): Promise
 const READER_PATIENCE = 5000;
 
 /** The same for tile requests, and before a tile is created. */
-export function askSoon<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+export function askSoon<Response>(question: () => Promise<Response>): Promise<Response> {
   return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_PATIENCE)));
 }

@@ -156,7 +156,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     const change = {
       getExecutor: () => {
         const executor = stores().database.change.getExecutor();
-        return losing ? losingAnswers(executor) : executor;
+        return losing ? losingResponses(executor) : executor;
       },
     } as Statements;
     const database = { ...stores().database, change };
@@ -373,7 +373,7 @@ async function insertTask({ database }: TestStores): Promise<{ readonly id: numb
 }
 
 /** What is asked takes effect, and its answer does not arrive. */
-function losingAnswers<Executor extends object>(executor: Executor): Executor {
+function losingResponses<Executor extends object>(executor: Executor): Executor {
   return new Proxy(executor, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
+import type { Env } from '../../lib/env.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
 import { askIndex, type PackIndex } from './pack-index.ts';
 import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
-interface PackSweeperOptions extends Surroundings {
+interface PackSweeperOptions extends Env {
   readonly name: string;
   readonly database: Database;
   readonly bucket: ObjectStore;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { BLOCK_SIZE, PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
-import type { TileNews } from '../tile-store.ts';
+import type { TileChange } from '../tile-store.ts';
 import { askIndex, LARGEST_INDEX } from './pack-index.ts';
 
 export interface PageRow {
@@ -213,7 +213,7 @@ export async function readPackNews(
   store: string,
   pages: PageIndex,
   since: string | null,
-): Promise<{ readonly news: readonly TileNews[]; readonly cursor: string }> {
+): Promise<{ readonly news: readonly TileChange[]; readonly cursor: string }> {
   const cursor = await pages.snapshot();
   if (since === null) return { news: [], cursor };
   // A database that was restored from a backup counts its transactions again.
@@ -248,16 +248,16 @@ function oldestOpen(snapshot: string): number {
   return Number(snapshot.split(':')[0]);
 }
 
-function newsOfLayer({ layer }: { readonly layer: string }): TileNews {
+function newsOfLayer({ layer }: { readonly layer: string }): TileChange {
   return { kind: 'layer', layer: JSON.parse(layer) };
 }
 
-function newsOfMark({ layer, grid_set: gridSet, z, ...at }: MarkRow): TileNews {
+function newsOfMark({ layer, grid_set: gridSet, z, ...at }: MarkRow): TileChange {
   if (gridSet === null) return newsOfLayer({ layer });
   const rect = { minX: at.min_x, minY: at.min_y, maxX: at.max_x, maxY: at.max_y };
   return { kind: 'place', layer: JSON.parse(layer), place: { gridSet: JSON.parse(gridSet), z, rect } };
 }
 
-function newsOfPage({ identity, z, x, y }: RenewedPage): TileNews {
+function newsOfPage({ identity, z, x, y }: RenewedPage): TileChange {
   return { kind: 'tiles', set: tileSetOf(identity), z, rect: blockAt(x, y, PAGE_SIZE) };
 }

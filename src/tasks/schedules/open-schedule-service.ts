@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Env } from '../../lib/env.ts';
 import { repeat } from '../../lib/repeat.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SelectionWork } from '../selection-work.ts';
 import { scheduleAuthor } from '../task-author.ts';
 import type { TaskDraft } from '../task-draft.ts';
@@ -12,7 +12,7 @@ import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-interface ScheduleServiceOptions extends Surroundings {
+interface ScheduleServiceOptions extends Env {
   readonly database: Database;
   readonly tasks: TaskService;
   readonly selections: Pick<SelectionWork, 'invalidateDraft'>;
@@ -130,7 +130,7 @@ function firstDue(declaration: ScheduleDeclaration, clock: Clock): number | null
   return declaration.enabled ? createTimetable(declaration).dueAfter(clock.now()) : null;
 }
 
-interface ScheduleRunnerOptions extends Surroundings {
+interface ScheduleRunnerOptions extends Env {
   readonly store: ScheduleStore;
   readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
   readonly selections: Pick<SelectionWork, 'invalidateDraft'>;

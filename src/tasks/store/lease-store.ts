@@ -58,23 +58,23 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
   }
 }
 
-interface Waiting<Item, Answer> {
+interface Waiting<Item, Response> {
   readonly item: Item;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: Response) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** What is handed in in one turn, or while a batch is under way, goes together. One that spoils a batch fails alone. */
-function inBatches<Item, Answer>(
-  work: (items: readonly Item[]) => Promise<readonly Answer[]>,
-): (item: Item) => Promise<Answer> {
-  let waiting: Waiting<Item, Answer>[] = [];
+function inBatches<Item, Response>(
+  work: (items: readonly Item[]) => Promise<readonly Response[]>,
+): (item: Item) => Promise<Response> {
+  let waiting: Waiting<Item, Response>[] = [];
   let running = false;
 
-  async function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async function settle(batch: readonly Waiting<Item, Response>[]): Promise<void> {
     try {
       const answers = await work(batch.map(({ item }) => item));
-      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer);
+      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Response);
     } catch (error) {
       if (batch.length === 1) batch[0]?.reject(error);
       else for (const one of batch) await settle([one]);

@@ -109,7 +109,7 @@ export interface Report {
  * `go-on`: as you were. `hand-back`: recorded; now finish what is in flight and hand back, another task's turn
  * has come. `over`: the lease had ended, nothing of the report was recorded; stop immediately.
  */
-export type ReportAnswer = 'go-on' | 'hand-back' | 'over';
+export type ReportResponse = 'go-on' | 'hand-back' | 'over';
 
 export interface LeaseWish {
   readonly owner: string;

@@ -1,7 +1,7 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
 import { finishIfComplete } from './finish-task.ts';
-import type { Report, ReportAnswer } from './lease.ts';
+import type { Report, ReportResponse } from './lease.ts';
 import { abortIfHostStaysAway, createFailureRecord, type FailureContext } from './record-failures.ts';
 import { nextInTurn } from './take-lease.ts';
 import { lockTasks, type TaskRow, taskRow } from './task-rows.ts';
@@ -14,7 +14,7 @@ export async function reportProgress(
   query: Statements,
   reports: readonly Report[],
   context: FailureContext,
-): Promise<readonly ReportAnswer[]> {
+): Promise<readonly ReportResponse[]> {
   const tokens = reports.map(({ token }) => token);
   const leases = await query
     .selectFrom('task_leases')
@@ -26,12 +26,16 @@ export async function reportProgress(
     query,
     leases.map((lease) => lease.task_id),
   );
-  const answers: ReportAnswer[] = [];
+  const answers: ReportResponse[] = [];
   for (const report of reports) answers.push(await reportOne(query, report, context));
   return answers;
 }
 
-async function reportOne(query: Statements, report: Report, context: FailureContext): Promise<ReportAnswer> {
+async function reportOne(
+  query: Statements,
+  report: Report,
+  context: FailureContext,
+): Promise<ReportResponse> {
   const lease = await query
     .selectFrom('task_leases')
     .selectAll()
@@ -98,7 +102,7 @@ async function turnOf(
   owner: string | null,
   report: Report,
   now: number,
-): Promise<ReportAnswer> {
+): Promise<ReportResponse> {
   if (!report.crowded) return 'go-on';
   const others = nextInTurn(query, now, owner, [task.id, ...(report.resting ?? [])]);
   const other = await others.limit(1).executeTakeFirst();

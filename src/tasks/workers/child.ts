@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Database } from '../../db/database.ts';
 import type { Channel } from '../../lib/channel.ts';
+import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { LeaseRunOptions } from '../lease-run.ts';
 import { createLeaseStore } from '../store/lease-store.ts';
@@ -11,7 +11,7 @@ import { createTaskStore } from '../store/task-store.ts';
 import { TaskRunner } from '../task-runner.ts';
 import { CANCEL, START, STOP, TILES_CHANGED, WORK, WORKER_CHANGED_TASKS } from './messages.ts';
 
-interface TaskWorkerOptions extends Surroundings, Pick<LeaseRunOptions, 'exporter'> {
+interface TaskWorkerOptions extends Env, Pick<LeaseRunOptions, 'exporter'> {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;

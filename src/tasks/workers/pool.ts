@@ -5,12 +5,12 @@
  * database in `app/open-task-process-app.ts`, and leases pieces in `child.ts` until it receives `STOP`.
  */
 import { ChildPool, type ForkedProcess } from '../../lib/child-pool.ts';
+import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TilesChange } from '../lease-run.ts';
 import { CANCEL, START, STOP, TILES_CHANGED, WORK, WORKER_CHANGED_TASKS } from './messages.ts';
 
-interface WorkerPoolOptions extends Surroundings {
+interface WorkerPoolOptions extends Env {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;

@@ -1,12 +1,12 @@
-import type { ApiAnswer, ApiBody, ApiRequest } from '../../../src/http/api/api-routes.ts';
+import type { ApiBody, ApiRequest, ApiResponse } from '../../../src/http/api/api-routes.ts';
 import { TEXTS } from '../texts.ts';
 
 type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 /** What the server answers to `GET` of a path. */
-export type Answer<Path extends PathOf<ApiRequest>> = ApiAnswer<`GET ${Path}`>;
+export type Answer<Path extends PathOf<ApiRequest>> = ApiResponse<`GET ${Path}`>;
 /** The same for any request. */
-export type Reply<Request extends ApiRequest> = ApiAnswer<Request>;
+export type Reply<Request extends ApiRequest> = ApiResponse<Request>;
 /** What the server reads, e.g. `POST /api/v1/tasks`. */
 export type Body<Request extends ApiRequest> = ApiBody<Request>;
 

@@ -7,13 +7,13 @@ import type { Layer } from '../../../domain/layer.ts';
 import { writeZip } from '../../../lib/write-zip.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
-import type { Answer } from '../../answer.ts';
-import { refuseStrangers } from '../../auth/layer-visibility.ts';
+import { requireVisible } from '../../auth/layer-visibility.ts';
 import { carryKey } from '../../auth/reader-key.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { Context } from '../../context.ts';
+import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
-import { documentAnswer } from '../layer-documents.ts';
+import { documentResponse } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
 import { formatNamed, layerFor } from '../tiles.ts';
 import { type KmlLayer, rootDocument, tileDocument } from './kml-documents.ts';
@@ -31,53 +31,50 @@ export function kmlRoutes(deps: Services): readonly Route[] {
 }
 
 function describeLayer(catalog: Services['catalog']): Handler {
-  return async (exchange) => {
-    const { bound, extension, kind } = documentNamed(catalog, exchange.param('document'));
-    await refuseStrangers(exchange, bound.layer);
+  return async (context) => {
+    const { bound, extension, kind } = documentNamed(catalog, context.param('document'));
+    await requireVisible(context, bound.layer);
     const shown = extension ?? pictureExtension(bound.layer);
-    const text = rootDocument(kmlLayer(exchange, tileSetOf(exchange, bound, shown), shown));
-    return kmlAnswer(exchange, text, kind, bound.layer);
+    const text = rootDocument(kmlLayer(context, tileSetOf(context, bound, shown), shown));
+    return kmlResponse(context, text, kind, bound.layer);
   };
 }
 
 function createKmlTile({ catalog, answerTile }: Services): Handler {
-  return async (exchange) => {
-    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+  return async (context) => {
+    const bound = await layerFor(context, catalog, context.param('layer'));
     const { layer } = bound;
-    const { index, extension, kind } = tileNamed(degreesSubset(layer), exchange.param('tile'));
-    const tiles = tileSetOf(exchange, bound, extension);
-    if (kind === null) return answerTile(exchange, tiles, index);
-    const text = tileDocument(kmlLayer(exchange, tiles, extension), index);
-    if (text !== null) return kmlAnswer(exchange, text, kind, layer);
-    throw new TilewardenError(
-      'tile-outside',
-      `Layer ${layer.name} has nothing at ${exchange.param('tile')}.`,
-    );
+    const { index, extension, kind } = tileNamed(degreesSubset(layer), context.param('tile'));
+    const tiles = tileSetOf(context, bound, extension);
+    if (kind === null) return answerTile(context, tiles, index);
+    const text = tileDocument(kmlLayer(context, tiles, extension), index);
+    if (text !== null) return kmlResponse(context, text, kind, layer);
+    throw new TilewardenError('tile-outside', `Layer ${layer.name} has nothing at ${context.param('tile')}.`);
   };
 }
 
-function tileSetOf(exchange: Exchange, bound: BoundLayer, extension: string): ResolvedTileSet {
+function tileSetOf(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet {
   const { layer } = bound;
   const { gridSet } = degreesSubset(layer);
   const format = formatNamed(layer, extension);
   if (format.kind !== 'raster') {
     throw new TilewardenError('format-unknown', `KML shows images; .${extension} is not an image format.`);
   }
-  const parameters = parametersOf(exchange.query, layer.parameters);
+  const parameters = parametersOf(context.query, layer.parameters);
   return resolveTileSet(bound, { gridSet: gridSet.name, format: format.mediaType, parameters });
 }
 
-function kmlLayer(exchange: Exchange, { bound, subset }: ResolvedTileSet, extension: string): KmlLayer {
+function kmlLayer(context: Context, { bound, subset }: ResolvedTileSet, extension: string): KmlLayer {
   const { layer } = bound;
-  const query = new URLSearchParams([...parametersOf(exchange.query, layer.parameters)]).toString();
-  const folder = `${exchange.baseUrl}${ROOT}/${encodeURIComponent(layer.name)}`;
+  const query = new URLSearchParams([...parametersOf(context.query, layer.parameters)]).toString();
+  const folder = `${context.baseUrl}${ROOT}/${encodeURIComponent(layer.name)}`;
   return { layer, subset, folder, extension, query: query === '' ? '' : `?${query}` };
 }
 
-function kmlAnswer(exchange: Exchange, text: string, kind: KmlKind, layer: Layer): Answer {
-  const carried = carryKey(exchange, text, [layer], '&amp;');
+function kmlResponse(context: Context, text: string, kind: KmlKind, layer: Layer): Response {
+  const carried = carryKey(context, text, [layer], '&amp;');
   const document = kind === 'kmz' ? writeZip('doc.kml', Buffer.from(carried)) : carried;
-  return documentAnswer(exchange, document, [layer], TYPES[kind]);
+  return documentResponse(context, document, [layer], TYPES[kind]);
 }
 
 type KmlKind = 'kml' | 'kmz';

@@ -1,6 +1,6 @@
 import { invalid, shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { Context } from '../../context.ts';
 import { readKvp } from '../kvp.ts';
 import { contentTypesOf, geographicExtent, stylesOf, titleOf } from '../layer-facts.ts';
 import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
@@ -91,7 +91,7 @@ const MOST_AT_ONCE = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
 /** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
-export function pageAsked({ query }: Exchange) {
+export function pageAsked({ query }: Context) {
   if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
   const asked = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
   const [limit, offset] = [

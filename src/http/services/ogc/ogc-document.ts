@@ -4,12 +4,12 @@ import { invalid, isTilewardenError, shortened } from '../../../domain/errors.ts
 import type { Layer } from '../../../domain/layer.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
-import type { Answer } from '../../answer.ts';
 import { carryKey } from '../../auth/reader-key.ts';
-import { CallerGone, type Exchange } from '../../exchange.ts';
+import { CallerGone, type Context } from '../../context.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
+import type { Response } from '../../response.ts';
 import { type Handler, recovering } from '../../route.ts';
 import { chooseMediaType, validated } from '../negotiate.ts';
 import { reportOf } from '../service-exception.ts';
@@ -25,46 +25,46 @@ export interface OgcDocument {
   readonly layers?: readonly Layer[];
 }
 
-type DocumentAnswerer = (exchange: Exchange, document: OgcDocument) => Answer;
+type DocumentResponder = (context: Context, document: OgcDocument) => Response;
 
 /** The one way of every document here: JSON or HTML by `f` or `Accept`, with a validator. */
-export function createDocumentAnswerer(page: PageWriter): DocumentAnswerer {
-  return (exchange, document) => {
-    const type = typeAsked(exchange);
+export function createDocumentResponder(page: PageWriter): DocumentResponder {
+  return (context, document) => {
+    const type = typeAsked(context);
     const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
     const freshness = ['Cache-Control', lifetime, 'Vary', 'Accept'];
     if (type !== HTML_TYPE) {
-      const body = carryKey(exchange, writeJson(document.content), document.layers ?? [], '&');
-      return validated(exchange, etagOf(body), freshness, { body, type: document.jsonType ?? JSON_TYPE });
+      const body = carryKey(context, writeJson(document.content), document.layers ?? [], '&');
+      return validated(context, etagOf(body), freshness, { body, type: document.jsonType ?? JSON_TYPE });
     }
     const shown = page({ title: document.title, body: describeInHtml(document.content) });
     const [, pageType = HTML_TYPE, ...policies] = shown.headers;
-    const body = carryKey(exchange, String(shown.body), document.layers ?? [], '&amp;');
-    return validated(exchange, etagOf(body), [...freshness, ...policies], { body, type: pageType });
+    const body = carryKey(context, String(shown.body), document.layers ?? [], '&amp;');
+    return validated(context, etagOf(body), [...freshness, ...policies], { body, type: pageType });
   };
 }
 
 /** `f` goes before the header: a user typed it. */
-function typeAsked(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
-  const asked = formatParameter(exchange);
-  if (asked === null) return typeAccepted(exchange);
+function typeAsked(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
+  const asked = formatParameter(context);
+  if (asked === null) return typeAccepted(context);
   if (asked === 'json' || asked === JSON_TYPE) return JSON_TYPE;
   if (asked === 'html' || asked === HTML_TYPE) return HTML_TYPE;
   throw invalid(`f must be json or html, not ${shortened(asked)}.`);
 }
 
 /** Null when the address does not say. */
-export function formatParameter(exchange: Exchange): string | null {
-  if (exchange.query === '') return null;
-  const given = new Set(new URLSearchParams(exchange.query).getAll('f'));
+export function formatParameter(context: Context): string | null {
+  if (context.query === '') return null;
+  const given = new Set(new URLSearchParams(context.query).getAll('f'));
   if (given.size > 1) throw invalid('The parameter f is given twice.');
   const [asked = ''] = given;
   return asked === '' ? null : asked;
 }
 
-function typeAccepted(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
-  const chosen = chooseMediaType(exchange.headers.accept, [JSON_TYPE, HTML_TYPE]);
+function typeAccepted(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
+  const chosen = chooseMediaType(context.headers.accept, [JSON_TYPE, HTML_TYPE]);
   if (chosen) return chosen;
   throw new HttpProblem('not-acceptable', `There is ${JSON_TYPE} and ${HTML_TYPE}.`, ['Vary', 'Accept']);
 }
@@ -177,9 +177,9 @@ function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Ht
 
 /** Whatever goes wrong in `handler` is told as RFC 9457 has it. */
 export function withProblemDetails(handler: Handler, log: Logger): Handler {
-  return recovering(handler, (error, exchange) => {
+  return recovering(handler, (error, context) => {
     if (error instanceof CallerGone) throw error;
-    const { status, message, headers } = reportOf(asPathProblem(error), exchange, log);
+    const { status, message, headers } = reportOf(asPathProblem(error), context, log);
     const title = STATUS_CODES[status] ?? 'Error';
     return {
       status,

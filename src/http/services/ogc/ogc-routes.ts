@@ -2,7 +2,7 @@ import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { Context } from '../../context.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
@@ -20,7 +20,7 @@ import {
   describeStyles,
   pageAsked,
 } from './collections.ts';
-import { createDocumentAnswerer, type OgcDocument, withProblemDetails } from './ogc-document.ts';
+import { createDocumentResponder, type OgcDocument, withProblemDetails } from './ogc-document.ts';
 import { answerOgcTile } from './ogc-tile.ts';
 import {
   createOgcCrsNames,
@@ -42,7 +42,7 @@ type Described = Omit<OgcDocument, 'personal'>;
 /** OGC API – Tiles – Part 1: Core 1.0 (OGC 20-057). */
 export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Services): readonly Route[] {
   const crsOf = createOgcCrsNames();
-  const answer = createDocumentAnswerer(createPageWriter());
+  const answer = createDocumentResponder(createPageWriter());
   const routes: OgcRoute[] = [];
 
   function add(path: string, summary: string, handler: Handler, gives: OgcRoute['gives'] = 'document'): void {
@@ -50,40 +50,40 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     routes.push({ ...route, summary, gives });
   }
 
-  function addFixed(path: string, summary: string, describe: (exchange: Exchange) => Described): void {
-    add(path, summary, (exchange) => answer(exchange, { ...describe(exchange), personal: false }));
+  function addFixed(path: string, summary: string, describe: (context: Context) => Described): void {
+    add(path, summary, (context) => answer(context, { ...describe(context), personal: false }));
   }
 
   /** Of all layers that the caller may see. */
   function addOfAll(
     path: string,
     summary: string,
-    describe: (root: string, layers: readonly Layer[], exchange: Exchange) => Described,
+    describe: (root: string, layers: readonly Layer[], context: Context) => Described,
   ): void {
-    add(path, summary, async (exchange) => {
+    add(path, summary, async (context) => {
       const all = await roll();
-      const shown = await visibleLayers(exchange, all);
-      const personal = !areOpen(all) || exchange.key !== null;
-      return answer(exchange, { ...describe(rootOf(exchange), shown, exchange), personal, layers: shown });
+      const shown = await visibleLayers(context, all);
+      const personal = !areOpen(all) || context.key !== null;
+      return answer(context, { ...describe(rootOf(context), shown, context), personal, layers: shown });
     });
   }
 
   function addOfLayer(
     path: string,
     summary: string,
-    describe: (root: string, layer: Layer, exchange: Exchange) => Described,
+    describe: (root: string, layer: Layer, context: Context) => Described,
   ): void {
-    add(`${COLLECTION}${path}`, summary, async (exchange) => {
-      const { layer } = await layerFor(exchange, catalog, exchange.param('layer'));
+    add(`${COLLECTION}${path}`, summary, async (context) => {
+      const { layer } = await layerFor(context, catalog, context.param('layer'));
       const personal = !isOpen(layer);
-      return answer(exchange, { ...describe(rootOf(exchange), layer, exchange), personal, layers: [layer] });
+      return answer(context, { ...describe(rootOf(context), layer, context), personal, layers: [layer] });
     });
   }
 
   for (const path of ['', '/']) {
-    addFixed(path, 'The landing page', (exchange) => ({
+    addFixed(path, 'The landing page', (context) => ({
       title: 'OGC API',
-      content: describeLanding(rootOf(exchange)),
+      content: describeLanding(rootOf(context)),
     }));
   }
   addFixed('/api', 'This definition', ({ baseUrl }) => ({
@@ -99,13 +99,13 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     title: 'Tile matrix sets',
     content: describeTileMatrixSets(root, gridSetsOf(layers), crsOf),
   }));
-  addOfAll('/tileMatrixSets/{gridSet}', 'A tile matrix set', (_root, layers, exchange) => {
-    const gridSet = gridSetNamed(layers, exchange.param('gridSet'));
+  addOfAll('/tileMatrixSets/{gridSet}', 'A tile matrix set', (_root, layers, context) => {
+    const gridSet = gridSetNamed(layers, context.param('gridSet'));
     return { title: gridSet.name, content: describeTileMatrixSet(gridSet, crsOf(gridSet)) };
   });
-  addOfAll('/collections', 'The layers', (root, layers, exchange) => ({
+  addOfAll('/collections', 'The layers', (root, layers, context) => ({
     title: 'Layers',
-    content: describeCollections(root, layers, pageAsked(exchange), crsOf),
+    content: describeCollections(root, layers, pageAsked(context), crsOf),
   }));
   addOfLayer('', 'A layer', (root, layer) => ({
     title: layer.title,
@@ -115,8 +115,8 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     title: `Styles of ${layer.title}`,
     content: describeStyles(root, layer),
   }));
-  addOfLayer('/styles/{style}', 'A style of a layer', (root, layer, exchange) => {
-    const style = styleAsked(exchange, layer) ?? '';
+  addOfLayer('/styles/{style}', 'A style of a layer', (root, layer, context) => {
+    const style = styleAsked(context, layer) ?? '';
     return { title: `${layer.title}, ${style}`, content: describeStyle(root, layer, style) };
   });
   const tiles: readonly (readonly [path: string, kind: TileKind, what: string])[] = [
@@ -125,29 +125,29 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     ['/styles/{style}/map/tiles', 'map', 'styled map'],
   ];
   for (const [path, kind, what] of tiles) {
-    addOfLayer(path, `The ${what} tilesets of a layer`, (root, layer, exchange) => ({
+    addOfLayer(path, `The ${what} tilesets of a layer`, (root, layer, context) => ({
       title: `Tilesets of ${layer.title}`,
-      content: describeTilesets(placeAsked(root, layer, kind, exchange), crsOf),
+      content: describeTilesets(placeAsked(root, layer, kind, context), crsOf),
     }));
-    addOfLayer(`${path}/{gridSet}`, `A ${what} tileset of a layer`, (root, layer, exchange) => {
-      const place = placeAsked(root, layer, kind, exchange);
-      const subset = gridSubsetOf(layer, exchange.param('gridSet'));
+    addOfLayer(`${path}/{gridSet}`, `A ${what} tileset of a layer`, (root, layer, context) => {
+      const place = placeAsked(root, layer, kind, context);
+      const subset = gridSubsetOf(layer, context.param('gridSet'));
       const title = `${layer.title}, ${subset.gridSet.name}`;
       return { title, content: describeTileset(place, subset, crsOf) };
     });
-    const tile: Handler = async (exchange) => {
-      const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+    const tile: Handler = async (context) => {
+      const bound = await layerFor(context, catalog, context.param('layer'));
       checkKind(bound.layer, kind);
-      const parameters = parametersAsked(exchange, bound.layer, styleAsked(exchange, bound.layer));
-      return answerOgcTile(answerAccepted, exchange, { bound, kind, parameters });
+      const parameters = parametersAsked(context, bound.layer, styleAsked(context, bound.layer));
+      return answerOgcTile(answerAccepted, context, { bound, kind, parameters });
     };
     add(`${COLLECTION}${path}/{gridSet}/{matrix}/{row}/{column}`, `A ${what} tile`, tile, 'tile');
   }
   return routes;
 }
 
-function rootOf(exchange: Exchange): string {
-  return `${exchange.baseUrl}${ROOT}`;
+function rootOf(context: Context): string {
+  return `${context.baseUrl}${ROOT}`;
 }
 
 function gridSetNamed(layers: readonly Layer[], name: string): GridSet {
@@ -157,10 +157,10 @@ function gridSetNamed(layers: readonly Layer[], name: string): GridSet {
   throw new HttpProblem('path-unknown', `There is no tile matrix set ${shortened(name)}.`);
 }
 
-function placeAsked(root: string, layer: Layer, kind: TileKind, exchange: Exchange): TilesetsPlace {
+function placeAsked(root: string, layer: Layer, kind: TileKind, context: Context): TilesetsPlace {
   checkKind(layer, kind);
-  const style = styleAsked(exchange, layer);
-  const carried = [...parametersOf(exchange.query, layer.parameters)];
+  const style = styleAsked(context, layer);
+  const carried = [...parametersOf(context.query, layer.parameters)];
   const inQuery = carried.filter(([name]) => style === null || name !== STYLES);
   return { root, layer, kind, style, query: new URLSearchParams(inQuery).toString() };
 }
@@ -171,8 +171,8 @@ function checkKind(layer: Layer, kind: TileKind): void {
 }
 
 /** Null where the address names none. */
-function styleAsked(exchange: Exchange, layer: Layer): string | null {
-  const { style } = exchange.params;
+function styleAsked(context: Context, layer: Layer): string | null {
+  const { style } = context.params;
   if (style === undefined) return null;
   const offered = stylesOf(layer);
   if (offered.includes(style)) return style;
@@ -183,12 +183,8 @@ function styleAsked(exchange: Exchange, layer: Layer): string | null {
 }
 
 /** The path's style goes before the query's. The first one is what is meant when nothing is said. */
-function parametersAsked(
-  exchange: Exchange,
-  layer: Layer,
-  style: string | null,
-): ReadonlyMap<string, string> {
-  const inQuery = parametersOf(exchange.query, layer.parameters);
+function parametersAsked(context: Context, layer: Layer, style: string | null): ReadonlyMap<string, string> {
+  const inQuery = parametersOf(context.query, layer.parameters);
   if (style === null) return inQuery;
   const others = [...inQuery].filter(([name]) => name !== STYLES);
   return new Map(style === stylesOf(layer)[0] ? others : [...others, [STYLES, style]]);

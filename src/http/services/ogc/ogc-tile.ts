@@ -5,10 +5,10 @@ import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import { type Answer, withHeaders } from '../../answer.ts';
-import type { Exchange } from '../../exchange.ts';
-import type { TileAnswerer } from '../../hits/tile-answer.ts';
+import type { Context } from '../../context.ts';
+import type { TileResponder } from '../../hits/tile-response.ts';
 import { HttpProblem } from '../../problems.ts';
+import { type Response, withHeaders } from '../../response.ts';
 import { formatAccepted } from '../negotiate.ts';
 import { formatNamed, indexOf } from '../tiles.ts';
 import { formatParameter } from './ogc-document.ts';
@@ -22,17 +22,17 @@ interface TileAsked {
 
 /** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
 export async function answerOgcTile(
-  answerTile: TileAnswerer,
-  exchange: Exchange,
+  answerTile: TileResponder,
+  context: Context,
   { bound, kind, parameters }: TileAsked,
-): Promise<Answer> {
-  const subset = gridSubsetOf(bound.layer, exchange.param('gridSet'));
-  const index = indexAsked(exchange, subset);
-  const named = formatParameter(exchange);
+): Promise<Response> {
+  const subset = gridSubsetOf(bound.layer, context.param('gridSet'));
+  const index = indexAsked(context, subset);
+  const named = formatParameter(context);
   const offered = formatsOf(bound.layer, kind);
-  const format = named === null ? formatAccepted(exchange, offered) : formatAsked(bound, offered, named);
+  const format = named === null ? formatAccepted(context, offered) : formatAsked(bound, offered, named);
   const wanted = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
-  const answer = await answerTile(exchange, resolveTileSet(bound, wanted), index);
+  const answer = await answerTile(context, resolveTileSet(bound, wanted), index);
   return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
 }
 
@@ -45,11 +45,11 @@ function formatAsked({ layer }: BoundLayer, offered: readonly Format[], name: st
   throw new TilewardenError('format-unknown', `f must be one of ${names}, not ${shortened(name)}.`);
 }
 
-function indexAsked(exchange: Exchange, subset: GridSubset): TileIndex {
+function indexAsked(context: Context, subset: GridSubset): TileIndex {
   return {
-    z: zoomNamed(subset, exchange.param('matrix')),
-    x: indexOf('column', exchange.param('column')),
-    y: indexOf('row', exchange.param('row')),
+    z: zoomNamed(subset, context.param('matrix')),
+    x: indexOf('column', context.param('column')),
+    y: indexOf('row', context.param('row')),
   };
 }
 

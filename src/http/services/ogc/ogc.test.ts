@@ -8,7 +8,7 @@ import {
   type Read,
   subset,
   TILE_BYTES,
-  tileAnswer,
+  tileResponse,
 } from '../../../../test/fixtures/http-app.ts';
 import { createGridSet } from '../../../domain/grid-set.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
@@ -31,7 +31,7 @@ function openOgc(layers: readonly Layer[] = [layerNamed('world')]) {
   const asked: { tiles: ResolvedTileSet; index: unknown }[] = [];
   const read: Read = async (tiles, index) => {
     asked.push({ tiles, index });
-    return tileAnswer();
+    return tileResponse();
   };
   const app = createTestApp({ deps: { catalog: catalogOf(layers), pipeline: { read } } });
   const get = (path: string, headers: Record<string, string> = {}) => app.request('GET', path, { headers });

@@ -4,14 +4,14 @@ import { coverageAt, type GridSubset, subsetContains } from '../../../domain/gri
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import { type Answer, withHeaders } from '../../answer.ts';
-import { isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
+import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import { carryKey, hasKeyInAddress } from '../../auth/reader-key.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { Context } from '../../context.ts';
 import type { Html } from '../../pages/html.ts';
+import { type Response, withHeaders } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
-import { documentAnswer } from '../layer-documents.ts';
+import { documentResponse } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
 import { indexOf, splitRow } from '../tiles.ts';
 import {
@@ -38,34 +38,32 @@ export function tmsRoutes({ documentOf, ...deps }: Services): readonly Route[] {
     route('/', describeRoot),
     route('/{version}', service),
     route('/{version}/', service),
-    route('/{version}/{map}', (exchange) => (namesTile(exchange) ? tile(exchange) : tileMap(exchange))),
+    route('/{version}/{map}', (context) => (namesTile(context) ? tile(context) : tileMap(context))),
     route('/{version}/{map}/{z}/{x}/{tile}', tile),
   ];
 }
 
-function describeRoot(exchange: Exchange): Answer {
-  return xmlAnswer(exchange, servicesDocument(folderOf(exchange)), []);
+function describeRoot(context: Context): Response {
+  return xmlResponse(context, servicesDocument(folderOf(context)), []);
 }
 
 function describeService(documentOf: Services['documentOf']): Handler {
   const document = documentOf({ write: serviceWriter(ROOT), contentType: XML, fileName: FILE_NAME });
-  return async (exchange) => {
-    checkVersion(exchange);
-    return document.aboutAll(exchange);
+  return async (context) => {
+    checkVersion(context);
+    return document.aboutAll(context);
   };
 }
 
 function describeTileMap(catalog: Services['catalog']): Handler {
-  return async (exchange) => {
-    checkVersion(exchange);
-    const name = readTileMapName(catalog, exchange.param('map'));
+  return async (context) => {
+    checkVersion(context);
+    const name = readTileMapName(catalog, context.param('map'));
     const { layer } = name.bound;
-    await refuseStrangers(exchange, layer);
+    await requireVisible(context, layer);
     const map = tileMapNamed(name, null);
     if (hasOneOrigin(map.subset)) {
-      return xmlAnswer(exchange, tileMapDocument(folderOf(exchange), map, hasKeyInAddress(exchange)), [
-        layer,
-      ]);
+      return xmlResponse(context, tileMapDocument(folderOf(context), map, hasKeyInAddress(context)), [layer]);
     }
     throw new TilewardenError(
       'grid-set-unknown',
@@ -75,21 +73,21 @@ function describeTileMap(catalog: Services['catalog']): Handler {
 }
 
 function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'documentOf'>): Handler {
-  return remembering(async (exchange) => {
-    checkVersion(exchange);
-    const place = placeAsked(exchange);
+  return remembering(async (context) => {
+    checkVersion(context);
+    const place = placeAsked(context);
     const { row, extension } = splitRow(place.tile);
-    const name = readTileMapName(catalog, exchange.param('map'));
+    const name = readTileMapName(catalog, context.param('map'));
     const { bound } = name;
-    if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
+    if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
     const { subset, format } = tileMapNamed(name, extension);
     const tiles = resolveTileSet(bound, {
       gridSet: subset.gridSet.name,
       format: format.mediaType,
-      parameters: parametersOf(exchange.query, bound.layer.parameters),
+      parameters: parametersOf(context.query, bound.layer.parameters),
     });
-    const flipped = isFlipped(exchange);
-    return answerTile(exchange, tiles, indexAsked({ ...place, row, flipped }, bound.layer, subset));
+    const flipped = isFlipped(context);
+    return answerTile(context, tiles, indexAsked({ ...place, row, flipped }, bound.layer, subset));
   });
 }
 
@@ -101,16 +99,16 @@ interface AskedPlace {
   readonly flipped: boolean;
 }
 
-function namesTile({ query }: Exchange): boolean {
+function namesTile({ query }: Context): boolean {
   return query.includes(`${TILE_IN_QUERY}=`);
 }
 
 /** From the path, or from the query of a tile map's address. */
-function placeAsked(exchange: Exchange): { readonly z: string; readonly x: string; readonly tile: string } {
-  if (!namesTile(exchange)) {
-    return { z: exchange.param('z'), x: exchange.param('x'), tile: exchange.param('tile') };
+function placeAsked(context: Context): { readonly z: string; readonly x: string; readonly tile: string } {
+  if (!namesTile(context)) {
+    return { z: context.param('z'), x: context.param('x'), tile: context.param('tile') };
   }
-  const value = readKvp(exchange.query)(TILE_IN_QUERY.toUpperCase()) ?? '';
+  const value = readKvp(context.query)(TILE_IN_QUERY.toUpperCase()) ?? '';
   const [, z, x, tile] = /^\/([^/]*)\/([^/]*)\/([^/]*)$/.exec(value) ?? [];
   if (z !== undefined && x !== undefined && tile !== undefined) return { z, x, tile };
   throw invalid(`${TILE_IN_QUERY} must be the place of a tile such as /3/2/1.png, not ${shortened(value)}.`);
@@ -137,22 +135,22 @@ function outside(subset: GridSubset, { z, x, y }: TileIndex, last: number): Tile
   return new TilewardenError('tile-outside', `There is no tile ${x},${y} at zoom ${z}; ${inside}.`);
 }
 
-function isFlipped(exchange: Exchange): boolean {
-  return exchange.query !== '' && readKvp(exchange.query)('FLIPY')?.toLowerCase() === 'true';
+function isFlipped(context: Context): boolean {
+  return context.query !== '' && readKvp(context.query)('FLIPY')?.toLowerCase() === 'true';
 }
 
-function checkVersion(exchange: Exchange): void {
-  const version = exchange.param('version');
+function checkVersion(context: Context): void {
+  const version = context.param('version');
   if (version === '1.0.0') return;
   throw invalid(`The only supported version of TMS is 1.0.0, not ${shortened(version)}.`);
 }
 
-function folderOf(exchange: Exchange): string {
-  return `${exchange.baseUrl}${ROOT}`;
+function folderOf(context: Context): string {
+  return `${context.baseUrl}${ROOT}`;
 }
 
-function xmlAnswer(exchange: Exchange, document: Html, layers: readonly Layer[]): Answer {
-  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${carryKey(exchange, document.markup, layers, '&amp;')}\n`;
-  const answer = documentAnswer(exchange, text, layers, XML);
+function xmlResponse(context: Context, document: Html, layers: readonly Layer[]): Response {
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${carryKey(context, document.markup, layers, '&amp;')}\n`;
+  const answer = documentResponse(context, text, layers, XML);
   return withHeaders(answer, ['Content-Disposition', `inline;filename=${FILE_NAME}`]);
 }

@@ -7,7 +7,7 @@ import {
   type Read,
   subset,
   TILE_BYTES,
-  tileAnswer,
+  tileResponse,
 } from '../../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
@@ -24,7 +24,7 @@ function spying() {
   const asked: string[] = [];
   const read: Read = async ({ set, selection }, { z, x, y }) => {
     asked.push(`${set.layer} ${set.gridSet} ${set.format} ${z}/${x}/${y} ${selection.values.get('STYLES')}`);
-    return tileAnswer();
+    return tileResponse();
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('me@home'), layerNamed('a/b@EPSG:4326@png')]);
   return { asked, ...createTestApp({ deps: { catalog, pipeline: { read } } }) };

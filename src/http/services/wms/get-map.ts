@@ -5,10 +5,10 @@ import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts'
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
-import { type Answer, type Headers, pairs } from '../../answer.ts';
-import { isOpen, isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
-import type { Exchange } from '../../exchange.ts';
+import { isOpen, isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
+import type { Context } from '../../context.ts';
 import { headerText, lifetimeHeaders } from '../../hits/tile-headers.ts';
+import { type Headers, pairs, type Response } from '../../response.ts';
 import { bypassAsked, type Kvp } from '../kvp.ts';
 import { validated } from '../negotiate.ts';
 import type { Services } from '../open-services.ts';
@@ -42,24 +42,24 @@ interface AskedMap {
 
 /** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
 export function createGetMap({ catalog, answerTile, composer, clock }: MapServices) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
-    const map = await readMap(catalog, exchange, asked);
+  return async (context: Context, asked: Kvp): Promise<Response> => {
+    const map = await readMap(catalog, context, asked);
     const matched = tileOf(map);
     if (matched && !isBlank(map, matched)) {
       const tiles = tileSetOf(map.layers[0], matched.subset, map.format, asked);
-      return answerTile(exchange, bypassAsked(asked, tiles), matched.index);
+      return answerTile(context, bypassAsked(asked, tiles), matched.index);
     }
     if (!matched) checkComposable(map);
-    const made = await (matched ? composeBlank : composeMap)(map, composer, exchange.signal);
+    const made = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
     const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
-    return mapAnswer(exchange, map, made, [...message, ...cacheControl(map, made, clock.now())]);
+    return mapResponse(context, map, made, [...message, ...cacheControl(map, made, clock.now())]);
   };
 }
 
-async function readMap(catalog: Services['catalog'], exchange: Exchange, asked: Kvp): Promise<AskedMap> {
+async function readMap(catalog: Services['catalog'], context: Context, asked: Kvp): Promise<AskedMap> {
   const version = versionOf(asked);
   const bounds = layersAsked(catalog, asked, 'LAYERS');
-  for (const { layer } of bounds) if (!isOpenTo(exchange, layer)) await refuseStrangers(exchange, layer);
+  for (const { layer } of bounds) if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   const styles = stylesAsked(asked, bounds.length);
   const formats = bounds.map((bound) => formatAsked(bound, asked));
   const crs = crsAsked(asked, version);
@@ -137,13 +137,13 @@ function blameBox(error: unknown): never {
   throw badValue('BBOX', error.message);
 }
 
-function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: Headers): Answer {
+function mapResponse(context: Context, map: AskedMap, made: ComposedMap, more: Headers): Response {
   const etag = `"${made.digest}"`;
   const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
   const type = contentTypeOf(map.format, made.bytes);
   const headers = [...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more, ...placeHeaders(map, made)];
   const { createdAt, bytes: body } = made;
-  return validated(exchange, etag, headers, {
+  return validated(context, etag, headers, {
     body,
     type,
     ...(createdAt !== null && { modifiedAt: createdAt }),

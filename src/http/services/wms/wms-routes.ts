@@ -6,13 +6,13 @@ import { element, writeXml } from '../../../lib/xml/write-xml.ts';
 import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
-import type { Answer } from '../../answer.ts';
-import { cacheControlOf, refuseStrangers } from '../../auth/layer-visibility.ts';
-import { CallerGone, type Exchange } from '../../exchange.ts';
+import { cacheControlOf, requireVisible } from '../../auth/layer-visibility.ts';
+import { CallerGone, type Context } from '../../context.ts';
+import type { Response } from '../../response.ts';
 import type { Handler, Route } from '../../route.ts';
 import { createWmsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
-import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
+import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
 import {
   badValue,
   blaming,
@@ -36,7 +36,7 @@ import {
   wholeNumber,
 } from './wms-parameters.ts';
 
-type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
+type Operation = (context: Context, asked: Kvp) => Promise<Response>;
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes(services: MapServices): readonly Route[] {
@@ -52,9 +52,9 @@ export function wmsRoutes(services: MapServices): readonly Route[] {
     ['feature_info', createWmsFeatureInfo(catalog)],
     ['getlegendgraphic', createGetLegendGraphic(catalog)],
   ]);
-  const answer = screen(async (exchange) => {
-    const asked = readPairs(exchange);
-    return operationAsked(operations, asked)(exchange, asked);
+  const answer = screen(async (context) => {
+    const asked = readPairs(context);
+    return operationAsked(operations, asked)(context, asked);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
@@ -76,17 +76,17 @@ const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 
 /** OGC 05-078r4, 12: passed to the layer's source. */
 function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     const name = required(asked, 'LAYER');
     const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
-    await refuseStrangers(exchange, bound.layer);
+    await requireVisible(context, bound.layer);
     const request = {
       style: asked('STYLE') ?? '',
       format: formatAsked(asked),
       width: sideAsked(asked, 'WIDTH'),
       height: sideAsked(asked, 'HEIGHT'),
       scale: asked('SCALE'),
-      signal: exchange.signal,
+      signal: context.signal,
     };
     const legend = await askLegend(bound, request);
     const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
@@ -116,7 +116,7 @@ const TYPES: Readonly<Record<WmsVersion, string>> = {
 /** All layers that the caller may see, or those in `LAYERS`; who names one that they may not see is told. */
 function createWmsCapabilities(
   catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentAnswerer,
+  documentOf: (document: LayerDocument) => DocumentResponder,
 ) {
   const document = (version: WmsVersion, tileSets: boolean) =>
     documentOf({
@@ -129,13 +129,13 @@ function createWmsCapabilities(
     tiled: document('1.1.1', true),
     '1.3.0': document('1.3.0', false),
   };
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     const version = negotiatedVersion(asked);
     const kind = version === '1.1.1' && asksForTileSets(asked) ? 'tiled' : version;
-    if (asked('LAYERS') === null) return documents[kind].aboutAll(exchange);
+    if (asked('LAYERS') === null) return documents[kind].aboutAll(context);
     const layers = layersAsked(catalog, asked, 'LAYERS').map(({ layer }) => layer);
-    for (const layer of layers) await refuseStrangers(exchange, layer);
-    return documents[kind].about(exchange, layers);
+    for (const layer of layers) await requireVisible(context, layer);
+    return documents[kind].about(context, layers);
   };
 }
 
@@ -154,9 +154,9 @@ const DOCTYPE =
 
 /** Whatever goes wrong in `handler` is told in the form that was asked for. */
 function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
-  return withExceptions(handler, log, async (report, exchange) => {
-    const asked = readPairs(exchange);
-    const picture = await pictureOf(report, asked, paint, exchange.signal);
+  return withExceptions(handler, log, async (report, context) => {
+    const asked = readPairs(context);
+    const picture = await pictureOf(report, asked, paint, context.signal);
     return picture ?? documentOf(report, versionOfReport(asked));
   });
 }
@@ -167,7 +167,7 @@ async function pictureOf(
   asked: Kvp,
   paint: NoticePainter,
   signal: AbortSignal,
-): Promise<Answer | null> {
+): Promise<Response | null> {
   const form = quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
   const frame = form === 'xml' ? null : frameOf(asked);
   if (!frame) return null;
@@ -213,7 +213,7 @@ function versionOfReport(asked: Kvp): WmsVersion {
 function documentOf(
   { status, code, locator, message, headers }: ExceptionReport,
   version: WmsVersion,
-): Answer {
+): Response {
   const exception = element('ServiceException', message, {
     ...(code !== null && { code }),
     ...(locator !== null && { locator }),

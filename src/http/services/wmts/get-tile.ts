@@ -7,9 +7,9 @@ import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
-import type { Answer } from '../../answer.ts';
-import { isOpenTo, refuseStrangers } from '../../auth/layer-visibility.ts';
-import type { Exchange } from '../../exchange.ts';
+import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
+import type { Context } from '../../context.ts';
+import type { Response } from '../../response.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
@@ -19,11 +19,11 @@ import { badValue, blaming, required, ServiceException } from '../service-except
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
 export function createGetTile({ catalog, answerTile }: Services) {
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     const bound = layerAsked(catalog, asked);
-    if (!isOpenTo(exchange, bound.layer)) await refuseStrangers(exchange, bound.layer);
+    if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
     const tiles = tileSetAsked(bound, asked);
-    return answerTile(exchange, tiles, indexAsked(tilesAnswered(tiles), asked));
+    return answerTile(context, tiles, indexAsked(tilesAnswered(tiles), asked));
   };
 }
 

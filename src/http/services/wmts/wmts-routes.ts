@@ -1,12 +1,12 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
-import type { Answer } from '../../answer.ts';
-import { refuseStrangers } from '../../auth/layer-visibility.ts';
-import type { Exchange } from '../../exchange.ts';
+import { requireVisible } from '../../auth/layer-visibility.ts';
+import type { Context } from '../../context.ts';
+import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { createWmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
-import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
+import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
 import {
   badValue,
@@ -21,7 +21,7 @@ import { createCapabilitiesWriter } from './capabilities.ts';
 import { createGetTile, layerAsked } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
 
-type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
+type Operation = (context: Context, asked: Kvp) => Promise<Response>;
 
 const REST = '/service/wmts/rest';
 const PLACE = '{gridSet}/{matrix}/{row}/{column}';
@@ -39,19 +39,19 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
     ['getfeatureinfo', getFeatureInfo],
     ['gettilejson', createGetTileJson(deps.catalog)],
   ]);
-  const answerPairs: Handler = async (exchange) => {
-    const asked = readPairs(exchange);
+  const answerPairs: Handler = async (context) => {
+    const asked = readPairs(context);
     // The bare address answers the capabilities.
-    if (pairsOf(exchange) === '') return getCapabilities(exchange, asked);
-    return operationAsked(operations, asked)(exchange, asked);
+    if (pairsOf(context) === '') return getCapabilities(context, asked);
+    return operationAsked(operations, asked)(context, asked);
   };
   const told = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, told(handler));
-  const tile = deps.remembering(async (exchange) => getTile(exchange, readPath(exchange)));
-  const info: Handler = async (exchange) => getFeatureInfo(exchange, readInfoPath(exchange));
+  const tile = deps.remembering(async (context) => getTile(context, readPath(context)));
+  const info: Handler = async (context) => getFeatureInfo(context, readInfoPath(context));
   return [
     ...kvpRoutes('/service/wmts', told(deps.remembering(answerPairs))),
-    route('WMTSCapabilities.xml', async (exchange) => getCapabilities(exchange, readPairs(exchange))),
+    route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context))),
     ...TILE_PATHS.map((path) => route(path, tile)),
     ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
@@ -67,9 +67,9 @@ function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp):
 }
 
 /** The format and the dimensions of a RESTful address stand in its query. */
-function readPath(exchange: Exchange): Kvp {
-  const inQuery = readPairs(exchange);
-  const { layer, style, gridSet, matrix, row, column } = exchange.params;
+function readPath(context: Context): Kvp {
+  const inQuery = readPairs(context);
+  const { layer, style, gridSet, matrix, row, column } = context.params;
   const inPath: Readonly<Record<string, string | undefined>> = {
     LAYER: layer,
     ...(style !== undefined && { STYLE: style }),
@@ -82,9 +82,9 @@ function readPath(exchange: Exchange): Kvp {
 }
 
 /** As above, but the format is the one to be told in; the tile itself is not asked for. */
-function readInfoPath(exchange: Exchange): Kvp {
-  const asked = readPath(exchange);
-  const { i, j } = exchange.params;
+function readInfoPath(context: Context): Kvp {
+  const asked = readPath(context);
+  const { i, j } = context.params;
   const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
   return (name) => {
     if (name === 'INFOFORMAT') return asked('INFOFORMAT') ?? asked('FORMAT');
@@ -97,7 +97,7 @@ const VERSION = '1.0.0';
 /** All layers that the caller may see, or the one in `LAYER`; who names one that they may not see is told. */
 function createGetCapabilities(
   catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentAnswerer,
+  documentOf: (document: LayerDocument) => DocumentResponder,
 ) {
   const document = documentOf({
     write: createCapabilitiesWriter(createCrsNames()),
@@ -105,12 +105,12 @@ function createGetCapabilities(
     fileName: 'wmts-getcapabilities.xml',
   });
 
-  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+  return async (context: Context, asked: Kvp): Promise<Response> => {
     checkVersions(asked);
-    if (asked('LAYER') === null) return document.aboutAll(exchange);
+    if (asked('LAYER') === null) return document.aboutAll(context);
     const { layer } = layerAsked(catalog, asked);
-    await refuseStrangers(exchange, layer);
-    return document.about(exchange, [layer]);
+    await requireVisible(context, layer);
+    return document.about(context, [layer]);
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type Read,
   subset,
   TILE_BYTES,
-  tileAnswer,
+  tileResponse,
 } from '../../../../test/fixtures/http-app.ts';
 import { createParameterFilter } from '../../../domain/parameter-filter.ts';
 
@@ -21,7 +21,7 @@ function spying() {
   const read: Read = async ({ set, selection }, { z, x, y }) => {
     const values = [...selection.values].map(([name, value]) => `${name}=${value}`).join(' ');
     asked.push(`${set.layer} ${set.gridSet} ${set.format} ${z}/${x}/${y} ${values}`.trim());
-    return tileAnswer();
+    return tileResponse();
   };
   const time = createParameterFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] });
   const catalog = catalogOf([

@@ -4,7 +4,7 @@ import { whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createHostNewsBook } from './host-news-book.ts';
+import { createHostOutageStore } from './host-outage-store.ts';
 
 const HOST = 'maps.example.org:443';
 const FAILING = {
@@ -19,7 +19,7 @@ it('a host state that one node reports is read by the others, until one has had 
   const location = await createPostgresDatabase();
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
   whenOver(() => database.close());
-  const [one, other] = [createHostNewsBook(database, 'a'), createHostNewsBook(database, 'b')];
+  const [one, other] = [createHostOutageStore(database, 'a'), createHostOutageStore(database, 'b')];
   await one.tell(HOST, FAILING);
   expect(await one.read()).toEqual(new Map());
   const news = (await other.read()).get(HOST);

@@ -1,5 +1,5 @@
 import { createFlightClaims } from '../cluster/flight-claims.ts';
-import { createHostNewsBook } from '../cluster/host-news-book.ts';
+import { createHostOutageStore } from '../cluster/host-outage-store.ts';
 import { createShareBook } from '../cluster/share-book.ts';
 import type { Settings } from '../config/settings.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
@@ -8,40 +8,40 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import type { Membership } from './join-nodes.ts';
-import { openRoad, type RoadSurroundings } from './open-road.ts';
+import { type NodeEnv, openTileServices } from './open-tile-services.ts';
 
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 
-export type NodeRoad = Awaited<ReturnType<typeof openNodeRoad>>;
+export type NodeServices = Awaited<ReturnType<typeof openNodeServices>>;
 
-/** The road that tiles take in a node, with what it shares with others. */
-export async function openNodeRoad(
+/** What makes and keeps tiles in a node, with what it shares with others. */
+export async function openNodeServices(
   settings: Settings,
   database: Database,
   { instance, leads, news }: Membership,
-  surroundings: RoadSurroundings,
+  env: NodeEnv,
   open: ClosingStack,
 ) {
   const limiter = open.use(
     openUpstreamLimiter({
-      ...surroundings,
+      ...env,
       upstreams: settings.upstreams,
       book: createBoundedCounters(database),
       ...(news && {
         shares: createShareBook(database, instance),
-        news: createHostNewsBook(database, instance),
+        news: createHostOutageStore(database, instance),
       }),
     }),
   );
   const parts = {
-    ...surroundings,
+    ...env,
     database,
     limiter,
-    cutter: open.use(openCutterThread(surroundings.log)),
+    cutter: open.use(openCutterThread(env.log)),
     atTheGate: SERVER_AT_THE_GATE,
     sweeps: leads,
-    ...(news && { outage: news, claims: createFlightClaims(database, instance, surroundings) }),
+    ...(news && { outage: news, claims: createFlightClaims(database, instance, env) }),
   };
-  return openRoad(settings, parts, open);
+  return openTileServices(settings, parts, open);
 }

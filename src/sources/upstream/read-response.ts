@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { hideValues } from '../../lib/hide-secrets.ts';
-import { failureOfBody, failureOfStatus, parseRetryAfter, refuseAnswer } from './upstream-failure.ts';
+import { failureOfBody, failureOfStatus, parseRetryAfter, refuseResponse } from './upstream-failure.ts';
 
 /** Characters of an error answer that are read. */
 const START_LENGTH = 2000;
@@ -21,7 +21,7 @@ interface ReadLimits {
 }
 
 /** The whole body of an answer with an accepted status; anything else is thrown and its socket closed. */
-export async function readAnswer(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
+export async function readResponse(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
   const { statusCode, headers, body } = response;
   // An abandoned body fails once more, after its reader has gone.
   body.on('error', () => undefined);
@@ -37,7 +37,7 @@ export async function readAnswer(response: Dispatcher.ResponseData, limits: Read
     }
     const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (!limits.encodings.includes(encoding)) {
-      throw refuseAnswer('encoded-body', `${limits.host} encoded its answer as ${encoding.slice(0, 50)}`);
+      throw refuseResponse('encoded-body', `${limits.host} encoded its answer as ${encoding.slice(0, 50)}`);
     }
     return await readBody(body, Number(textOf(headers['content-length']) ?? 0), limits);
   } finally {
@@ -50,7 +50,7 @@ export function textOf(header: string | string[] | undefined): string | undefine
 }
 
 async function readBody(body: Body, declaredLength: number, { maxBytes, host }: ReadLimits): Promise<Buffer> {
-  const tooLong = () => refuseAnswer('too-long', `${host} sent more than ${maxBytes} bytes`);
+  const tooLong = () => refuseResponse('too-long', `${host} sent more than ${maxBytes} bytes`);
   if (declaredLength > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,7 +1,13 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { vectorTile } from '../../../test/fixtures/archives.ts';
-import { catalogOf, createTestApp, format, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import {
+  catalogOf,
+  createTestApp,
+  format,
+  layerNamed,
+  tileResponse,
+} from '../../../test/fixtures/http-app.ts';
 import { acceptsGzip } from '../services/negotiate.ts';
 
 const VECTOR = format('application/vnd.mapbox-vector-tile');
@@ -12,7 +18,7 @@ function ask(bytes: Buffer, headers: Record<string, string> = {}) {
   const app = createTestApp({
     deps: {
       catalog: catalogOf([layerNamed('roads', { formats: [VECTOR] })]),
-      pipeline: { read: async () => tileAnswer({ bytes }) },
+      pipeline: { read: async () => tileResponse({ bytes }) },
     },
   });
   return app.inject({ url: '/tiles/roads/0/0/0.pbf', headers: { host: 'localhost', ...headers } });

@@ -1,13 +1,13 @@
 import type { Database } from '../db/database.ts';
-import type { HostNews } from '../domain/upstream-status.ts';
+import type { HostOutage } from '../domain/upstream-status.ts';
 
 const HOST_NEWS = 'host-news';
 /** Milliseconds after which a host without further reports counts as any other. */
 const REMEMBERED = 60_000;
 
-/** What nodes tell each other of hosts, in the database: see `NewsBook` in `sources/upstream`. */
-export function createHostNewsBook(database: Database, instance: string) {
-  async function write(host: string, news: HostNews): Promise<void> {
+/** What nodes tell each other of hosts, in the database: see `HostOutageStore` in `sources/upstream`. */
+export function createHostOutageStore(database: Database, instance: string) {
+  async function write(host: string, news: HostOutage): Promise<void> {
     const now = await database.now();
     const until = now + Math.ceil(Math.max(news.interactiveMs, news.taskMs));
     const row = { instance, news: JSON.stringify({ ...news, at: now }), until };
@@ -31,11 +31,11 @@ export function createHostNewsBook(database: Database, instance: string) {
   }
 
   return {
-    async tell(host: string, news: HostNews | null): Promise<void> {
+    async tell(host: string, news: HostOutage | null): Promise<void> {
       await (news ? write(host, news) : forget(host));
       await database.notify(HOST_NEWS);
     },
-    async read(): Promise<ReadonlyMap<string, HostNews>> {
+    async read(): Promise<ReadonlyMap<string, HostOutage>> {
       const now = await database.now();
       const rows = await database.query
         .selectFrom('host_news')
@@ -49,8 +49,8 @@ export function createHostNewsBook(database: Database, instance: string) {
   };
 }
 
-function sinceThen(text: string, now: number): HostNews {
-  const { at, ...told } = JSON.parse(text) as HostNews & { readonly at: number };
+function sinceThen(text: string, now: number): HostOutage {
+  const { at, ...told } = JSON.parse(text) as HostOutage & { readonly at: number };
   const passed = now - at;
   return {
     ...told,

@@ -1,9 +1,9 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { plainImageType } from '../../domain/format.ts';
 import { hideValues, isSecretName } from '../../lib/hide-secrets.ts';
-import type { SourceAnswer, SourceRequest } from '../tile-source.ts';
-import { NOT_MODIFIED } from './read-answer.ts';
-import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
+import type { SourceRequest, SourceResult } from '../tile-source.ts';
+import { NOT_MODIFIED } from './read-response.ts';
+import type { UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
 
 /** What a request for a picture takes over from what was asked of the source. */
 export function pictureRequest(
@@ -17,10 +17,10 @@ export function pictureRequest(
 const TEXT = /^text\/|xml$|json$/;
 
 /** `check` refuses what is not a picture of the kind that was asked for. */
-export function serverAnswer(
-  { status, bytes: sent, mediaType, secrets, freshSeconds, validator }: UpstreamAnswer,
+export function serverResponse(
+  { status, bytes: sent, mediaType, secrets, freshSeconds, validator }: UpstreamResponse,
   check: (mediaType: string | null) => void,
-): SourceAnswer {
+): SourceResult {
   if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
   check(mediaType);
   // An exception in place of a picture is shown in excerpts.

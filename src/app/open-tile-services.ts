@@ -16,8 +16,8 @@ import { createTileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Count, Counters } from '../lib/counters.ts';
+import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
 import { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
@@ -38,14 +38,14 @@ import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
 /** What a test must be able to hold. */
-export interface RoadSurroundings extends Surroundings {
+export interface NodeEnv extends Env {
   readonly random: Random;
   /** Where the settings came from; without it they stay what they are. */
   readonly file?: SettingsFile;
 }
 
-interface RoadParts<Limiter extends UpstreamLimiter>
-  extends RoadSurroundings,
+interface TileServiceParts<Limiter extends UpstreamLimiter>
+  extends NodeEnv,
     Pick<StoreTools, 'sweeps'>,
     Partial<Pick<StoreTools, 'outage'>> {
   readonly database: Database;
@@ -59,9 +59,9 @@ interface RoadParts<Limiter extends UpstreamLimiter>
 const DATABASE_FILE = 'tilewarden.db';
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-export async function openRoad<Limiter extends UpstreamLimiter>(
+export async function openTileServices<Limiter extends UpstreamLimiter>(
   settings: Settings,
-  parts: RoadParts<Limiter>,
+  parts: TileServiceParts<Limiter>,
   open: ClosingStack,
 ) {
   const { database, limiter, clock, log } = parts;
@@ -124,7 +124,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
     /** The file was read again; answers what is not as it was. */
     takeUp(next: Settings): readonly string[] {
       hosts.takeUp(next);
-      return declared.setFixed(next.layers, next.gridSets.gridSets);
+      return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
     },
     outside: { upstreams, openSource: openPreview, privateAdvice },
   };
@@ -134,7 +134,7 @@ export async function openRoad<Limiter extends UpstreamLimiter>(
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,
-  { database, cutter, claims, clock, random, log }: RoadParts<UpstreamLimiter>,
+  { database, cutter, claims, clock, random, log }: TileServiceParts<UpstreamLimiter>,
   open: ClosingStack,
 ) {
   const events = createTileEvents();
@@ -181,4 +181,4 @@ export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
 
-export type Road = Awaited<ReturnType<typeof openRoad<UpstreamLimiter>>>;
+export type TileServices = Awaited<ReturnType<typeof openTileServices<UpstreamLimiter>>>;

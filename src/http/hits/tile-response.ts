@@ -9,93 +9,93 @@ import type { Clock } from '../../lib/clock.ts';
 import { isGzip } from '../../lib/gzip.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { type Answer, withHeaders } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
+import { type Response, withHeaders } from '../response.ts';
 import { acceptsGzip, isNotModified, validated } from '../services/negotiate.ts';
-import { blankHeaders, createTileReplies, headerText, keyHeaders } from './tile-headers.ts';
+import { blankHeaders, createTileResponses, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
  * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
  * caller may see the layer was asked before.
  */
-export type TileAnswerer = (
-  exchange: Exchange,
+export type TileResponder = (
+  context: Context,
   tiles: ResolvedTileSet,
   index: TileIndex,
-) => Answer | Promise<Answer>;
+) => Response | Promise<Response>;
 
 /** How every service answers a tile, whatever its addresses look like. */
-export function createTileAnswerer(
+export function createTileResponder(
   pipeline: Pick<TilePipeline, 'read'>,
   clock: Clock,
   keyHeader: KeyHeader | null = null,
-): TileAnswerer {
-  const replyWith = createTileReplies(clock, keyHeader);
-  const answerOutside = createOutsideAnswerer(clock, keyHeader);
+): TileResponder {
+  const replyWith = createTileResponses(clock, keyHeader);
+  const answerOutside = createOutsideResponder(clock, keyHeader);
 
-  return function answerTile(exchange, tiles, index) {
+  return function answerTile(context, tiles, index) {
     const { z, x, y } = index;
     if (tiles.bound.layer.outside === 'transparent' && !subsetContains(tiles.subset, z, x, y)) {
-      return answerOutside(exchange, tiles, index);
+      return answerOutside(context, tiles, index);
     }
     checkTile(tiles, index);
     const { circularFilter } = tiles.bound.layer;
     if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
-      return answerFiltered(exchange, tiles, index, circularFilter);
+      return answerFiltered(context, tiles, index, circularFilter);
     }
-    if (tiles.bound.layer.passCredentials) return answerPassed(exchange, tiles, index);
-    const read = pipeline.read(tiles, index, exchange.signal);
-    if (!(read instanceof Promise)) return answerWith(exchange, tiles, index, read);
-    return read.then((answer) => answerWith(exchange, tiles, index, answer));
+    if (tiles.bound.layer.passCredentials) return answerPassed(context, tiles, index);
+    const read = pipeline.read(tiles, index, context.signal);
+    if (!(read instanceof Promise)) return answerWith(context, tiles, index, read);
+    return read.then((answer) => answerWith(context, tiles, index, answer));
   };
 
   /** For this caller alone; one that the source refuses is refused in the same way. */
-  async function answerPassed(exchange: Exchange, tiles: ResolvedTileSet, index: TileIndex): Promise<Answer> {
-    const authorization = exchange.headers.authorization ?? null;
+  async function answerPassed(context: Context, tiles: ResolvedTileSet, index: TileIndex): Promise<Response> {
+    const authorization = context.headers.authorization ?? null;
     try {
-      const read = await pipeline.read({ ...tiles, authorization }, index, exchange.signal);
-      return answerWith(exchange, tiles, index, read);
+      const read = await pipeline.read({ ...tiles, authorization }, index, context.signal);
+      return answerWith(context, tiles, index, read);
     } catch (error) {
       if (!refusesCaller(error)) throw error;
-      if (error.upstream?.status === 401) throw exchange.credentialsNeeded();
+      if (error.upstream?.status === 401) throw context.credentialsNeeded();
       throw new HttpProblem('forbidden', 'The map source does not show this to the caller.');
     }
   }
 
   /** As GeoWebCache's request filters: who asks is told by which one. */
   async function answerFiltered(
-    exchange: Exchange,
+    context: Context,
     tiles: ResolvedTileSet,
     index: TileIndex,
     filter: string,
-  ): Promise<Answer> {
-    const blank = await answerOutside(exchange, tiles, index);
+  ): Promise<Response> {
+    const blank = await answerOutside(context, tiles, index);
     return withHeaders(blank, ['gwc-request-filter', headerText(filter)]);
   }
 
   function answerWith(
-    exchange: Exchange,
+    context: Context,
     tiles: ResolvedTileSet,
     index: TileIndex,
-    answer: TileAnswer,
-  ): Answer | Promise<Answer> {
-    if (tiles.format.kind === 'opaque') return answerVector(exchange, tiles, index, answer);
+    answer: CachedTile,
+  ): Response | Promise<Response> {
+    if (tiles.format.kind === 'opaque') return answerVector(context, tiles, index, answer);
     const reply = replyWith(tiles, index, answer);
-    return isNotModified(exchange.headers, reply.etag, answer.createdAt) ? reply.notModified : reply;
+    return isNotModified(context.headers, reply.etag, answer.createdAt) ? reply.notModified : reply;
   }
 
   async function answerVector(
-    exchange: Exchange,
+    context: Context,
     tiles: ResolvedTileSet,
     index: TileIndex,
-    read: TileAnswer,
-  ): Promise<Answer> {
-    const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
+    read: CachedTile,
+  ): Promise<Response> {
+    const { answer, headers } = await vectorResponse(context.headers['accept-encoding'], read);
     const reply = replyWith(tiles, index, answer);
     const { notModified } = reply;
-    if (isNotModified(exchange.headers, reply.etag, answer.createdAt))
+    if (isNotModified(context.headers, reply.etag, answer.createdAt))
       return withHeaders(notModified, headers);
     // A tile without features: clients know it by this status, and need no format for it.
     if (answer.bytes.length === 0) return { ...notModified, status: 204 };
@@ -107,16 +107,16 @@ export function createTileAnswerer(
  * What is answered for a place of the grid where the layer has no tiles: a transparent one, or nothing at all where
  * tiles are not pictures. For a place that the grid itself does not have it throws `tile-outside`.
  */
-function createOutsideAnswerer(clock: Clock, keyHeader: KeyHeader | null): TileAnswerer {
+function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null): TileResponder {
   const blank = createBlankTiles();
-  return async (exchange, tiles, index) => {
+  return async (context, tiles, index) => {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { subset, format } = tiles;
     const told = [...blankHeaders(tiles, index.z, clock.now()), ...keyHeaders(keyHeader, tiles, index)];
     if (format.kind === 'opaque') return { status: 204, headers: told, body: null };
     const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
-    return validated(exchange, etag, told, { body: bytes, type: contentType });
+    return validated(context, etag, told, { body: bytes, type: contentType });
   };
 }
 
@@ -128,7 +128,7 @@ function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean 
 const unzip = promisify(gunzip);
 
 /** A vector tile is stored as its source packed it. It is sent packed to clients that accept that, and unpacked to others. */
-export async function vectorAnswer(acceptEncoding: string | string[] | undefined, answer: TileAnswer) {
+export async function vectorResponse(acceptEncoding: string | string[] | undefined, answer: CachedTile) {
   if (!isGzip(answer.bytes)) return { answer, headers: [] };
   const vary = ['Vary', 'Accept-Encoding'];
   if (acceptsGzip(acceptEncoding)) return { answer, headers: ['Content-Encoding', 'gzip', ...vary] };

@@ -7,7 +7,7 @@ export type Headers = readonly string[];
 /** Writes the body piece by piece and ends the response itself, at the latest when the signal aborts. */
 export type Streamer = (response: ServerResponse, signal: AbortSignal) => void;
 
-export interface Answer {
+export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** One with status 200 that pages of every site may read, and that can write its head by itself. */
-export interface PreparedAnswer extends Answer {
+export interface PreparedResponse extends Response {
   readonly body: Buffer;
   /** Bytes. */
   readonly headLength: number;
@@ -24,7 +24,7 @@ export interface PreparedAnswer extends Answer {
   writeHead(target: Buffer): void;
 }
 
-export function isPrepared(answer: Answer): answer is PreparedAnswer {
+export function isPrepared(answer: Response): answer is PreparedResponse {
   return 'writeHead' in answer;
 }
 
@@ -34,15 +34,15 @@ export function pairs(fields: Readonly<Record<string, string>>): Headers {
   return Object.entries(fields).flat();
 }
 
-export function withHeaders({ status, headers, body }: Answer, more: Headers): Answer {
+export function withHeaders({ status, headers, body }: Response, more: Headers): Response {
   return { status, headers: [...headers, ...more], body };
 }
 
-export function textAnswer(status: number, text: string, headers: Headers = NO_HEADERS): Answer {
+export function textResponse(status: number, text: string, headers: Headers = NO_HEADERS): Response {
   return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };
 }
 
-export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status = 200): Answer {
+export function jsonResponse(value: unknown, headers: Headers = NO_HEADERS, status = 200): Response {
   return {
     status,
     headers: ['Content-Type', 'application/json', ...headers],
@@ -51,8 +51,8 @@ export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status
 }
 
 /** To the same path with a slash at its end. The address is relative, for proxies that add to the path. */
-export function slashAdded(path: string): Answer {
+export function slashAdded(path: string): Response {
   return { status: 308, headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`], body: null };
 }
 
-export const NOTHING: Answer = { status: 204, headers: [], body: null };
+export const NOTHING: Response = { status: 204, headers: [], body: null };

@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
-import type { Surroundings } from '../lib/surroundings.ts';
+import type { Env } from '../lib/env.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
-interface NodeNewsOptions extends Surroundings {
+interface NodeNewsOptions extends Env {
   readonly database: Database;
   readonly registry: Pick<NodeRegistry, 'heard' | 'othersHeard'>;
   /** Channels of the database on which others tell that there is something. */
@@ -26,10 +26,10 @@ const POLL = 100;
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
 
-export type NodeNews = ReturnType<typeof createNodeNews>;
+export type NodeChanges = ReturnType<typeof createNodeChanges>;
 
 /** What other nodes have changed, as far as this one has copies of it. */
-export function createNodeNews(options: NodeNewsOptions) {
+export function createNodeChanges(options: NodeNewsOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
   const takers: (() => Promise<void>)[] = [];
   const ending = new AbortController();
@@ -127,7 +127,7 @@ export function createNodeNews(options: NodeNewsOptions) {
       return age() < Math.max(CURRENT_FOR, staleMs);
     },
     /** Resolves when every node knows what was durable before the call, or shows no copies until it has asked. */
-    async heardByAll(): Promise<void> {
+    async waitForAllNodes(): Promise<void> {
       const since = await database.now();
       const woken = { heard: new AbortController() };
       const stop = database.listen(HEARD, () => woken.heard.abort());

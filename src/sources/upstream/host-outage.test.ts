@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
-import type { HostNews } from '../../domain/upstream-status.ts';
+import type { HostOutage } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { NewsBook } from './host-news.ts';
+import type { HostOutageStore } from './host-outage.ts';
 import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
@@ -14,9 +14,9 @@ const DOWN: RequestEnd = { kind: 'failed', reason: 'connection', ms: 5, retryAft
 /** Two nodes that tell each other what they know. */
 function openNodes() {
   const clock = createVirtualClock();
-  const told = new Map<string, { readonly by: number; readonly at: number; readonly news: HostNews }>();
+  const told = new Map<string, { readonly by: number; readonly at: number; readonly news: HostOutage }>();
   const listeners = new Set<() => void>();
-  const bookOf = (node: number): NewsBook => ({
+  const bookOf = (node: number): HostOutageStore => ({
     async tell(host, news) {
       if (news) told.set(host, { by: node, at: clock.monotonic(), news });
       if (!news) told.delete(host);

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import { accountOf, type Caller } from '../access/caller.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
-import { type Answer, jsonAnswer } from './answer.ts';
 import type { Access } from './auth/access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './auth/gate.ts';
 import { ownAddress, type TrustsProxy } from './auth/peer.ts';
 import type { KeyMemory, PresentedKey } from './auth/reader-key.ts';
 import type { HttpProblem } from './problems.ts';
+import { jsonResponse, type Response } from './response.ts';
 
 /** What of a path stood where its route's pattern has names. */
 export type PathParams = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface Target {
 }
 
 /** What all requests of a server share. */
-export interface ExchangeDeps {
+export interface ContextDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
   /** Tells the request ids of this run from those of the last one. */
@@ -44,7 +44,7 @@ export interface ChangeNote {
 const NO_BODY = Buffer.alloc(0);
 const NO_CHANGE: ChangeNote = {};
 
-export class Exchange {
+export class Context {
   readonly target: Target;
   readonly connection: Connection;
   /** Null on public routes, and until the caller is authenticated. */
@@ -67,9 +67,9 @@ export class Exchange {
   released = '';
   readonly #request: IncomingMessage;
   readonly #number: number;
-  readonly #deps: ExchangeDeps;
+  readonly #deps: ContextDeps;
 
-  constructor(request: IncomingMessage, target: Target, number: number, deps: ExchangeDeps) {
+  constructor(request: IncomingMessage, target: Target, number: number, deps: ContextDeps) {
     this.target = target;
     this.connection = connectionOf(request.socket);
     this.#request = request;
@@ -78,8 +78,8 @@ export class Exchange {
   }
 
   /** The same caller on the way to another place. */
-  towards(target: Target): Exchange {
-    const other = new Exchange(this.#request, target, this.#number, this.#deps);
+  towards(target: Target): Context {
+    const other = new Context(this.#request, target, this.#number, this.#deps);
     other.caller = this.caller;
     return other;
   }
@@ -225,22 +225,22 @@ export class CallerGone extends Error {
   }
 }
 
-export function createdAnswer({ baseUrl }: Exchange, path: string, made: object): Answer {
-  return jsonAnswer(made, ['Location', `${baseUrl}${path}`], 201);
+export function createdResponse({ baseUrl }: Context, path: string, made: object): Response {
+  return jsonResponse(made, ['Location', `${baseUrl}${path}`], 201);
 }
 
 /** The number in the path; 0, which nothing has, for what is none. */
-export function idIn({ params: { id = '' } }: Pick<Exchange, 'params'>): number {
+export function idIn({ params: { id = '' } }: Pick<Context, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 
 /** A document that names addresses of map servers, as the caller may see it. */
-export function shownTo<Document>({ caller }: Pick<Exchange, 'caller'>, document: Document): Document {
+export function shownTo<Document>({ caller }: Pick<Context, 'caller'>, document: Document): Document {
   return caller?.role === 'admin' ? document : (hideKeys(document) as Document);
 }
 
 /** For what the caller starts. */
-export function authorIn({ caller }: Pick<Exchange, 'caller'>): TaskAuthor {
+export function authorIn({ caller }: Pick<Context, 'caller'>): TaskAuthor {
   const name = caller?.name ?? 'anonymous';
   return { name, account: accountOf(caller ?? { name }), unlimited: caller?.role === 'admin' };
 }
