@@ -167,7 +167,7 @@ describe('problems', () => {
     const xyz = `{ type: xyz, url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }`;
     const yaml = `layers:\n  - { name: a, source: ${xyz}, retina: true, gridSets: ['EPSG:900913'] }\n`;
     expect(problemsOf(yaml)).toEqual([
-      'tilewarden.yaml:2:90  layers[0].retina needs a source that draws (wms, world); one of type xyz has its tiles ready-made',
+      'tilewarden.yaml:2:90  layers[0].retina needs a source that draws (wms or world); one of type xyz has its tiles ready-made',
     ]);
   });
 

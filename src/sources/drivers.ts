@@ -36,5 +36,6 @@ export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDr
 export function sourceTypes(holds: (driver: SourceDriver<SourceSettings>) => boolean): string {
   return SOURCE_DRIVERS.filter(holds)
     .map(({ type }) => type)
-    .join(', ');
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ');
 }

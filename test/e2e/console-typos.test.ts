@@ -79,14 +79,17 @@ async function openArea(within: Locator): Promise<void> {
 
 const FORMS: Readonly<Record<string, FormUnderTest>> = {
   'a seed': {
-    path: 'seed/roads?type=seed&zoomStart=0&zoomStop=2&order=use',
+    path: 'seed/roads?type=seed&zoomStart=0&zoomStop=2',
     heading: 'Seed and truncate',
     prepare: openArea,
-    fields: {
-      ...PLAN,
-      Threads: ['', '0', '1e', '1.5'],
-      'Share of the use, in percent': ['', '0', '101', 'e'],
-    },
+    fields: { ...PLAN, Threads: ['', '0', '1e', '1.5'] },
+    send: 'Start',
+  },
+  'a seed by use': {
+    path: 'seed/world?type=seed&zoomStart=0&zoomStop=2&order=use',
+    heading: 'Seed and truncate',
+    fields: { 'Share of the use, in percent': ['', '0', '101', 'e'] },
+    free: [...Object.keys(PLAN), 'Threads'],
     send: 'Start',
   },
   'an accepted blank area': {
@@ -258,6 +261,12 @@ describe('a typo in a field of the console', needs('chromium'), () => {
     await api('users', { name: 'mary', password: PASSWORD, role: 'viewer', layers: ['roads'] });
     await api('tasks', { layer: 'world', zoomStop: 0 });
     await api('tasks', { layer: 'roads', zoomStop: 6 });
+    const byUse = { layer: 'world', zoomStop: 2, order: 'use', dryRun: true };
+    const counted = async () => {
+      await fetch(`${server.url}/tiles/world/0/0/0.png`);
+      return ((await api('tasks', byUse)) as { readonly tiles: number }).tiles;
+    };
+    await eventually('the use of a tile is recorded', counted, (tiles) => tiles > 0);
   });
 
   afterAll(async () => {
@@ -265,11 +274,13 @@ describe('a typo in a field of the console', needs('chromium'), () => {
     await server?.stop();
   });
 
-  async function api(path: string, body: object): Promise<void> {
+  async function api(path: string, body: object): Promise<unknown> {
     const headers = { authorization: server.authorization, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
     const answer = await fetch(`${server.url}/api/v1/${path}`, init);
-    expect(answer.ok, await answer.text()).toBe(true);
+    const text = await answer.text();
+    expect(answer.ok, text).toBe(true);
+    return JSON.parse(text);
   }
 
   it.each(Object.entries(FORMS))(

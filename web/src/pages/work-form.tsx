@@ -93,13 +93,24 @@ export function WorkForm(props: WorkProps) {
     return answers[0] && props.onDone(answers[0], plan);
   };
   const run = () => action.run(start);
+  // Enter may come before the server has looked at the last letter.
+  const [isWanted, setWanted] = useState(false);
+  const isChecked = saves?.isChecked ?? true;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was wanted is sent once, as it is when it was checked
+  useEffect(() => {
+    if (!isWanted || !isChecked) return;
+    setWanted(false);
+    if (calls.length > 0) void run();
+  }, [isWanted, isChecked]);
   const save = () => {
     saves?.onTry();
-    if (calls.length > 0) void run();
+    setWanted(true);
   };
   const typing = {
-    onInput: ({ target }: FormEvent) =>
-      setTyping(target instanceof HTMLInputElement && target.type === 'text'),
+    onInput: ({ target }: FormEvent) => {
+      setTyping(target instanceof HTMLInputElement && target.type === 'text');
+      setWanted(false);
+    },
     onBlur: () => setTyping(false),
   };
   const map = (
@@ -130,7 +141,7 @@ export function WorkForm(props: WorkProps) {
                   <Button
                     type={saves ? 'submit' : 'button'}
                     kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
-                    disabled={action.busy || !isReady || (saves ? !saves.isChecked : calls.length === 0)}
+                    disabled={action.busy || !isReady || (!saves && calls.length === 0)}
                     {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
                   >
                     {saves ? TEXTS.save : WORDS.starts[plan.type]}
