@@ -4,7 +4,7 @@ import { type ScheduleDocument, scheduleTable } from './schedules.ts';
 
 const ROADS: LayerRow = {
   name: 'roads',
-  title: 'TileServices network',
+  title: 'Road network',
   enabled: true,
   source: 'wms',
   gridSets: ['EPSG:900913', 'EPSG:4326'],
@@ -19,7 +19,7 @@ describe('the list of layers', () => {
     expect(layerTable([ROADS, closed])).toBe(
       [
         'NAME   TITLE         SOURCE  GRID SETS              TILES     SIZE  STATE',
-        'roads  TileServices network  wms     EPSG:900913,EPSG:4326  1,234  3.0 MiB  enabled',
+        'roads  Road network  wms     EPSG:900913,EPSG:4326  1,234  3.0 MiB  enabled',
         'old    old                   EPSG:900913,EPSG:4326      0      0 B  disabled',
         '',
       ].join('\n'),

@@ -3,7 +3,8 @@ import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
 import { columns, countOf, sizeOf } from './format.ts';
 import { readResponse, type ServerClient, serverClientFor } from './server-client.ts';
 
-type ListedLayer = ApiResponse<'GET /api/v1/layers'>['layers'][number];
+type Layers = ApiResponse<'GET /api/v1/layers'>;
+type ListedLayer = Layers['layers'][number];
 type Usage = ApiResponse<'GET /api/v1/usage'>;
 
 const PATH = '/api/v1/layers';
@@ -26,10 +27,7 @@ export interface LayerRow
 }
 
 async function layerRows(client: ServerClient): Promise<readonly LayerRow[]> {
-  const { layers: listed } = readResponse<ApiResponse<'GET /api/v1/layers'>>(
-    await client.get(PATH),
-    'layers',
-  );
+  const { layers: listed } = readResponse<Layers>(await client.get(PATH), 'layers');
   const usage = readResponse<Usage>(await client.get('/api/v1/usage'), 'layers');
   const stored = new Map(usage.layers.map((layer) => [layer.name, layer]));
   return listed.map(({ name, title, enabled, sourceType: source, gridSets, formats }) => {
