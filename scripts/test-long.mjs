@@ -21,6 +21,7 @@ const PARTS = [
   ['test/security/policy-matrix.test.ts', 1, 'every caller with every method on every path'],
   ['test/security/login-flood.test.ts', 2, 'five thousand wrong logins'],
   ['test/security/slow-connections.test.ts', 1, 'four thousand slow connections'],
+  ['test/e2e/changes-postgis.test.ts', 10, 'four hundred edits in PostGIS, with kills of node and database'],
   ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
   ['test/scenarios/limits.test.ts', 5, 'limits, hanging upstreams and their return with whole servers'],
   ['src/tasks/', 4, 'two thousand random histories of tasks, a thousand random plans'],
@@ -34,6 +35,13 @@ const PARTS = [
 endWithNpm();
 const chosen = process.argv.slice(2);
 const parts = PARTS.filter(([file]) => chosen.length === 0 || chosen.some((part) => file.includes(part)));
+const strangers = chosen.filter((part) => !PARTS.some(([file]) => file.includes(part)));
+if (strangers.length > 0) {
+  say(
+    `No long test has ${strangers.join(' or ')} in its name; there are:\n${PARTS.map(([file]) => `  ${file}`).join('\n')}`,
+  );
+  process.exit(1);
+}
 say(`The long tests take about ${parts.reduce((sum, [, minutes]) => sum + minutes, 0)} minutes:`);
 for (const [file, minutes, what] of parts) say(`  ${String(minutes).padStart(2)} min  ${what} (${file})`);
 await runCommand(async () => {
