@@ -21,7 +21,7 @@ const PARTS = [
   ['test/security/policy-matrix.test.ts', 1, 'every caller with every method on every path'],
   ['test/security/login-flood.test.ts', 2, 'five thousand wrong logins'],
   ['test/security/slow-connections.test.ts', 1, 'four thousand slow connections'],
-  ['test/e2e/changes-postgis.test.ts', 10, 'four hundred edits in PostGIS, with kills of node and database'],
+  ['test/e2e/changes-postgis.test.ts', 2, 'four hundred edits in PostGIS, with kills of node and database'],
   ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
   ['test/scenarios/limits.test.ts', 5, 'limits, hanging upstreams and their return with whole servers'],
   ['src/tasks/', 4, 'two thousand random histories of tasks, a thousand random plans'],
