@@ -20,3 +20,10 @@ export const sizeSchema = z
 /** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */
 export const schemaKit = { z, text, texts, flag, whole, sizeSchema };
 export type SchemaKit = typeof schemaKit;
+
+/** Of the options of each driver in a list. */
+export type DriverSchemas<Drivers> = {
+  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
+    ? Schema
+    : never;
+};

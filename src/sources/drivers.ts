@@ -1,4 +1,5 @@
 import type { z as Zod } from 'zod';
+import type { DriverSchemas } from '../lib/schemas.ts';
 import { archiveDriver } from './archive/archive-driver.ts';
 import { layerDriver } from './layer/layer-driver.ts';
 import type { SourceDriver } from './source-driver.ts';
@@ -17,13 +18,8 @@ export const SOURCE_DRIVERS = [
   worldDriver,
 ] as const;
 
-type Schemas<Drivers> = {
-  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
-    ? Schema
-    : never;
-};
 /** The schemas of the options, in the order of the drivers. */
-export type SourceSchemas = Schemas<typeof SOURCE_DRIVERS>;
+export type SourceSchemas = DriverSchemas<typeof SOURCE_DRIVERS>;
 export type SourceSettings = Zod.output<SourceSchemas[number]>;
 
 export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDriver<SourceSettings> {

@@ -1,4 +1,5 @@
 import type { z as Zod } from 'zod';
+import type { DriverSchemas } from '../lib/schemas.ts';
 import { azureDriver } from './azure/azure-driver.ts';
 import { bundleDriver } from './bundle/bundle-driver.ts';
 import { memoryDriver } from './memory/memory-driver.ts';
@@ -9,13 +10,8 @@ import type { TileStore } from './tile-store.ts';
 /** Every kind of store there is; no other file names one. */
 export const STORE_DRIVERS = [bundleDriver, memoryDriver, s3Driver, azureDriver] as const;
 
-type Schemas<Drivers> = {
-  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
-    ? Schema
-    : never;
-};
 /** The schemas of the options, in the order of the drivers. */
-export type StoreSchemas = Schemas<typeof STORE_DRIVERS>;
+export type StoreSchemas = DriverSchemas<typeof STORE_DRIVERS>;
 export type StoreSettings = Zod.output<StoreSchemas[number]>;
 
 export function driverOf({ type }: Pick<StoreSettings, 'type'>): StoreDriver<StoreSettings> {
