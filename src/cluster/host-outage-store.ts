@@ -50,12 +50,12 @@ export function createHostOutageStore(database: Database, instance: string) {
 }
 
 function sinceThen(text: string, now: number): HostOutage {
-  const { at, ...told } = JSON.parse(text) as HostOutage & { readonly at: number };
+  const { at, ...outage } = JSON.parse(text) as HostOutage & { readonly at: number };
   const passed = now - at;
   return {
-    ...told,
-    interactiveMs: told.interactiveMs - passed,
-    taskMs: told.taskMs - passed,
-    failingMs: told.failingMs === null ? null : told.failingMs + passed,
+    ...outage,
+    interactiveMs: outage.interactiveMs - passed,
+    taskMs: outage.taskMs - passed,
+    failingMs: outage.failingMs === null ? null : outage.failingMs + passed,
   };
 }

@@ -245,7 +245,7 @@ export interface TilePlace {
  * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
  * a slow removal does harm. With an effect, readers of every process obey it when `raiseGeneration` returns, whatever has
  * been removed by then, until `settleMark` says that all of it has. Of the places of a layer the latest 256 raises are
- * told apart; what was asked for before them counts as outdated. An eviction only removes. Ticket 0 is earlier than all
+ * distinguished; what was asked for before them counts as outdated. An eviction only removes. Ticket 0 is earlier than all
  * that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
@@ -342,7 +342,7 @@ export interface StoreFacets {
    * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
    * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored
-   * where there was none is not told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
+   * where there was none is not reported. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
    * else is, so a process that has copies asks again before their time is up.
    */
   news?(since: string | null): Promise<{ readonly news: readonly TileChange[]; readonly cursor: string }>;

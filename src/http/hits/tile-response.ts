@@ -112,11 +112,11 @@ function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null): Tile
   return async (context, tiles, index) => {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { subset, format } = tiles;
-    const told = [...blankHeaders(tiles, index.z, clock.now()), ...keyHeaders(keyHeader, tiles, index)];
-    if (format.kind === 'opaque') return { status: 204, headers: told, body: null };
+    const headers = [...blankHeaders(tiles, index.z, clock.now()), ...keyHeaders(keyHeader, tiles, index)];
+    if (format.kind === 'opaque') return { status: 204, headers, body: null };
     const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
-    return validated(context, etag, told, { body: bytes, type: contentType });
+    return validated(context, etag, headers, { body: bytes, type: contentType });
   };
 }
 

@@ -265,7 +265,7 @@ export class HostLimiter {
     if (ticket.ended) return false;
     ticket.ended = true;
     const before = this.#breaker.state;
-    const told = this.#breaker.news;
+    const outage = this.#breaker.news;
     const now = this.#options.clock.monotonic();
     const isScout = this.#silence.isScout(ticket);
     this.#inFlight--;
@@ -275,7 +275,7 @@ export class HostLimiter {
     this.#learn(ticket, end, isScout);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
-    this.#tellOthers(told, before !== 'closed' && after === 'closed');
+    this.#tellOthers(outage, before !== 'closed' && after === 'closed');
     return true;
   }
 

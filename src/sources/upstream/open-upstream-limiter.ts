@@ -36,8 +36,8 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  function tellOthers(host: string, told: HostOutage | null): void {
-    options.news?.tell(host, told).catch((error: unknown) => {
+  function tellOthers(host: string, outage: HostOutage | null): void {
+    options.news?.tell(host, outage).catch((error: unknown) => {
       options.log.debug(
         { err: error, upstream: host },
         'the state of a host could not be shared with other nodes',
@@ -45,9 +45,9 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  function hear(told: ReadonlyMap<string, HostOutage>): void {
-    for (const host of told.keys()) limiterOf(host);
-    for (const [host, limiter] of hosts) limiter.hear(told.get(host) ?? null);
+  function hear(outages: ReadonlyMap<string, HostOutage>): void {
+    for (const host of outages.keys()) limiterOf(host);
+    for (const [host, limiter] of hosts) limiter.hear(outages.get(host) ?? null);
   }
 
   const following = options.news && followHostOutages({ ...options, book: options.news, hear });
