@@ -130,28 +130,19 @@ async function usage(server: TaskServer): Promise<number> {
   return ((await answer.json()) as { readonly tiles: number }).tiles;
 }
 
-/** Tiles are stored after their responses: waits until all are. */
-function untilSettled(server: TaskServer) {
-  return eventually(
-    'all that was fetched is stored',
-    async () => (await server.request('GET', '/metrics')).text(),
-    (metrics) => /^tilewarden_flights 0$/m.test(metrics),
-  );
-}
-
 async function truncate(server: TaskServer): Promise<void> {
   expect((await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
 }
 
 /** One metatile is stored, and nothing else. */
 async function storeOneMetatile(server: TaskServer): Promise<void> {
-  await untilSettled(server);
+  await server.settled();
   await truncate(server);
   expect(await usage(server)).toBe(0);
   expect(await look(server, HERE)).toBe('MISS');
   await untilStored(server);
   // A request during its storing shares its flight, and that is a MISS too.
-  await untilSettled(server);
+  await server.settled();
 }
 
 async function untilStored(server: TaskServer): Promise<void> {

@@ -64,6 +64,8 @@ export interface TaskServer extends RunningServer {
   tile(at: TileAt, gridSet?: string): Promise<{ readonly cache: string | null; readonly bytes: Buffer }>;
   /** Reads the tiles over HTTP and compares every pixel with the picture of the mock. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
+  /** Tiles are stored after their responses: waits until all are. */
+  settled(): Promise<unknown>;
   /** Process ids of the workers. */
   workers(): readonly number[];
 }
@@ -205,6 +207,12 @@ export function speakTo(server: RunningServer): TaskServer {
       await Promise.all(readers);
       return length;
     },
+    settled: () =>
+      eventually(
+        'all that was fetched is stored',
+        async () => (await request('GET', '/metrics')).text(),
+        (metrics) => /^tilewarden_flights 0$/m.test(metrics),
+      ),
     workers: () => childrenOf(server.pid),
   };
 }
