@@ -145,14 +145,20 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 
   async function createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]> {
     const planned = await Promise.all(drafts.map((draft) => newTask(draft, author)));
-    const repeated = await Promise.all(planned.map(({ task }) => store.hasKey(author, task.key)));
-    const added = planned.filter((_, index) => !repeated[index]);
+    const earlier = await Promise.all(planned.map(({ task }) => store.byKey(author, task.key)));
+    const added = planned.filter((_, index) => !earlier[index]);
     if (added.some(({ isTruncation }) => isTruncation)) await room(author, added.length);
+    const created = [...(await raiseAndRecord(added))];
+    return earlier.flatMap((task) => task ?? created.splice(0, 1));
+  }
+
+  async function raiseAndRecord(
+    added: readonly Awaited<ReturnType<typeof newTask>>[],
+  ): Promise<readonly Task[]> {
     const made: NewTask[] = [];
     try {
-      for (const [index, { task, raised }] of planned.entries()) {
-        const numbers = repeated[index] ? {} : await raised();
-        made.push({ ...task, plan: { ...task.plan, ...numbers } });
+      for (const { task, raised } of added) {
+        made.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
       }
       const tasks = await record(made);
       for (const [index, { id }] of tasks.entries()) await settleUnlessKept(made[index], id);

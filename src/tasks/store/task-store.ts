@@ -68,9 +68,9 @@ export function createTaskStore(database: Database) {
      * `key-reused`, and then has made none.
      */
     createAll,
-    /** Whether the author has made a task with this key. Throws `key-reused`. */
-    hasKey: async (author: TaskAuthor, key: TaskKey | null): Promise<boolean> =>
-      key !== null && (await byKey(query, author, key)) !== null,
+    /** The task that the author has made with this key. Throws `key-reused`. */
+    byKey: async (author: TaskAuthor, key: TaskKey | null): Promise<Task | null> =>
+      key && byKey(query, author, key),
     /** Throws `too-many-tasks`. */
     refuseUnlessRoom: (author: TaskAuthor, count: number, maxUnfinished: number): Promise<void> =>
       refuseUnlessRoom(query, author, count, maxUnfinished),
