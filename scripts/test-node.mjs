@@ -1,7 +1,16 @@
 // npm run test:node -- 22 24 26 [-- src/domain …]: the tests on other versions of Node.js, from the npm registry, each in a
 // copy of this checkout with packages of its own. Ends with a table for the README.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
@@ -32,7 +41,7 @@ async function testOn(version, tests) {
   await fetchNode(version, folder);
   const checkout = join(folder, 'checkout');
   copyCheckout(checkout);
-  return runTests({ installation, checkout, tests });
+  return runTests({ installation, checkout, tests, output: join(folder, 'output.txt') });
 }
 
 async function fetchNode(version, folder) {
@@ -56,22 +65,25 @@ function copyCheckout(checkout) {
 }
 
 /** npm test in the copy, with the headers of that Node.js for what is compiled. */
-function runTests({ installation, checkout, tests }) {
+function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
   const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   say(`… Testing on Node.js ${version.trim()}`);
   const start = performance.now();
-  const { stdout } = spawnSync(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
+  const written = openSync(output, 'w');
+  spawnSync(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
     cwd: checkout,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', written, 'inherit'],
     env: {
       ...process.env,
       PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
       npm_config_nodedir: installation,
     },
   });
-  const [, passed = 0, failed = 1] = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\n$/.exec(stdout) ?? [];
+  closeSync(written);
+  const closingLine = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\n$/;
+  const [, passed = 0, failed = 1] = closingLine.exec(readFileSync(output, 'utf8')) ?? [];
+  if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version.trim()}: see ${output}`);
   const minutes = ((performance.now() - start) / 60_000).toFixed(1);
   return { version: version.trim().slice(1), passed: Number(passed), failed: Number(failed), minutes };
 }
