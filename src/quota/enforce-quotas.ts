@@ -10,6 +10,7 @@ import {
   layerScopes,
   type QuotaCredit,
   type QuotaScope,
+  scopesOf,
   toleratedAbove,
 } from './quota-credit.ts';
 
@@ -149,10 +150,6 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
       }
     }
   }
-}
-
-function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
-  return [...layerScopes(configuration), globalScope(configuration)];
 }
 
 function lowered(scope: QuotaScope): QuotaScope {
