@@ -10,7 +10,6 @@ import {
   layerScopes,
   type QuotaCredit,
   type QuotaScope,
-  scopesOf,
   toleratedAbove,
 } from './quota-credit.ts';
 
@@ -150,6 +149,10 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
       }
     }
   }
+}
+
+function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
+  return [...layerScopes(configuration), globalScope(configuration)];
 }
 
 function lowered(scope: QuotaScope): QuotaScope {

@@ -74,10 +74,6 @@ export interface QuotaScope {
 const TOLERATED_SHARE = 0.01;
 const TOLERATED_BYTES = 64 * 1024 ** 2;
 
-export function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
-  return [...layerScopes(configuration), globalScope(configuration)];
-}
-
 export function layerScopes({ layerQuotas }: QuotaConfiguration): readonly QuotaScope[] {
   return layerQuotas.map(({ layer, expirationPolicyName: policy, quota }) => ({
     scope: scopeOfLayer(layer),

@@ -1,6 +1,6 @@
 import type { Ledger } from './ledger.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
-import { scopesOf } from './quota-credit.ts';
+import { globalScope, layerScopes } from './quota-credit.ts';
 
 /** The quota that leaves the least room for tiles of a layer. */
 export interface QuotaRoom {
@@ -16,7 +16,8 @@ export function quotaRoom(
   ledger: Pick<Ledger, 'diskBytes'>,
 ): QuotaRoom | null {
   if (!configuration.enabled) return null;
-  const rooms = scopesOf(configuration).flatMap(({ layer, limit }): QuotaRoom[] => {
+  const scopes = [globalScope(configuration), ...layerScopes(configuration)];
+  const rooms = scopes.flatMap(({ layer, limit }): QuotaRoom[] => {
     if (layer !== null && layer !== name) return [];
     const scope = layer === null ? 'global' : 'layer';
     return [{ scope, limitBytes: limit, usedBytes: ledger.diskBytes(layer) }];
