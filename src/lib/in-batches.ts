@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createDeferred, type Deferred } from './deferred.ts';
 
-interface Waiting<Item, Response> {
+interface Waiting<Item, Response> extends Deferred<Response> {
   readonly item: Item;
-  readonly resolve: (answer: Response) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -35,11 +34,12 @@ export function inBatches<Item, Response>(work: (items: readonly Item[]) => Prom
   }
 
   return {
-    add: (item: Item): Promise<Response> =>
-      new Promise((resolve, reject) => {
-        waiting.push({ item, resolve, reject });
-        running ??= run();
-      }),
+    add(item: Item): Promise<Response> {
+      const entry = { item, ...createDeferred<Response>() };
+      waiting.push(entry);
+      running ??= run();
+      return entry.promise;
+    },
     /** Resolves when all that was added has been dealt with. */
     idle: async (): Promise<void> => {
       await running;

@@ -74,18 +74,12 @@ export class PageIndex {
 
   /** All blocks in use that have tiles, some at a time. */
   blocks(): AsyncGenerator<readonly BlockRow[]> {
-    return this.#slices(
-      BLOCKS,
-      ({
-        set,
-        z,
-        x,
-        y,
-      }) => sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
+    const after = ({ set, z, x, y }: BlockName) =>
+      sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
         where s.store = ${this.#store} and s.dropped_at is null and p.tiles > 0
           and (p.tile_set, p.z, p.band, p.x) > (${set}::int, ${z}::smallint, ${y}::int, ${x * 8 + 7}::int)
-        group by ${OF_BLOCK} order by p.tile_set, p.z, p.band, p.x >> 3 limit ${BLOCKS}`,
-    );
+        group by ${OF_BLOCK} order by p.tile_set, p.z, p.band, p.x >> 3 limit ${BLOCKS}`;
+    return this.#slices(BLOCKS, after);
   }
 
   /** Blocks that may have changed since, also those without tiles. */
