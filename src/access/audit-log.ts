@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
+import { inBatches } from '../lib/in-batches.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { createAuditTable } from './audit-table.ts';
@@ -11,12 +12,6 @@ import { oldAuditLines } from './old-audit-files.ts';
 export interface AuditLogOptions extends Env {
   readonly database: Database;
   readonly dataFolder: string;
-}
-
-interface Pending {
-  readonly line: string;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
 }
 
 const MAX_LINE = 64 * 1024;
@@ -30,33 +25,18 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
   const path = join(dataFolder, 'audit.log');
   const lines = createAuditTable(database, clock, isOwn ? `${path}.reserve` : null);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
-  let waiting: Pending[] = [];
-  let writing: Promise<void> | null = lines.prepare().then(writeAll);
-
+  const prepared = lines.prepare();
   /** Entries that wait while one is written go to the disk together. */
-  async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      await lines.append(batch.map(({ line }) => line)).then(
-        () => settle(batch, ({ resolve }) => resolve()),
-        (error: unknown) => settle(batch, ({ reject }) => reject(error)),
-      );
-    }
-    writing = null;
-  }
+  const writes = inBatches(async (batch: readonly string[]) => {
+    await prepared;
+    await lines.append(batch);
+    return batch;
+  });
+  const put = (entry: AuditEntry) => writes.add(lineOf(entry));
 
   async function* latestFirst(): AsyncGenerator<string> {
     yield* lines.latestFirst();
     if (isOwn) yield* oldAuditLines(path);
-  }
-
-  function put(entry: AuditEntry): Promise<void> {
-    const written = new Promise<void>((resolve, reject) => {
-      waiting.push({ line: lineOf(entry), resolve, reject });
-    });
-    writing ??= writeAll();
-    return written;
   }
 
   function withinLimit(): boolean {
@@ -99,19 +79,16 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
 
     /** Newest first, with all that was recorded or noted before the call. */
     async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
-      await writing;
+      await writes.idle();
       return await latestFitting(latestFirst(), filter);
     },
 
     /** Writes what is waiting. */
     async close(): Promise<void> {
-      await writing;
+      await prepared;
+      await writes.idle();
     },
   };
-}
-
-function settle(batch: readonly Pending[], end: (pending: Pending) => void): void {
-  for (const pending of batch) end(pending);
 }
 
 function lineOf(entry: AuditEntry): string {

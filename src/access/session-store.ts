@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { RowOf } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecret, hashSecret } from './api-token.ts';
 import type { User } from './user.ts';
@@ -7,7 +7,7 @@ import type { User } from './user.ts';
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_LIFE_MS = 12 * 60 * 60_000;
 /** The last use of a session is written no more often than this. */
-export const SEEN_EVERY_MS = 60_000;
+const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
 /** That of accounts: a session and a change of its user come one after the other. */
 const LOCK = 'accounts';
@@ -16,6 +16,7 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** Who is logged in to the console. Kept in the database, so that a restart ends no session. */
 export function createSessionStore(database: Database, clock: Clock) {
+  const table = createSessionTable(database, clock, 'sessions');
   return {
     /**
      * What goes into the cookie; kept nowhere but there. Null: the user was changed or removed since it was read, which ended
@@ -28,7 +29,7 @@ export function createSessionStore(database: Database, clock: Clock) {
       return database.transaction(LOCK, async (query) => {
         const same = query.selectFrom('users').where('name', '=', name).where('changed_at', '=', changedAt);
         if (!(await same.select('name').executeTakeFirst())) return null;
-        await removeEnded(query, now);
+        await table.removeEnded(query);
         await removeOldest(query, name);
         await query.insertInto('sessions').values(row).execute();
         return secret;
@@ -37,48 +38,53 @@ export function createSessionStore(database: Database, clock: Clock) {
 
     /** The user's name; null when the session has ended. */
     async find(secret: string): Promise<string | null> {
-      const row = await lasting(secret);
-      // On a full disk nothing can be written, and the console is what shows it.
-      if (row && clock.now() - row.seen_at >= SEEN_EVERY_MS) await markSeen(row.hash).catch(() => {});
-      return row?.user_name ?? null;
+      return (await table.find(secret))?.user_name ?? null;
     },
 
     /** The same, without counting as a use. */
     async peek(secret: string): Promise<string | null> {
-      return (await lasting(secret))?.user_name ?? null;
+      return (await table.find(secret, true))?.user_name ?? null;
+    },
+
+    end: table.end,
+  };
+}
+
+/** What sessions of every kind have in common. */
+export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
+  database: Database,
+  clock: Clock,
+  table: Table,
+) {
+  // The columns that are used here are in both.
+  const name = table as 'sessions';
+  return {
+    /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
+    async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
+      const [now, hash] = [clock.now(), hashSecret(secret)];
+      const found = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
+      const row = await found.executeTakeFirst();
+      if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
+      const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
+      // On a full disk nothing can be written, and the console is what shows it.
+      if (!peek && now - row.seen_at >= SEEN_EVERY_MS) await seen.execute().catch(() => {});
+      return row as unknown as RowOf<Table>;
     },
 
     async end(secret: string): Promise<void> {
-      await database.transaction(LOCK, (query) =>
-        query.deleteFrom('sessions').where('hash', '=', hashSecret(secret)).execute(),
-      );
+      await database.change.deleteFrom(name).where('hash', '=', hashSecret(secret)).execute();
+    },
+
+    async removeEnded(query: Statements): Promise<void> {
+      const now = clock.now();
+      await query
+        .deleteFrom(name)
+        .where(({ eb, or }) =>
+          or([eb('seen_at', '<', now - SESSION_IDLE_MS), eb('created_at', '<', now - SESSION_LIFE_MS)]),
+        )
+        .execute();
     },
   };
-
-  async function lasting(secret: string): Promise<Schema['sessions'] | null> {
-    const now = clock.now();
-    const row = await database.query
-      .selectFrom('sessions')
-      .selectAll()
-      .where('hash', '=', hashSecret(secret))
-      .executeTakeFirst();
-    const ended = !row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS;
-    return ended ? null : row;
-  }
-
-  async function markSeen(hash: string): Promise<void> {
-    const seen = { seen_at: clock.now() };
-    await database.change.updateTable('sessions').set(seen).where('hash', '=', hash).execute();
-  }
-}
-
-async function removeEnded(query: Statements, now: number): Promise<void> {
-  await query
-    .deleteFrom('sessions')
-    .where(({ eb, or }) =>
-      or([eb('seen_at', '<', now - SESSION_IDLE_MS), eb('created_at', '<', now - SESSION_LIFE_MS)]),
-    )
-    .execute();
 }
 
 async function removeOldest(query: Statements, userName: string): Promise<void> {

@@ -57,7 +57,7 @@ async function truncateFirst({ road }: TaskHouse): Promise<void> {
   const { set } = road.tiles;
   const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
   await road.store.raiseGeneration(set.layer, [{ gridSet: set.gridSet, z: 1, rect }]);
-  await road.store.deleteRange(set, 1, rect);
+  await road.store.edit(set, 1, rect, { type: 'remove' });
 }
 
 function columnsIn(name: string | null): readonly unknown[] {

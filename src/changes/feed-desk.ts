@@ -1,4 +1,4 @@
-import { coordsOf } from '../domain/bounds.ts';
+import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
 import type { ChangeApplier } from './apply-changes.ts';
@@ -6,7 +6,6 @@ import type { Change, ChangedPlace, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
-import { boxOf } from './place-in-grid-set.ts';
 
 /** A line of the audit log. */
 export type AuditChange = (entry: {
@@ -101,7 +100,7 @@ export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
 /** Boxes around areas that are far from each other. */
 async function boxesOf(places: readonly ChangedPlace[]): Promise<RecordedChange['boxes']> {
   return (await mergePlaces(places)).flatMap(({ srs, polygons }) => {
-    const box = polygons.length > 0 && projectionOfSrs(srs)?.boundsToWgs84(boxOf(polygons.flat(2)));
+    const box = polygons.length > 0 && projectionOfSrs(srs)?.boundsToWgs84(boundsOfPoints(polygons.flat(2)));
     return box ? [coordsOf(box)] : [];
   });
 }

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
 import { polygonOfBounds } from '../domain/blank-area.ts';
+import { boundsOfPoints } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
 import { projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { placeOfBounds } from './check-place.ts';
 import { mergePlaces } from './merge-places.ts';
-import { boxOf, polygonsIn } from './place-in-grid-set.ts';
+import { polygonsIn } from './place-in-grid-set.ts';
 
 const box = (minX: number, minY: number, size = 0.001) =>
   placeOfBounds({ minX, minY, maxX: minX + size, maxY: minY + size }, 4326);
@@ -24,7 +25,7 @@ it('10,000 changes become at most 16 areas of 512 boxes that contain every chang
   );
   const merged = await mergePlaces(all);
   expect(merged.length).toBeLessThanOrEqual(16);
-  const boxes = merged.flatMap(({ polygons }) => polygons.map((polygon) => boxOf(polygon.flat())));
+  const boxes = merged.flatMap(({ polygons }) => polygons.map((polygon) => boundsOfPoints(polygon.flat())));
   expect(boxes.length).toBeLessThanOrEqual(16 * 512);
   const isIn = ([x = 0, y = 0]: readonly number[]) =>
     boxes.some(({ minX, minY, maxX, maxY }) => x >= minX && x <= maxX && y >= minY && y <= maxY);

@@ -1,10 +1,9 @@
 /** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
 import { polygonOfBounds } from '../domain/blank-area.ts';
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { createPace, type Pace } from '../lib/in-turns.ts';
 import type { Change, ChangedPlace } from './change.ts';
-import { boxOf } from './place-in-grid-set.ts';
 
 interface Part {
   readonly polygon: Polygon;
@@ -27,7 +26,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
   for (const { srs, polygons } of places) {
     const parts = getOrMake(bySrs, srs, () => new Map<string, Part>());
     for (const polygon of polygons) {
-      parts.set(JSON.stringify(polygon), { polygon, box: boxOf(polygon.flat()) });
+      parts.set(JSON.stringify(polygon), { polygon, box: boundsOfPoints(polygon.flat()) });
       await pace(1);
     }
   }
@@ -102,14 +101,7 @@ function polygonOf(parts: readonly Part[]): Polygon {
 }
 
 function boxAround(parts: readonly Part[]): Bounds {
-  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const { box } of parts) {
-    if (box.minX < minX) minX = box.minX;
-    if (box.minY < minY) minY = box.minY;
-    if (box.maxX > maxX) maxX = box.maxX;
-    if (box.maxY > maxY) maxY = box.maxY;
-  }
-  return { minX, minY, maxX, maxY };
+  return boundsAround(parts.map(({ box }) => box));
 }
 
 function centre({ box }: Part, wide: boolean): number {

@@ -3,7 +3,7 @@
  * and what cannot be converted becomes a box or the whole extent.
  */
 import { polygonOfBounds } from '../domain/blank-area.ts';
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
@@ -43,7 +43,7 @@ export function polygonsIn(gridSet: GridSet, zoom: number, { srs, polygons }: Ch
   const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit);
   const converted = polygons.flatMap((polygon): Polygon[] => {
     const rings = polygon.map((ring) =>
-      clip(unbroken(onEarth.follow(ring), from.boundsToWgs84(boxOf(ring))), window),
+      clip(unbroken(onEarth.follow(ring), from.boundsToWgs84(boundsOfPoints(ring))), window),
     );
     const placed = rings.filter((ring) => ring.length > 0).map(inGrid.follow);
     if (placed.some((ring) => ring === null)) return [polygonOfBounds(gridSet.extent)];
@@ -59,25 +59,9 @@ export function withinLimit(polygons: readonly Polygon[]): readonly Polygon[] {
     0,
   );
   if (points <= MAX_POINTS) return polygons;
-  const boxes = polygons.map((polygon) => boxOf(polygon.flat()));
-  const kept = boxes.length * 5 <= MAX_POINTS ? boxes : [boxOf(boxes.flatMap(cornersOf))];
+  const boxes = polygons.map((polygon) => boundsOfPoints(polygon.flat()));
+  const kept = boxes.length * 5 <= MAX_POINTS ? boxes : [boundsAround(boxes)];
   return kept.map(polygonOfBounds);
-}
-
-function cornersOf({ minX, minY, maxX, maxY }: Bounds): Ring {
-  return [
-    [minX, minY],
-    [maxX, maxY],
-  ];
-}
-
-export function boxOf(points: Iterable<Point>): Bounds {
-  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [x, y] of points) {
-    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
-    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
-  }
-  return { minX, minY, maxX, maxY };
 }
 
 /** Converts rings, with as many points as it takes to stay within `tolerance` of the true curve. */

@@ -1,5 +1,8 @@
 import type { Database } from '../db/database.ts';
+import { ifLate } from '../lib/clock.ts';
+import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
 interface NodeNewsOptions extends Env {
@@ -32,8 +35,6 @@ export type NodeChanges = ReturnType<typeof createNodeChanges>;
 export function createNodeChanges(options: NodeNewsOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
   const takers: (() => Promise<void>)[] = [];
-  const ending = new AbortController();
-  let nudge = new AbortController();
   /** Another node waits for this one to receive a change. */
   let called = true;
   let asking: Promise<void> | null = null;
@@ -48,31 +49,25 @@ export function createNodeChanges(options: NodeNewsOptions) {
   async function askNow(): Promise<void> {
     const begun = { monotonic: clock.monotonic(), now: clock.now() };
     try {
-      await inTime(askAll(begun));
+      const late = new AbortController();
+      const giveUp = () => late.abort(new Error(`The database has not answered within ${PATIENCE} ms.`));
+      await ifLate(clock, PATIENCE, giveUp, () => orAborted(askAll(begun), late.signal));
       away = false;
     } catch (error) {
-      if (!away && !ending.signal.aborted) log.warn({ err: error }, 'changes of other nodes cannot be read');
       away = true;
       throw error;
     }
   }
 
   async function askAll(begun: typeof asked): Promise<void> {
+    const wasCalled = called;
+    called = false;
     const at = await database.now();
     for (const takeUp of takers) await takeUp();
     // First, so that no node shows copies by a question that others do not know of, and do not wait for.
     await registry.heard(at);
     asked = begun;
-    if (called) await database.notify(HEARD);
-  }
-
-  async function inTime(work: Promise<void>): Promise<void> {
-    const done = new AbortController();
-    const late = clock.sleep(PATIENCE, done.signal).then(() => {
-      throw new Error(`The database has not answered within ${PATIENCE} ms.`);
-    });
-    late.catch(() => {});
-    await Promise.race([work, late]).finally(() => done.abort());
+    if (wasCalled) await database.notify(HEARD);
   }
 
   /** One question at a time. Who asks while one is under way, and must know what came since, asks another. */
@@ -81,15 +76,6 @@ export function createNodeChanges(options: NodeNewsOptions) {
       asking = null;
     });
     return asking;
-  }
-
-  async function keepAsking(): Promise<void> {
-    while (!ending.signal.aborted) {
-      called = nudge.signal.aborted;
-      nudge = new AbortController();
-      await ask().catch(() => {});
-      await clock.sleep(INTERVAL, AbortSignal.any([nudge.signal, ending.signal])).catch(() => {});
-    }
   }
 
   let isFollowing = false;
@@ -101,16 +87,19 @@ export function createNodeChanges(options: NodeNewsOptions) {
     },
     /** From now on this node follows the others; until then it shows no copies. */
     async follow(): Promise<{ close(): Promise<void> }> {
-      const wake = () => nudge.abort();
-      const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
       await ask();
       isFollowing = true;
-      const running = keepAsking();
+      const failure = 'changes of other nodes cannot be read';
+      const asks = openRepeater(ask, { clock, log, pause: INTERVAL, failure });
+      const wake = () => {
+        called = true;
+        asks.wake();
+      };
+      const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
       return {
         async close() {
-          ending.abort();
           for (const stop of stopListening) stop();
-          await running;
+          await asks.close();
         },
       };
     },

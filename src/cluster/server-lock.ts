@@ -1,5 +1,6 @@
 import type { DatabaseOptions } from '../db/database.ts';
 import { connectSession, endSession, type SessionClient } from '../db/postgres/session-client.ts';
+import { openRepeater } from '../lib/repeat.ts';
 
 interface ServerLockOptions extends DatabaseOptions {
   /** Whether other servers may use the database too: all stores of this one can be shared. */
@@ -16,26 +17,24 @@ const KEY = "hashtext('tilewarden:local-stores')";
  * When the connection breaks it is taken again; what happens if another server was faster, the log says.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
-  const stop = new AbortController();
-  let session = await takeInTime(options);
-  if (!session) return null;
+  const first = await takeInTime(options);
+  if (!first) return null;
+  let session = first;
 
-  async function keep(): Promise<void> {
-    while (!stop.signal.aborted) {
-      if (session) await ended(session.lost, stop.signal);
-      if (stop.signal.aborted) return;
-      session = await take(options).catch(() => null);
-      if (!session) options.log.error({}, 'The lock that keeps other servers from this database is lost.');
-      await options.clock.sleep(PAUSE, stop.signal).catch(() => {});
-    }
+  async function keep(stop: AbortSignal): Promise<void> {
+    await ended(session.lost, stop);
+    if (stop.aborted) return;
+    const taken = await take(options);
+    if (!taken) throw new Error('Another server holds it.');
+    session = taken;
   }
 
-  const keeping = keep();
+  const failure = 'The lock that keeps other servers from this database is lost.';
+  const keeping = openRepeater(keep, { ...options, pause: PAUSE, failure, level: 'error' });
   return {
     async close() {
-      stop.abort();
-      await keeping;
-      if (session) await endSession(session);
+      await keeping.close();
+      await endSession(session);
     },
   };
 }

@@ -41,12 +41,24 @@ export function expandBounds(bounds: Bounds, dx: number, dy: number): Bounds {
 
 /** The box around all of them; there must be one at least. */
 export function boundsAround(all: readonly Bounds[]): Bounds {
-  return {
-    minX: Math.min(...all.map(({ minX }) => minX)),
-    minY: Math.min(...all.map(({ minY }) => minY)),
-    maxX: Math.max(...all.map(({ maxX }) => maxX)),
-    maxY: Math.max(...all.map(({ maxY }) => maxY)),
-  };
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const one of all) {
+    if (one.minX < minX) minX = one.minX;
+    if (one.minY < minY) minY = one.minY;
+    if (one.maxX > maxX) maxX = one.maxX;
+    if (one.maxY > maxY) maxY = one.maxY;
+  }
+  return { minX, minY, maxX, maxY };
+}
+
+/** The box around points; inside out when there are none. */
+export function boundsOfPoints(points: Iterable<readonly [number, number]>): Bounds {
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of points) {
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+  }
+  return { minX, minY, maxX, maxY };
 }
 
 /** A polygon as in GeoJSON: rings of [x, y], the first the outer one. */

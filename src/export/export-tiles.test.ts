@@ -149,7 +149,7 @@ describe('an export', () => {
   it('an export to PMTiles stays in order when tiles were added before it is resumed', async () => {
     const late = { z: ZOOM, x: 5, y: 9 };
     const { set } = exportedPart(layer, { layer: 'world' });
-    await store.deleteRange(set, ZOOM, rectOfTile(late));
+    await store.edit(set, ZOOM, rectOfTile(late), { type: 'remove' });
     const interruption = new AbortController();
     const half = (SIDE * SIDE) / 2;
     const first = exportTo('a.pmtiles', {}, interruption.signal, ({ tiles }) => {
@@ -221,7 +221,7 @@ describe('an export', () => {
     const { set } = exportedPart(layer, { layer: 'world' });
     const place = { gridSet: set.gridSet, z: tile.z, rect: rectOfTile(tile) };
     await store.raiseGeneration('world', [place]);
-    await store.deleteRange(set, tile.z, rectOfTile(tile));
+    await store.edit(set, tile.z, rectOfTile(tile), { type: 'remove' });
   }
 
   it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])(

@@ -1,3 +1,4 @@
+import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { projectionOf } from '../domain/projection.ts';
 
@@ -48,8 +49,7 @@ function extentIn(gridSet: GridSet, degrees: readonly number[]): readonly number
     }),
   );
   if (places.length === 0) return null;
-  const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)];
-  const exact = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  const exact = coordsOf(boundsOfPoints(places));
   return gridSet.srs === 4326 ? degrees : exact.map((value) => Math.round(value * 100) / 100);
 }
 

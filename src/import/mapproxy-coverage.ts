@@ -1,6 +1,13 @@
-import { type Bounds, boundsAround, boundsOf, coordsOf, intersectBounds } from '../domain/bounds.ts';
+import {
+  type Bounds,
+  boundsAround,
+  boundsOf,
+  boundsOfPoints,
+  coordsOf,
+  intersectBounds,
+} from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { projectionOfSrs } from '../domain/projection.ts';
+import { type Point, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
@@ -42,8 +49,8 @@ function plainBox(given: Table, readText: (file: string) => string | null): Cove
   if (box) return { bounds: boundsOf(fourOf(box)), srs, exact: true };
   const file = given.polygons ?? given.datasource;
   const text = typeof file === 'string' && given.where === undefined ? readText(file) : null;
-  const bounds = text === null ? null : boundsOfPoints(pointsIn(text));
-  return bounds ? { bounds, srs, exact: false } : undefined;
+  const points = text === null ? [] : pointsIn(text);
+  return points.length > 0 ? { bounds: boundsOfPoints(points), srs, exact: false } : undefined;
 }
 
 function fourOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]) {
@@ -73,7 +80,7 @@ function boundsIn(box: CoverageBox, srs: number): Bounds | null {
 }
 
 /** Well-known text, or GeoJSON. */
-function pointsIn(text: string): readonly (readonly number[])[] {
+function pointsIn(text: string): readonly Point[] {
   try {
     return pointsOfJson(JSON.parse(text));
   } catch {
@@ -81,19 +88,13 @@ function pointsIn(text: string): readonly (readonly number[])[] {
   }
 }
 
-function pointsOfJson(value: unknown): readonly (readonly number[])[] {
+function pointsOfJson(value: unknown): readonly Point[] {
   if (Array.isArray(value)) {
-    return typeof value[0] === 'number' ? [value.map(Number)] : value.flatMap(pointsOfJson);
+    const [x = 0, y = 0] = value.map(Number);
+    return typeof value[0] === 'number' ? [[x, y]] : value.flatMap(pointsOfJson);
   }
   if (!isRecord(value)) return [];
   return pointsOfJson(value.coordinates ?? value.geometry ?? value.geometries ?? value.features);
-}
-
-function boundsOfPoints(points: readonly (readonly number[])[]): Bounds | null {
-  return points.reduce<Bounds | null>((box, [x = 0, y = 0]) => {
-    const point = { minX: x, minY: y, maxX: x, maxY: y };
-    return box ? boundsAround([box, point]) : point;
-  }, null);
 }
 
 /** The part of a grid set in the box; null: none of it is. */

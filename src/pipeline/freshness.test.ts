@@ -78,7 +78,7 @@ describe('a tile that was marked stale', () => {
     await road.read(3, 1, 1);
     await road.read(3, 5, 5);
     const everything = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
-    await road.store.markStale(road.tiles.set, 3, everything, road.clock.now());
+    await road.store.edit(road.tiles.set, 3, everything, { type: 'outdate', at: road.clock.now() });
     road.pipeline.forget(road.tiles.set, 3, everything);
     expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
     const result = await road.renew('missing', 3, 5, 5);
@@ -156,7 +156,7 @@ describe('what a server says of its answers', () => {
     const road = open({ layer: { metatile: { columns: 2, rows: 2 } } });
     asSent(road, { validator: '"v1"' });
     await road.renew('all', 3, 2, 2);
-    await road.store.deleteRange(road.tiles.set, 3, { minX: 2, minY: 2, maxX: 2, maxY: 2 });
+    await road.store.edit(road.tiles.set, 3, { minX: 2, minY: 2, maxX: 2, maxY: 2 }, { type: 'remove' });
     await road.renew('all', 3, 2, 2);
     expect(road.source.requests[1]?.validator).toBeNull();
   });

@@ -219,7 +219,7 @@ describe('a truncation', () => {
     await road.read(4, 5, 6);
     await landed(road);
     const { set } = road.tiles;
-    await road.store.deleteRange(set, 4, { minX: 5, minY: 6, maxX: 5, maxY: 6 });
+    await road.store.edit(set, 4, { minX: 5, minY: 6, maxX: 5, maxY: 6 }, { type: 'remove' });
     road.emit({ type: 'deleted', set, z: 4, rect: { minX: 5, minY: 6, maxX: 5, maxY: 6 }, at: 0 });
     expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
     await landed(road);

@@ -147,9 +147,8 @@ export class MetatileMaker {
     const { tiles, metatile, ticket, madeBy } = flight.plan;
     if (flight.outdated || ticket === null) return false;
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
-    const made = { createdAt, freshUntil, madeBy };
-    const { store } = tiles.bound;
-    const confirming = store.confirm(tiles.set, metatile.z, metatile.rect, made, ticket);
+    const edit = { type: 'confirm', createdAt, freshUntil, madeBy, ticket } as const;
+    const confirming = tiles.bound.store.edit(tiles.set, metatile.z, metatile.rect, edit);
     if ((await confirming.catch(falseIfOutdated)) === false) return false;
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
     return true;

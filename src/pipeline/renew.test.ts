@@ -37,7 +37,7 @@ describe('renewing a metatile', () => {
       return { kind: 'pixels', width, height, pixels: Buffer.alloc(width * height * 4, 200) };
     };
     await road.renew('all', 4, 5, 6);
-    await road.store.deleteRange(road.tiles.set, 4, { minX: 5, minY: 4, maxX: 7, maxY: 7 });
+    await road.store.edit(road.tiles.set, 4, { minX: 5, minY: 4, maxX: 7, maxY: 7 }, { type: 'remove' });
     const metatile = road.source.requests[0]?.metatile;
     if (!metatile) throw new Error('nothing was asked');
     const within = { minX: 0, minY: 4, maxX: 5, maxY: 5 };

@@ -4,7 +4,7 @@ import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countMask, maskOf, numberInBlock } from '../storage/page-mask.ts';
-import { NO_CHANGE, negated, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, type TileStore } from '../storage/tile-store.ts';
 import { type Candidate, type EvictionQueue, type EvictionQueues, isInUse } from './eviction-queues.ts';
 import type { Ledger } from './ledger.ts';
 import { keyOf } from './ledger-block.ts';
@@ -93,7 +93,7 @@ async function remove(candidate: Candidate, parts: CleanUpParts): Promise<Evicte
   const { block, pageX, pageY } = candidate;
   const { set, z } = block;
   const drop = async (rect: TileRect, mask: bigint) => {
-    const removed = negated((await stores.get(block.store)?.deleteRange(set, z, rect)) ?? NO_CHANGE);
+    const removed = (await stores.get(block.store)?.edit(set, z, rect, { type: 'remove' })) ?? NO_CHANGE;
     events.emit({ type: 'deleted', set, z, rect, evicted: true, at: clock.now() });
     const freed = ledger.removed(keyOf(block), mask, removed);
     return { pages: countMask(mask), ...removed, freed };

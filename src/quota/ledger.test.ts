@@ -184,7 +184,7 @@ describe('the ledger', () => {
           if (each.do === 'delete') {
             const { x, y } = each.tile;
             const rect = { minX: x, minY: y, maxX: x + 50, maxY: y + 5 };
-            await house.store.deleteRange(house.set(each.tile.layer), 9, rect);
+            await house.store.edit(house.set(each.tile.layer), 9, rect, { type: 'remove' });
           }
           if (each.do === 'drop') await house.store.dropLayer(each.layer);
           if (each.do === 'refresh') await ledger.refresh();
@@ -252,7 +252,7 @@ describe('the ledger', () => {
   it("the ledger reports what the bundles take on disk, within 5 % of the file system's figure", async () => {
     for (let y = 0; y < 12; y++)
       for (let x = 0; x < 12; x++) await house.put(house.set('a'), 9, x * 3, y, 30_000 + x * 7000);
-    await house.store.deleteRange(house.set('a'), 9, { ...EVERYTHING, minY: 8 });
+    await house.store.edit(house.set('a'), 9, { ...EVERYTHING, minY: 8 }, { type: 'remove' });
     const ledger = openLedger();
     const layers = join(house.folder, 'store', 'layers');
     // stat(2): blocks of 512 bytes.

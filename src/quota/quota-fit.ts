@@ -1,5 +1,6 @@
 import type { Ledger } from './ledger.ts';
-import { type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
+import type { QuotaConfiguration } from './quota-configuration.ts';
+import { globalScope, layerScopes } from './quota-credit.ts';
 
 /** The quota that leaves the least room for tiles of a layer. */
 export interface QuotaRoom {
@@ -10,24 +11,18 @@ export interface QuotaRoom {
 
 /** Null when quotas are not enforced. */
 export function quotaRoom(
-  layer: string,
-  { enabled, globalQuota, layerQuotas }: QuotaConfiguration,
+  name: string,
+  configuration: QuotaConfiguration,
   ledger: Pick<Ledger, 'diskBytes'>,
 ): QuotaRoom | null {
-  if (!enabled) return null;
-  const own = layerQuotas.find((entry) => entry.layer === layer);
-  const all: QuotaRoom = {
-    scope: 'global',
-    limitBytes: quotaBytes(globalQuota),
-    usedBytes: ledger.diskBytes(null),
-  };
-  if (!own) return all;
-  const limit: QuotaRoom = {
-    scope: 'layer',
-    limitBytes: quotaBytes(own.quota),
-    usedBytes: ledger.diskBytes(layer),
-  };
-  return leftIn(limit) < leftIn(all) ? limit : all;
+  if (!configuration.enabled) return null;
+  const scopes = [globalScope(configuration), ...layerScopes(configuration)];
+  const rooms = scopes.flatMap(({ layer, limit }): QuotaRoom[] => {
+    if (layer !== null && layer !== name) return [];
+    const scope = layer === null ? 'global' : 'layer';
+    return [{ scope, limitBytes: limit, usedBytes: ledger.diskBytes(layer) }];
+  });
+  return rooms.sort((a, b) => leftIn(a) - leftIn(b))[0] ?? null;
 }
 
 function leftIn({ limitBytes, usedBytes }: QuotaRoom): number {

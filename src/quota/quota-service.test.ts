@@ -148,10 +148,10 @@ describe('a quota', () => {
     let failures = 0;
     const failing: TileStore = {
       ...house.store,
-      async deleteRange(...given) {
+      async edit(...given) {
         failures++;
         if (failures === 1) throw new TilewardenError('store-failed', 'The tile store failed.');
-        return house.store.deleteRange(...given);
+        return house.store.edit(...given);
       },
     };
     const { service, entries } = await open(new Map([['default', failing]]));

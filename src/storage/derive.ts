@@ -20,7 +20,6 @@ import {
   type DerivedMethods,
   type DriverStore,
   NO_CHANGE,
-  negated,
   type PageStatistics,
   type QuickerMethods,
   type StoreBlock,
@@ -38,7 +37,7 @@ export function derive(driver: DriverStore): TileStore {
   return { ...derivedMethods(quick), ...quick };
 }
 
-function derivedMethods({ list, edit, tileSets, drop }: DriverStore & QuickerMethods): DerivedMethods {
+function derivedMethods({ list, tileSets, drop }: DriverStore & QuickerMethods): DerivedMethods {
   return {
     async *layers() {
       const seen = new Set<string>();
@@ -60,15 +59,6 @@ function derivedMethods({ list, edit, tileSets, drop }: DriverStore & QuickerMet
       const validator = found[0]?.validator ?? null;
       const same = found.every((tile) => tile.validator === validator);
       return same && found.length === sizeOfRect(rect) ? validator : null;
-    },
-    async markStale(set, z, rect, at, signal, limits) {
-      return (await edit(set, z, rect, { ...limits, type: 'outdate', at }, signal)).tiles;
-    },
-    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, ticket) {
-      await edit(set, z, rect, { type: 'confirm', createdAt, freshUntil, madeBy, ticket });
-    },
-    async deleteRange(set, z, rect, signal, limits) {
-      return negated(await edit(set, z, rect, { ...limits, type: 'remove' }, signal));
     },
     dropTileSet: (set) => drop(set.layer, set),
     dropLayer: (layer) => drop(layer, null),

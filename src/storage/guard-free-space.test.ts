@@ -50,8 +50,10 @@ describe('a store whose disk is watched', () => {
         storing: false,
       });
       expect((await store.get(SET, { z: 3, x: 0, y: 0 }))?.bytes.toString()).toBe('tile');
-      expect(await store.deleteRange(SET, 3, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toMatchObject({
-        tiles: -1,
+      expect(
+        await store.edit(SET, 3, { minX: 0, minY: 0, maxX: 9, maxY: 9 }, { type: 'remove' }),
+      ).toMatchObject({
+        tiles: 1,
       });
       disk.room = PLENTY;
       clock.advance(1500);

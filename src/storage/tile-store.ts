@@ -210,9 +210,10 @@ export type TileEdit =
   /** They are outdated since `at`: see `outdatedSince`. */
   | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
   /** They count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
-  | ({ readonly type: 'confirm'; readonly ticket: number } & Confirmation);
-
-export type Confirmation = Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>;
+  | ({ readonly type: 'confirm'; readonly ticket: number } & Pick<
+      StoredTile,
+      'createdAt' | 'freshUntil' | 'madeBy'
+    >);
 
 /** Changes by other machines to the tiles of a store, for holders of copies. */
 export type TileChange =
@@ -370,23 +371,6 @@ export interface DerivedMethods {
   ): Promise<readonly TileIndex[]>;
   /** The validator that all tiles of `rect` have; null when one is missing or has another. */
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
-  /** Returns how many tiles that are. */
-  markStale(
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    at: number,
-    signal?: AbortSignal,
-    limits?: TileLimits,
-  ): Promise<number>;
-  confirm(set: TileSetKey, z: number, rect: TileRect, tile: Confirmation, ticket: number): Promise<void>;
-  deleteRange(
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    signal?: AbortSignal,
-    limits?: TileLimits,
-  ): Promise<StoreChange>;
   dropTileSet(set: TileSetKey): Promise<void>;
   dropLayer(layer: string): Promise<void>;
 }

@@ -73,7 +73,7 @@ describe('telling that the map has changed', () => {
 
   it('an invalidation renews existing tiles in the background, and nothing else', async () => {
     const { road, selections, service } = await seededHouse();
-    await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });
+    await road.store.edit(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 }, { type: 'remove' });
     road.source.version = 2;
     const before = road.source.requests.length;
     const { tasks } = await selections.invalidate('roads', { zoomStart: 3 }, author('tester'));

@@ -1,4 +1,4 @@
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { packRects, type TileRect } from '../domain/tile-rect.ts';
@@ -6,7 +6,7 @@ import { getOrMake } from '../lib/get-or-make.ts';
 import { createPace, type Pace } from '../lib/in-turns.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { coveredRects } from './area-cover.ts';
-import { areaIn, boundsOfArea } from './task-area.ts';
+import { areaIn } from './task-area.ts';
 import { isMeantBy, placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
@@ -85,9 +85,8 @@ async function placesOfArea(
   for (const [z, rects] of byZoom) {
     await pace(rects.size);
     const parts = atMost(MAX_PARTS, [...rects.values()]);
-    const rect = around(parts);
-    if (rect)
-      places.push({ gridSet: gridSet.name, z, rect, ...(parts.length > 1 && { parts: packRects(parts) }) });
+    const place = { gridSet: gridSet.name, z, rect: boundsAround(parts) };
+    places.push({ ...place, ...(parts.length > 1 && { parts: packRects(parts) }) });
   }
   return places;
 }
@@ -95,7 +94,7 @@ async function placesOfArea(
 /** Null: a point is not on the border of the box around all of them, or a corner of that is missing. */
 function boxOf(polygon: Polygon): Bounds | null {
   const [ring = []] = polygon;
-  const box = boundsOfArea([polygon]);
+  const box = boundsOfPoints(polygon.flat());
   const { minX, minY, maxX, maxY } = box;
   const corners = new Set<number>();
   for (const [x, y] of ring) {
@@ -114,15 +113,5 @@ function atMost(count: number, rects: readonly TileRect[]): readonly TileRect[] 
   const groups = Array.from({ length: Math.ceil(rects.length / size) }, (_, i) =>
     rects.slice(i * size, (i + 1) * size),
   );
-  return groups.flatMap((group) => around(group) ?? []);
-}
-
-function around([first, ...others]: readonly TileRect[]): TileRect | null {
-  if (!first) return null;
-  let { minX, minY, maxX, maxY } = first;
-  for (const one of others) {
-    [minX, minY] = [Math.min(minX, one.minX), Math.min(minY, one.minY)];
-    [maxX, maxY] = [Math.max(maxX, one.maxX), Math.max(maxY, one.maxY)];
-  }
-  return { minX, minY, maxX, maxY };
+  return groups.map(boundsAround);
 }

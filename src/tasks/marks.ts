@@ -132,12 +132,13 @@ class FirstSeen {
 /** Removes or marks what is stored with an earlier ticket; a repeat finds nothing to do. */
 export async function settle(store: TileStore, mark: OpenMark, signal?: AbortSignal): Promise<void> {
   const { layer, number, effect, places } = mark;
+  const { at } = effect;
+  const edit = effect.type === 'hide' ? ({ type: 'remove' } as const) : ({ type: 'outdate', at } as const);
   for await (const set of store.tileSets(layer)) {
     if (!concerns(effect, set)) continue;
     for (const { z, rect, parts } of places?.filter(isIn(set)) ?? EVERY_LEVEL) {
       const limits = { before: number, createdBefore: effect.createdBefore, within: parts };
-      if (effect.type === 'hide') await store.deleteRange(set, z, rect, signal, limits);
-      else await store.markStale(set, z, rect, effect.at, signal, limits);
+      await store.edit(set, z, rect, { ...edit, ...limits }, signal);
     }
   }
   await store.settleMark(layer, number);

@@ -88,7 +88,7 @@ describe('truncating a layer', () => {
     const { road } = house;
     await road.read(2, 0, 0);
     await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
-    store.deleteRange = () => Promise.reject(new Error('the disk is broken'));
+    store.edit = () => Promise.reject(new Error('the disk is broken'));
     const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
     await expect(selections.truncate('roads', { bounds })).rejects.toThrow('broken');
     expect((await road.read(2, 0, 0)).outcome).toBe('MISS');

@@ -183,7 +183,7 @@ async function removeOlder(
 ): Promise<void> {
   for (const set of await collect(store.tileSets(layer))) {
     if (!doomed(set)) continue;
-    for (const { z, rect } of EVERY_LEVEL) await store.deleteRange(set, z, rect, undefined, { before });
+    for (const { z, rect } of EVERY_LEVEL) await store.edit(set, z, rect, { type: 'remove', before });
   }
 }
 
@@ -214,7 +214,7 @@ async function removeOutside(store: TileStore, layer: Layer, set: TileSetKey, be
   for (const z of outside) {
     const coverage = coverageAt(subset, z);
     for (const rect of coverage ? around(coverage) : [WHOLE_LEVEL]) {
-      await store.deleteRange(set, z, rect, undefined, { before });
+      await store.edit(set, z, rect, { type: 'remove', before });
     }
   }
 }

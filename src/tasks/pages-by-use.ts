@@ -1,4 +1,4 @@
-/** Seeds by use: the pages of a tile set that were used most, until they have a share of all use. */
+/** The pages of a tile set that were used most: seeds by use have them until they have a share of all use. */
 import { invalid } from '../domain/errors.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { PagePlace, UsedPage } from './cut-plan.ts';
@@ -33,28 +33,51 @@ export async function selectUsed(
   used: ReturnType<UsedPages>,
   share: number,
 ): Promise<{ readonly pages: readonly PagePlace[]; readonly covered: number }> {
-  let total = 0;
-  let kept = new Map<string, UsedPage>();
-  for await (const page of used) {
-    if (!isIn(plan, page)) continue;
-    total += page.uses;
-    const key = `${page.z}/${page.pageX}/${page.pageY}`;
-    kept.set(key, { ...page, uses: page.uses + (kept.get(key)?.uses ?? 0) });
-    if (kept.size >= 2 * MAX_USED_PAGES) kept = mostUsed(kept);
-  }
+  const most = new MostUsedPages(MAX_USED_PAGES);
+  for await (const page of used) if (isIn(plan, page)) most.add(page, most.usesOf(page));
   const pages: UsedPage[] = [];
   let sum = 0;
-  for (const page of mostUsed(kept).values()) {
-    if (sum >= share * total) break;
+  for (const page of most.pages()) {
+    if (sum >= share * most.uses) break;
     pages.push(page);
     sum += page.uses;
   }
-  return { pages, covered: total === 0 ? 0 : sum / total };
+  return { pages, covered: most.uses === 0 ? 0 : sum / most.uses };
 }
 
-function mostUsed(pages: ReadonlyMap<string, UsedPage>): Map<string, UsedPage> {
-  const sorted = [...pages].sort(([, a], [, b]) => b.uses - a.uses || a.z - b.z);
-  return new Map(sorted.slice(0, MAX_USED_PAGES));
+/** Those that are used most, of however many are added. */
+export class MostUsedPages {
+  readonly #most: number;
+  #kept = new Map<string, UsedPage>();
+  /** Of all that were added. */
+  uses = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** `before`: uses that are counted already and belong to the same page. */
+  add(page: UsedPage, before = 0): void {
+    this.uses += page.uses;
+    if (page.uses > 0) this.#kept.set(nameOf(page), { ...page, uses: page.uses + before });
+    if (this.#kept.size >= 2 * this.#most)
+      this.#kept = new Map(this.pages().map((one) => [nameOf(one), one]));
+  }
+
+  /** As far as it is kept. */
+  usesOf(page: PagePlace): number {
+    return this.#kept.get(nameOf(page))?.uses ?? 0;
+  }
+
+  /** The most used first. */
+  pages(): readonly UsedPage[] {
+    const sorted = [...this.#kept.values()].sort((a, b) => b.uses - a.uses || a.z - b.z);
+    return sorted.slice(0, this.#most);
+  }
+}
+
+function nameOf({ z, pageX, pageY }: PagePlace): string {
+  return `${z}/${pageX}/${pageY}`;
 }
 
 function isIn({ levels }: TaskPlan, { z, pageX, pageY }: PagePlace): boolean {

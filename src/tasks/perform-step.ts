@@ -1,4 +1,5 @@
 import { storesOf } from '../catalog/catalog.ts';
+import { boundsAround } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type Metatile, metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
@@ -9,8 +10,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { type AreaCover, countCovered } from './area-cover.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { type AreaCover, countCovered, coveredRects } from './area-cover.ts';
 import { type Counts, type ExportFigures, type Lease, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 import { type Exporter, isStoreAway } from './task-export.ts';
@@ -148,7 +149,7 @@ async function renewTiles(
   storeAgain: (error: unknown) => Promise<boolean>,
 ): Promise<Counts> {
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
-  const rect = coveredRect(step, context.cover);
+  const rect = boundsAround([...coveredRects(context.cover, step.z, step.rect)]);
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
     sum = addResults(sum, await renewMetatile(metatile, within, context, storeAgain));
   }
@@ -216,18 +217,6 @@ function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
   }
 }
 
-function coveredRect({ z, rect }: StepPlace, cover: AreaCover | null): TileRect {
-  if (!cover) return rect;
-  const bands = [...cover.bands(z, rect)];
-  const runs = bands.flatMap((band) => band.runs);
-  return {
-    minX: Math.min(...runs.map((run) => run.minX)),
-    minY: Math.min(...bands.map((band) => band.minY)),
-    maxX: Math.max(...runs.map((run) => run.maxX)),
-    maxY: Math.max(...bands.map((band) => band.maxY)),
-  };
-}
-
 export function addResults(a: RenewResult, b: RenewResult): RenewResult {
   return {
     made: a.made + b.made,
@@ -267,12 +256,12 @@ async function removeFrom(
   step: StepPlace,
   { tiles, signal, cover, lease }: StepContext,
 ): Promise<StoreChange> {
-  const limits = { before: lease.plan.raised?.[name] };
+  const edit = { type: 'remove', before: lease.plan.raised?.[name] } as const;
   let removed = NO_CHANGE;
   for (const set of await setsToEmpty(store, tiles, lease.request.format)) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
-      removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal, limits))]);
+      removed = sumOfChanges([removed, await store.edit(set, step.z, rect, edit, signal)]);
     }
   }
   return removed;

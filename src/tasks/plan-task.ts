@@ -1,5 +1,11 @@
 import { type BoundLayer, boundLayer } from '../catalog/catalog.ts';
-import { type Bounds, expandBounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
+import {
+  type Bounds,
+  boundsOfPoints,
+  expandBounds,
+  intersectBounds,
+  type Polygon,
+} from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, type TileRangeLevel, tileRangeOf } from '../domain/grid-subset.ts';
@@ -15,7 +21,7 @@ import { cutExportPlan, cutSeedPlan, cutTruncatePlan, onlyPages, type PagePlace 
 import { selectUsed, type UsedPages, useOrderOf } from './pages-by-use.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, isFinal, type TaskRequest, type TaskType, WORK_TYPES } from './task.ts';
-import { areaIn, boundsOfArea } from './task-area.ts';
+import { areaIn } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -193,7 +199,7 @@ function boundsOf(
   const widest = zoomGeometryOf(subset.gridSet, zooms.start, draft.buffer);
   const { buffer = 0, tileSpanX, tileSpanY } = widest;
   const within = intersectBounds(
-    expandBounds(boundsOfArea(area), buffer * tileSpanX, buffer * tileSpanY),
+    expandBounds(boundsOfPoints(area.flat(2)), buffer * tileSpanX, buffer * tileSpanY),
     bounds,
   );
   if (!within) throw invalid(`area lies outside ${describe(bounds)}.`);

@@ -4,6 +4,7 @@ import type { Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, TileStore } from '../storage/tile-store.ts';
+import { MostUsedPages } from './pages-by-use.ts';
 import { partitionsOf } from './parameter-partitions.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -46,10 +47,10 @@ async function countUses(
   selection: TileSelection,
   usesOf: UsesOf,
 ): Promise<CountedSet> {
-  const used = new MostUsedPages(set, usesOf);
+  const used = new MostUsedPages(MAX_KEPT);
   const zooms: number[] = [];
   const selected = await countSelected(store, layer, set, selection, (z, rect) => {
-    used.see(z, rect);
+    for (const page of pagesIn(set, z, rect)) used.add({ ...page, uses: usesOf(page) });
     zooms.push(z);
   });
   return { selected, used, zooms };
@@ -93,50 +94,12 @@ type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 /** How often tiles of the page are asked for, as far as anybody knows. */
 export type UsesOf = (page: PageOfSet) => number;
 
-interface UsedPage extends PageOfSet {
-  readonly uses: number;
-}
-
 /** Kept in the task's plan, which is read with each piece. */
 const MAX_KEPT = 256;
 
-/** The pages of a tile set that are asked for most, of however many are shown to it. */
-class MostUsedPages {
-  readonly #usesOf: UsesOf;
-  readonly #set: TileSetKey;
-  #kept: UsedPage[] = [];
-  #uses = 0;
-
-  constructor(set: TileSetKey, usesOf: UsesOf) {
-    this.#set = set;
-    this.#usesOf = usesOf;
-  }
-
-  /** Of all pages that were seen. */
-  get uses(): number {
-    return this.#uses;
-  }
-
-  /** The pages of a block. A page that several blocks share counts again. */
-  see(z: number, { minX, minY, maxX, maxY }: TileRect): void {
-    for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
-      for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) {
-        const page = { set: this.#set, z, pageX, pageY };
-        const uses = this.#usesOf(page);
-        this.#uses += uses;
-        if (uses > 0) this.#kept.push({ ...page, uses });
-      }
-    }
-    if (this.#kept.length >= 2 * MAX_KEPT) this.#kept = this.#most();
-  }
-
-  /** The most used first. */
-  pages(): readonly PageOfSet[] {
-    return this.#most();
-  }
-
-  #most(): UsedPage[] {
-    const once = new Map(this.#kept.map((page) => [`${page.z}/${page.pageX}/${page.pageY}`, page]));
-    return [...once.values()].sort((a, b) => b.uses - a.uses).slice(0, MAX_KEPT);
+/** Of a block. A page that several blocks share comes with each. */
+function* pagesIn(set: TileSetKey, z: number, { minX, minY, maxX, maxY }: TileRect): Generator<PageOfSet> {
+  for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
+    for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) yield { set, z, pageX, pageY };
   }
 }

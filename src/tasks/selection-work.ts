@@ -6,7 +6,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
-import { NO_CHANGE, negated, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
 import { settle } from './marks.ts';
@@ -99,13 +99,12 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     selection: TileSelection,
     before: number,
   ): Promise<SelectedTiles> {
-    const limits = { createdBefore: selection.olderThan, before };
+    const edit = { type: 'remove', createdBefore: selection.olderThan, before } as const;
     let removed = NO_CHANGE;
     for (const place of placesOf(layer, set.gridSet, selection)) {
       const { z } = place;
       for await (const rect of place.cover ? rectsOf(store, set, place) : [place.rect]) {
-        const change = await store.deleteRange(set, z, rect, undefined, limits);
-        removed = sumOfChanges([removed, negated(change)]);
+        removed = sumOfChanges([removed, await store.edit(set, z, rect, edit)]);
       }
       events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
     }

@@ -1,4 +1,4 @@
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import type { Polygon } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Point, projectionOfSrs } from '../domain/projection.ts';
@@ -30,15 +30,6 @@ export function checkArea(polygons: readonly Polygon[]): void {
   if (!points.every(([x, y]) => Number.isFinite(x) && Number.isFinite(y))) {
     throw invalid('area must have finite coordinates.');
   }
-}
-
-export function boundsOfArea(area: readonly Polygon[]): Bounds {
-  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [x, y] of area.flat(2)) {
-    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
-    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
-  }
-  return { minX, minY, maxX, maxY };
 }
 
 const same = (point: Point): Point => point;

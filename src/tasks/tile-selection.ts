@@ -1,4 +1,4 @@
-import { type Bounds, expandBounds } from '../domain/bounds.ts';
+import { type Bounds, boundsOfPoints, expandBounds } from '../domain/bounds.ts';
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
@@ -14,7 +14,7 @@ import {
   type ZoomGeometry,
   zoomGeometryOf,
 } from './area-cover.ts';
-import { areaIn, boundsOfArea } from './task-area.ts';
+import { areaIn } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 /** Which of a layer's cached tiles; what is left out is not narrowed. */
@@ -110,7 +110,7 @@ export function* placesOf(
   const polygons = areaIn(gridSet, area);
   const zooms = zoomsOf(gridSet, zoomStart, zoomStop, buffer);
   const cover = polygons && createAreaCover(polygons, zooms, maxBands);
-  const box = polygons && boundsOfArea(polygons);
+  const box = polygons && boundsOfPoints(polygons.flat(2));
   for (const zoom of zooms) {
     const rect = rectAt(gridSet, zoom, bounds, box);
     if (rect) yield { z: zoom.z, rect, cover };

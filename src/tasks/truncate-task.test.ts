@@ -120,10 +120,10 @@ describe('tiles of a truncate that has not removed them yet', () => {
     const { service, road, ended } = opened;
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     gate = createGate();
-    const remove = road.store.deleteRange.bind(road.store);
-    const removal = vi.spyOn(road.store, 'deleteRange').mockImplementation(async (...call) => {
+    const remove = road.store.edit.bind(road.store);
+    const removal = vi.spyOn(road.store, 'edit').mockImplementation(async (...call) => {
       await gate.opened;
-      call[3]?.throwIfAborted();
+      call[4]?.throwIfAborted();
       return remove(...call);
     });
     const outcome = async (z: number, x: number, y: number) => (await road.read(z, x, y)).outcome;

@@ -45,7 +45,7 @@ it.each(['seed', 'truncate'])(
     const store = {
       ...working,
       putMany: orFail(working.putMany),
-      deleteRange: orFail(working.deleteRange),
+      edit: orFail(working.edit),
     };
     house = await openTaskHouse({ store });
     const { service } = house;

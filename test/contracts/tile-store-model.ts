@@ -121,8 +121,8 @@ async function carryOutDelete(
     model,
     (tile) => tile.set === command.set && tile.z === command.z && rectContains(command.rect, tile.x, tile.y),
   );
-  const change = await store.deleteRange(setAt(command.set), command.z, command.rect);
-  expect(change).toEqual(difference(totals(model), before));
+  const change = await store.edit(setAt(command.set), command.z, command.rect, { type: 'remove' });
+  expect(change).toEqual(difference(before, totals(model)));
 }
 
 async function carryOutPut(

@@ -136,7 +136,7 @@ class History {
       case 'settle':
         return this.#settle(store, at(this.#truncations, command.truncation));
       case 'evict':
-        await store.deleteRange(SET, Z, rectOfTile({ x: command.x, y: ROW.minY }));
+        await store.edit(SET, Z, rectOfTile({ x: command.x, y: ROW.minY }), { type: 'remove' });
         this.#model.delete(command.x);
         return;
       case 'reopen':
@@ -200,7 +200,7 @@ class History {
     if (ticket === null) return;
     const confirmed = { createdAt: command.clock, freshUntil: null, madeBy: null };
     const rect = rectOfTile({ x: command.x, y: ROW.minY });
-    await store.confirm(SET, Z, rect, confirmed, ticket).catch(falseIfOutdated);
+    await store.edit(SET, Z, rect, { type: 'confirm', ...confirmed, ticket }).catch(falseIfOutdated);
     const present = this.#model.get(command.x);
     if (this.#generationAt(command.x) > ticket || !present || present.ticket > ticket) return;
     this.#model.set(command.x, { ...present, ticket, createdAt: command.clock, stale: false });
@@ -241,7 +241,7 @@ class History {
   async #remove(store: TileStore, truncation: Truncation | null): Promise<void> {
     if (!truncation) return;
     const { generation: before, rect } = truncation;
-    await store.deleteRange(SET, Z, rect, undefined, { before });
+    await store.edit(SET, Z, rect, { type: 'remove', before });
     for (const [place, { ticket }] of this.#model) {
       if (rectContains(rect, place, ROW.minY) && ticket < before) this.#model.delete(place);
     }
@@ -250,7 +250,7 @@ class History {
   async #markStale(store: TileStore, truncation: Truncation | null): Promise<void> {
     if (!truncation) return;
     const { generation: before, rect } = truncation;
-    await store.markStale(SET, Z, rect, STALE_AT, undefined, { before });
+    await store.edit(SET, Z, rect, { type: 'outdate', at: STALE_AT, before });
     for (const [place, tile] of this.#model) {
       const isMeant = rectContains(rect, place, ROW.minY) && tile.ticket < before;
       if (isMeant) this.#model.set(place, { ...tile, stale: true });

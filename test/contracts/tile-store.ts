@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import { packRects, rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
-import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
+import { type BlockContent, negated, type TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile, tilesIn } from './tile-store-tools.ts';
 
@@ -311,12 +311,19 @@ function keepsGenerations(use: () => TileStore): void {
       const before = await use().raiseGeneration('topp:states');
       const later = await use().ticket('topp:states', AT_ZOOM_9);
       await use().putMany(states, 9, [tile(2, 1, 'new')], later.number);
-      expect(await use().markStale(states, 9, EVERYTHING, 700, undefined, { before })).toBe(2);
+      const mark = { type: 'outdate', at: 700, before } as const;
+      expect(await use().edit(states, 9, EVERYTHING, mark)).toMatchObject({ tiles: 2 });
       expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
-      await use().confirm(states, 9, EVERYTHING_AT_9, { createdAt: 9, freshUntil: 9, madeBy: 9 }, before);
+      await use().edit(states, 9, EVERYTHING_AT_9, {
+        type: 'confirm',
+        createdAt: 9,
+        freshUntil: 9,
+        madeBy: 9,
+        ticket: before,
+      });
       expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
-      const removed = await use().deleteRange(states, 9, EVERYTHING, undefined, { before: before + 1 });
-      expect(removed).toEqual({ tiles: -2, bytes: -6 });
+      const removed = await use().edit(states, 9, EVERYTHING, { type: 'remove', before: before + 1 });
+      expect(removed).toEqual({ tiles: 2, bytes: 6 });
       expect((await use().get(states, { z: 9, x: 2, y: 1 }))?.bytes.toString()).toBe('new');
     });
 
@@ -353,8 +360,13 @@ function knowsWhatIsFresh(use: () => TileStore): void {
     it('marking a range stale over several bundles affects its tiles and no others', async () => {
       await use().putMany(states, 9, blockOf({}), 0);
       await use().putMany(roads, 9, blockOf({}), 0);
-      const marked = await use().markStale(states, 9, { minX: 0, minY: 6, maxX: 128, maxY: 2000 }, 700);
-      expect(marked).toBe(3);
+      const marked = await use().edit(
+        states,
+        9,
+        { minX: 0, minY: 6, maxX: 128, maxY: 2000 },
+        { type: 'outdate', at: 700 },
+      );
+      expect(marked).toMatchObject({ tiles: 3 });
       expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({
         bytes: Buffer.from('map'),
         createdAt: 100,
@@ -382,20 +394,27 @@ function knowsWhatIsFresh(use: () => TileStore): void {
 
     it('marking stale with createdBefore affects only older tiles', async () => {
       await use().putMany(states, 9, [tile(1, 1, 'old', 100), tile(2, 1, 'new', 200)], 0);
-      expect(await use().markStale(states, 9, EVERYTHING, 700, undefined, { createdBefore: 200 })).toBe(1);
+      const mark = { type: 'outdate', at: 700, createdBefore: 200 } as const;
+      expect(await use().edit(states, 9, EVERYTHING, mark)).toMatchObject({ tiles: 1 });
       expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
     });
 
     it('a tile that expired before it was marked is stale since its expiry', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
-      await use().markStale(states, 9, block, 700);
-      await use().markStale(states, 9, block, 200);
+      await use().edit(states, 9, block, { type: 'outdate', at: 700 });
+      await use().edit(states, 9, block, { type: 'outdate', at: 200 });
       expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: -300 });
     });
 
     it('confirmed tiles are fresh again, but not after a truncation', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
-      await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null, madeBy: 8 }, 0);
+      await use().edit(states, 9, block, {
+        type: 'confirm',
+        createdAt: 900,
+        freshUntil: null,
+        madeBy: 8,
+        ticket: 0,
+      });
       expect(await use().get(states, { z: 9, x: 129, y: 5 })).toMatchObject({
         bytes: Buffer.from('map'),
         createdAt: 900,
@@ -403,7 +422,13 @@ function knowsWhatIsFresh(use: () => TileStore): void {
         madeBy: 8,
       });
       await use().raiseGeneration('topp:states');
-      const late = use().confirm(states, 9, block, { createdAt: 999, freshUntil: null, madeBy: 9 }, 0);
+      const late = use().edit(states, 9, block, {
+        type: 'confirm',
+        createdAt: 999,
+        freshUntil: null,
+        madeBy: 9,
+        ticket: 0,
+      });
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
     });
 
@@ -413,7 +438,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       const found = await Promise.all([0, 1, 2, 3, 4].map((x) => use().get(states, { z: 9, x, y: 0 })));
       expect(found.map((one) => one?.madeBy)).toEqual([7, 0, null, 2 ** 40, null]);
       await use().putMany(states, 9, [{ ...tile(0, 0, 'new', 200), madeBy: 0 }], 0);
-      await use().markStale(states, 9, { minX: 0, minY: 0, maxX: 9, maxY: 0 }, 300);
+      await use().edit(states, 9, { minX: 0, minY: 0, maxX: 9, maxY: 0 }, { type: 'outdate', at: 300 });
       expect(await use().get(states, { z: 9, x: 0, y: 0 })).toMatchObject({ madeBy: 0 });
     });
 
@@ -449,9 +474,9 @@ function deletes(use: () => TileStore): void {
         (t) => t.x >= rect.minX && t.x <= rect.maxX && t.y >= rect.minY && t.y <= rect.maxY,
       );
       const bytes = inside.reduce((sum, t) => sum + t.bytes.length, 0);
-      expect(await use().deleteRange(states, 9, rect)).toEqual({
-        tiles: 0 - inside.length,
-        bytes: 0 - bytes,
+      expect(await use().edit(states, 9, rect, { type: 'remove' })).toEqual({
+        tiles: inside.length,
+        bytes,
       });
       for (const t of grid) {
         expect((await use().get(states, { z: 9, x: t.x, y: t.y })) === null).toBe(inside.includes(t));
@@ -465,9 +490,9 @@ function deletes(use: () => TileStore): void {
       await use().putMany(states, 9, aged, 0);
       const bytes = aged.reduce((sum, one) => sum + (one.createdAt < 200 ? one.bytes.length : 0), 0);
       expect(await use().count(states, 9, EVERYTHING, 200)).toEqual({ tiles: half, bytes });
-      expect(await use().deleteRange(states, 9, EVERYTHING, undefined, { createdBefore: 200 })).toEqual({
-        tiles: 0 - half,
-        bytes: 0 - bytes,
+      expect(await use().edit(states, 9, EVERYTHING, { type: 'remove', createdBefore: 200 })).toEqual({
+        tiles: half,
+        bytes,
       });
       expect(await use().count(states, 9, EVERYTHING, 200)).toEqual(NOTHING);
       expect(await use().count(states, 9, EVERYTHING)).toMatchObject({ tiles: half });
@@ -495,15 +520,15 @@ function deletes(use: () => TileStore): void {
       await use().putMany(states, 9, [tile(1, 1, 'gone')], 0);
       await use().putMany(states, 8, [tile(1, 1, 'stays')], 0);
       await use().putMany(roads, 9, [tile(1, 1, 'stays')], 0);
-      await use().deleteRange(states, 9, EVERYTHING);
-      expect(await use().deleteRange(states, 9, EVERYTHING)).toEqual(NOTHING);
+      await use().edit(states, 9, EVERYTHING, { type: 'remove' });
+      expect(await use().edit(states, 9, EVERYTHING, { type: 'remove' })).toEqual(NOTHING);
       expect(await use().get(states, { z: 8, x: 1, y: 1 })).not.toBeNull();
       expect(await use().get(roads, { z: 9, x: 1, y: 1 })).not.toBeNull();
     });
 
     it('a deleted range can be written again', async () => {
       await use().putMany(states, 9, grid, 0);
-      await use().deleteRange(states, 9, EVERYTHING);
+      await use().edit(states, 9, EVERYTHING, { type: 'remove' });
       expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
       expect((await use().get(states, { z: 9, x: 127, y: 128 }))?.bytes.toString()).toBe('127,128');
     });
@@ -511,7 +536,9 @@ function deletes(use: () => TileStore): void {
     it('an aborted deletion rejects with the reason of its signal', async () => {
       await use().putMany(states, 9, grid, 0);
       const reason = new Error('enough');
-      await expect(use().deleteRange(states, 9, EVERYTHING, AbortSignal.abort(reason))).rejects.toBe(reason);
+      await expect(
+        use().edit(states, 9, EVERYTHING, { type: 'remove' }, AbortSignal.abort(reason)),
+      ).rejects.toBe(reason);
     });
 
     it('dropping a tile set or a layer removes nothing else', async () => {
@@ -612,7 +639,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(await order()).toEqual([0, 1, 2]);
       await use().putMany(states, 9, [tile(16, 0, 'a', await clockMoves())], 0);
       await clockMoves();
-      await use().deleteRange(states, 9, { minX: 0, minY: 0, maxX: 0, maxY: 0 });
+      await use().edit(states, 9, { minX: 0, minY: 0, maxX: 0, maxY: 0 }, { type: 'remove' });
       expect(await order()).toEqual([0, 2, 1]);
       const [first] = await collect(use().pages(states));
       expect(first?.writtenAt).toBeGreaterThanOrEqual(began);
@@ -635,7 +662,7 @@ function tellsWhatIsThere(use: () => TileStore): void {
       await use().raiseGeneration('empty');
       expect((await collect(use().layers())).sort()).toEqual(['roads', 'topp:states']);
       expect(await collect(use().tileSets('roads'))).toEqual(expect.arrayContaining([roads, styled]));
-      await use().deleteRange(states, 9, EVERYTHING);
+      await use().edit(states, 9, EVERYTHING, { type: 'remove' });
       expect(await collect(use().layers())).toEqual(['roads']);
       expect(await collect(use().tileSets('topp:states'))).toEqual([]);
     });
@@ -703,7 +730,7 @@ function standsConcurrentUse(use: () => TileStore): void {
     const block = { minX: 0, minY: 0, maxX: 20, maxY: 20 };
     const changes = await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {
-        if (at % 7 === 6) return use().deleteRange(states, 5, block);
+        if (at % 7 === 6) return negated(await use().edit(states, 5, block, { type: 'remove' }));
         const x = (at * 11) % 140;
         const written = [tile(x, 3, 'a'.repeat(at + 1)), tile(x + 1, 3, 'b'.repeat(at + 1))];
         const change = await use().putMany(states, 5, written, 0);

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import {
   BlobServiceClient,
   type ContainerClient,
+  type ContainerListBlobFlatSegmentResponse,
   RestError,
   type StoragePipelineOptions,
   StorageSharedKeyCredential,
@@ -72,28 +73,24 @@ class AzureObjects implements ObjectStore {
 
   async put(key: string, bytes: Buffer): Promise<void> {
     const blob = this.#client.getBlockBlobClient(key);
-    await this.#guard.send('put', async (abortSignal) => {
-      await blob.upload(bytes, bytes.length, { abortSignal });
-      return bytes.length;
-    });
+    const put = (abortSignal: AbortSignal) => blob.upload(bytes, bytes.length, { abortSignal });
+    await this.#guard.send('put', put, () => bytes.length);
   }
 
-  async get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
+  get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
     const [first, last] = range ?? [0];
     const length = last === undefined ? undefined : last - first + 1;
     const blob = this.#client.getBlobClient(key);
-    let found: Buffer | null = null;
-    await this.#guard.send('get', async (abortSignal) => {
+    const get = async (abortSignal: AbortSignal) => {
       try {
         const { readableStreamBody } = await blob.download(first, length, { abortSignal });
-        found = readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
-        return found.length;
+        return readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
       } catch (error) {
-        if (codeOf(error) === 'BlobNotFound') return 0;
+        if (codeOf(error) === 'BlobNotFound') return null;
         throw error;
       }
-    });
-    return found;
+    };
+    return this.#guard.send('get', get, (found) => found?.length ?? 0);
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -108,31 +105,21 @@ class AzureObjects implements ObjectStore {
         const [one] = left;
         if (one)
           throw new Error(`${left.length} of ${blobs.length} blobs were not removed: ${one.errorCode}`);
-        return 0;
       });
     }
   }
 
-  list(prefix: string, next: string | null): Promise<ObjectPage> {
-    return this.#list(prefix, next, false);
-  }
-
-  async #list(prefix: string, next: string | null, includeUncommitedBlobs: boolean): Promise<ObjectPage> {
+  async list(prefix: string, next: string | null, includeUncommitedBlobs = false): Promise<ObjectPage> {
     const from = { maxPageSize: PAGE, ...(next !== null && { continuationToken: next }) };
-    let page: ObjectPage = { objects: [], next: null };
-    await this.#guard.send('list', async (abortSignal) => {
-      const blobs = this.#client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal });
-      for await (const { segment, continuationToken } of blobs.byPage(from)) {
-        const objects = segment.blobItems.map(({ name, properties }): ListedObject => {
-          const { contentLength = 0, lastModified } = properties;
-          return { key: name, bytes: contentLength, modifiedAt: lastModified?.getTime() ?? 0 };
-        });
-        page = { objects, next: continuationToken || null };
-        break;
-      }
-      return 0;
+    const { value } = await this.#guard.send('list', (abortSignal) =>
+      this.#client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal }).byPage(from).next(),
+    );
+    const { segment, continuationToken }: Partial<ContainerListBlobFlatSegmentResponse> = value ?? {};
+    const objects = (segment?.blobItems ?? []).map(({ name, properties }): ListedObject => {
+      const { contentLength = 0, lastModified } = properties;
+      return { key: name, bytes: contentLength, modifiedAt: lastModified?.getTime() ?? 0 };
     });
-    return page;
+    return { objects, next: continuationToken || null };
   }
 
   async upload(key: string, parts: AsyncIterable<Buffer>): Promise<void> {
@@ -141,22 +128,17 @@ class AzureObjects implements ObjectStore {
     for await (const part of parts) {
       // The names of a blob's blocks have one length.
       const block = Buffer.from(String(blocks.length).padStart(6, '0')).toString('base64');
-      await this.#guard.send('put', async (abortSignal) => {
-        await blob.stageBlock(block, part, part.length, { abortSignal });
-        return part.length;
-      });
+      const stage = (abortSignal: AbortSignal) => blob.stageBlock(block, part, part.length, { abortSignal });
+      await this.#guard.send('put', stage, () => part.length);
       blocks.push(block);
     }
-    await this.#guard.send('multipart', async (abortSignal) => {
-      await blob.commitBlockList(blocks, { abortSignal });
-      return 0;
-    });
+    await this.#guard.send('multipart', (abortSignal) => blob.commitBlockList(blocks, { abortSignal }));
   }
 
   /** Blobs that have blocks only are listed when asked for, and nothing else sets them apart everywhere. */
   async unfinished(prefix: string): Promise<readonly UnfinishedObject[]> {
     const whole = new Set((await this.list(prefix, null)).objects.map(({ key }) => key));
-    const { objects } = await this.#list(prefix, null, true);
+    const { objects } = await this.list(prefix, null, true);
     return objects.flatMap(({ key }) => (whole.has(key) ? [] : { key, upload: key }));
   }
 

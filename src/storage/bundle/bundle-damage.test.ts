@@ -128,8 +128,8 @@ it('a store reads a bundle of version 0.2 and writes to it, and its tiles are ol
   await store.putMany(set, 3, [tile(2, 1, 'new')], number);
   expect((await at(1))?.bytes.toString()).toBe(content);
   expect((await at(2))?.bytes.toString()).toBe('new');
-  const removed = await store.deleteRange(set, 3, place.rect, undefined, { before: number });
-  expect(removed.tiles).toBe(-2);
+  const removed = await store.edit(set, 3, place.rect, { type: 'remove', before: number });
+  expect(removed.tiles).toBe(2);
   expect((await at(2))?.bytes.toString()).toBe('new');
 });
 
@@ -199,7 +199,7 @@ it('the space of deleted tiles returns to the file system', async () => {
   await store.close();
   const before = statSync(onlyBundle()).size;
   await open();
-  await store.deleteRange(set, 3, { minX: 0, minY: 16, maxX: 15, maxY: 31 });
+  await store.edit(set, 3, { minX: 0, minY: 16, maxX: 15, maxY: 31 }, { type: 'remove' });
   await store.close();
   expect(statSync(onlyBundle()).size).toBeLessThan(before - 250 * content.length);
 });

@@ -1,14 +1,13 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import Database, { type Statement } from 'better-sqlite3';
+import type { Statement } from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import { maskOf } from '../page-mask.ts';
 import { type BlockContent, sumOfChanges } from '../tile-store.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { PAGES, type PageRow } from './bundle-reader.ts';
-import { makeSharedFile } from './shared-file.ts';
-import { isDamage } from './sqlite-failure.ts';
+import { openRenewableFile } from './shared-file.ts';
 
 /** What a bundle holds, added up. */
 export interface BundleCounts extends Pick<BlockContent, 'mask' | 'tiles' | 'bytes' | 'diskBytes'> {
@@ -98,7 +97,17 @@ export class BundleIndex {
   /** `patience` is how many milliseconds a call may block its thread. */
   constructor(layout: BundleLayout, patience: number) {
     this.#root = layout.layers;
-    this.#db = openFile(layout, patience);
+    this.#db = openRenewableFile({
+      making: layout.making,
+      path: layout.index,
+      schema: SCHEMA,
+      patience,
+      // What a power cut takes from it shows in the stamps, and is looked at.
+      prepare(db) {
+        db.prepare('SELECT 1 FROM content LIMIT 1').get();
+        db.transaction(addSums).immediate(db);
+      },
+    });
     this.#pages = this.#db.prepare(
       `SELECT identity, pages FROM content WHERE id = ? AND state = ${RESTING} AND identity IS NOT NULL`,
     );
@@ -257,32 +266,6 @@ export class BundleIndex {
 export function stampAtRest(path: string): string | null {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false });
   return file ? `${basename(path)} ${file.size}:${file.mtimeNs}` : null;
-}
-
-function openFile(layout: BundleLayout, patience: number): Sqlite {
-  try {
-    return openWhole(layout, patience);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    for (const end of ['', '-wal', '-shm']) rmSync(`${layout.index}${end}`, { force: true });
-    return openWhole(layout, patience);
-  }
-}
-
-function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
-  if (!existsSync(index)) makeSharedFile(making, index, SCHEMA);
-  const db = new Database(index, { fileMustExist: true, timeout: patience });
-  try {
-    // What a power cut takes from it shows in the stamps, and is looked at.
-    db.pragma('synchronous = NORMAL');
-    // Says whether the file can be read as an index.
-    db.prepare('SELECT 1 FROM content LIMIT 1').get();
-    db.transaction(addSums).immediate(db);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 /** An index of version 0.2 gets the sums from the pages it lists. */

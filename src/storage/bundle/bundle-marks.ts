@@ -17,6 +17,7 @@ import { OpenMarks, readPlace, type WrittenPlace, writePlace } from '../open-mar
 import type { OpenMark } from '../tile-store.ts';
 import { READERS_LEASE } from './at-rest-reader.ts';
 import type { BundleLayout } from './bundle-layout.ts';
+import { syncFolderNow } from './shared-file.ts';
 
 interface WrittenMark extends Omit<OpenMark, 'places'> {
   readonly places: readonly WrittenPlace[] | null;
@@ -80,12 +81,7 @@ export function writeMark(layout: BundleLayout, mark: OpenMark): void {
     throw error;
   }
   renameSync(`${path}.part`, path);
-  const folder = openSync(layout.marks, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncFolderNow(layout.marks);
 }
 
 function textOf({ places, ...mark }: OpenMark): string {

@@ -62,13 +62,13 @@ it('a store shows what another has written, replaced and deleted', async () => {
   expect(await contentAt(theirs, 1, 1)).toBe('first');
   await ours.putMany(set, 8, [tile(1, 1, 'second')], 0);
   expect(await contentAt(theirs, 1, 1)).toBe('second');
-  await ours.deleteRange(set, 8, { minX: 1, minY: 1, maxX: 1, maxY: 1 });
+  await ours.edit(set, 8, { minX: 1, minY: 1, maxX: 1, maxY: 1 }, { type: 'remove' });
   expect(await contentAt(theirs, 1, 1)).toBeNull();
   expect(await contentAt(theirs, 2, 1)).toBe('stays');
 });
 
 it.each([
-  ['a whole bundle is deleted', (store: TileStore) => store.deleteRange(set, 8, all)],
+  ['a whole bundle is deleted', (store: TileStore) => store.edit(set, 8, all, { type: 'remove' })],
   ['the tile set is dropped', (store: TileStore) => store.dropTileSet(set)],
   ['the layer is dropped', (store: TileStore) => store.dropLayer(set.layer)],
 ])('no store reads or loses anything through an open handle when %s', async (_, remove) => {
@@ -109,7 +109,7 @@ async function newestOf(): Promise<number> {
 it('no tile of another process outlives a truncation that is newer', async () => {
   const child = await startWriter();
   const truncations = [
-    () => ours.deleteRange(set, 8, all),
+    () => ours.edit(set, 8, all, { type: 'remove' }),
     () => ours.dropLayer(set.layer),
     () => ours.dropTileSet(set),
   ];

@@ -75,7 +75,7 @@ it('a reader of a bundle at rest sees what another store writes to it, and what 
     await writer.putMany(set, 5, [tile(1, 2, content, Date.now())], 0);
     expect(await bytesIn(reader)).toBe(content);
   }
-  await writer.deleteRange(set, 5, { minX: 1, minY: 2, maxX: 1, maxY: 2 });
+  await writer.edit(set, 5, { minX: 1, minY: 2, maxX: 1, maxY: 2 }, { type: 'remove' });
   expect(await bytesIn(reader)).toBeUndefined();
 });
 
@@ -126,8 +126,8 @@ it('a truncation of a part is in the file of the bundle when it is acknowledged,
   const store = await open();
   await store.putMany(set, 5, [tile(1, 2, 'gone'), tile(9, 9, 'stays')], 0);
   const before = await store.raiseGeneration(set.layer);
-  const removed = await store.deleteRange(set, 5, rectOfTile({ x: 1, y: 2 }), undefined, { before });
-  expect(removed.tiles).toBe(-1);
+  const removed = await store.edit(set, 5, rectOfTile({ x: 1, y: 2 }), { type: 'remove', before });
+  expect(removed.tiles).toBe(1);
   const bundleFile = bundleFiles().find((name) => name.endsWith('.sqlite')) ?? '';
   const copy = new Database(withoutLog(readFileSync(join(root, bundleFile))));
   expect(copy.prepare('SELECT count(*) FROM tile').pluck().get()).toBe(1);

@@ -74,7 +74,10 @@ it('equal small tiles of a bundle take the room of one, and each is read, counte
     expect(await contentAt(store, 5, 6)).toBe(SEA);
     expect(await store.putMany(set, 9, [tile(5, 6, 'land')], 0)).toEqual({ tiles: 0, bytes: 4 - SEA.length });
     const strip = { minX: 0, minY: 0, maxX: 9, maxY: 0 };
-    expect(await store.deleteRange(set, 9, strip)).toEqual({ tiles: -10, bytes: -10 * SEA.length });
+    expect(await store.edit(set, 9, strip, { type: 'remove' })).toEqual({
+      tiles: 10,
+      bytes: 10 * SEA.length,
+    });
     expect([await contentAt(store, 5, 6), await contentAt(store, 5, 0)]).toEqual(['land', undefined]);
     expect(await contentAt(store, 63, 63)).toBe(SEA);
   });

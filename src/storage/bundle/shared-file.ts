@@ -1,8 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { hasCode } from '../../lib/error-code.ts';
+import { isDamage } from './sqlite-failure.ts';
+
+interface RenewableFile {
+  readonly making: string;
+  readonly path: string;
+  /** Of a new one. */
+  readonly schema: string;
+  /** How many milliseconds a call may block its thread. */
+  readonly patience: number;
+  /** Also shows whether the file can be read. */
+  readonly prepare: (db: Database.Database) => void;
+}
+
+/** For what can be worked out again: a damaged file is made again. A commit is not synced. */
+export function openRenewableFile(file: RenewableFile): Database.Database {
+  try {
+    return opened(file);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file.path}${end}`, { force: true });
+    return opened(file);
+  }
+}
+
+function opened({ making, path, schema, patience, prepare }: RenewableFile): Database.Database {
+  if (!existsSync(path)) makeSharedFile(making, path, schema);
+  const db = new Database(path, { fileMustExist: true, timeout: patience });
+  try {
+    db.pragma('synchronous = NORMAL');
+    prepare(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
 
 /**
  * An SQLite file that is whole, in its journal mode, from the first moment another process can see it. Of several
@@ -32,7 +68,8 @@ function fill(file: string, sql: string): void {
   }
 }
 
-function syncFolderNow(folder: string): void {
+/** Blocks its thread. */
+export function syncFolderNow(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
     fsyncSync(descriptor);

@@ -1,8 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import type { BundleLayout } from './bundle-layout.ts';
-import { makeSharedFile } from './shared-file.ts';
-import { isDamage } from './sqlite-failure.ts';
+import { openRenewableFile } from './shared-file.ts';
 
 /** Pages of the log after which it is copied into the file: one for each ticket. */
 const CHECKPOINT_PAGES = 20_000;
@@ -13,6 +10,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS counter (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL);
   INSERT OR IGNORE INTO counter VALUES (1, 0);
 `;
+
+const COUNT = 'UPDATE counter SET last = max(last, ?) + 1 RETURNING last';
 
 export interface TicketCounter {
   /** Greater than `after` and than all that were given out before, in any process. */
@@ -25,44 +24,19 @@ export interface TicketCounter {
  * after `aside`, which is durable: no later ticket than that was given out.
  */
 export function openTicketCounter(layout: BundleLayout, aside: number): TicketCounter {
-  const db = openFile(layout);
-  const count = db
-    .prepare<[number], number>('UPDATE counter SET last = max(last, ?) + 1 RETURNING last')
-    .pluck();
-  try {
-    count.get(aside);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  const db = openRenewableFile({
+    making: layout.making,
+    path: layout.tickets,
+    schema: SCHEMA,
+    patience: 0,
+    prepare(file) {
+      file.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      file.prepare<[number]>(COUNT).get(aside);
+    },
+  });
+  const count = db.prepare<[number], number>(COUNT).pluck();
   return {
     next: (after) => count.get(after) as number,
     close: () => db.close(),
   };
-}
-
-/** A damaged one is made again: what it counted is known. */
-function openFile(layout: BundleLayout): Database.Database {
-  try {
-    return opened(layout);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    for (const end of ['', '-wal', '-shm']) rmSync(`${layout.tickets}${end}`, { force: true });
-    return opened(layout);
-  }
-}
-
-function opened({ making, tickets }: BundleLayout): Database.Database {
-  if (!existsSync(tickets)) makeSharedFile(making, tickets, SCHEMA);
-  const db = new Database(tickets, { fileMustExist: true, timeout: 0 });
-  try {
-    // A commit is not synced.
-    db.pragma('synchronous = NORMAL');
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    db.exec('SELECT last FROM counter');
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }

@@ -15,7 +15,7 @@ describe('a memory store', () => {
     await store.putMany(set, 1, [tile(0, 30)], 0);
     await store.putMany(set, 1, [tile(2, 30)], 0);
     await expect(store.putMany(set, 1, [tile(3, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
-    await store.deleteRange(set, 1, { minX: 0, minY: 0, maxX: 0, maxY: 0 });
+    await store.edit(set, 1, { minX: 0, minY: 0, maxX: 0, maxY: 0 }, { type: 'remove' });
     await store.putMany(set, 1, [tile(3, 1)], 0);
     expect(await store.get(set, { z: 1, x: 3, y: 0 })).not.toBeNull();
   });

@@ -133,7 +133,7 @@ export class DiskTier {
     let left = bytes;
     for (const [id, block] of [...this.#blocks].sort(([, a], [, b]) => usedAt(a) - usedAt(b))) {
       if (left <= 0) return;
-      await copies.deleteRange(block.set, block.z, block.rect, signal);
+      await copies.edit(block.set, block.z, block.rect, { type: 'remove' }, signal);
       this.#blocks.delete(id);
       this.#uses.delete(blockName(block.set, block.z, block.rect.minX, block.rect.minY));
       left -= block.diskBytes;

@@ -79,8 +79,12 @@ export class ObjectGuard {
     this.#count(operation, { requests: 1 });
   }
 
-  /** `send` answers how many bytes of objects it has sent or received. Reads have one deadline, waiting included. */
-  async send(operation: string, send: (signal: AbortSignal) => Promise<number>): Promise<void> {
+  /** `bytesOf` says how many bytes of objects were sent or received. Reads have one deadline, waiting included. */
+  async send<Result>(
+    operation: string,
+    send: (signal: AbortSignal) => Promise<Result>,
+    bytesOf: (result: Result) => number = () => 0,
+  ): Promise<Result> {
     const isRead = operation === 'get';
     if (this.#breaker.closedFor('task')) throw paused();
     const deadline = isRead ? this.#limit(1) : undefined;
@@ -88,13 +92,15 @@ export class ObjectGuard {
       throw failed('has had no free connection in time', cause);
     });
     try {
-      await this.#try(operation, isRead, (request) => {
+      const result = await this.#try(operation, isRead, (request) => {
         const sendAs = (signal: AbortSignal) => {
           this.#requests.set(signal, request);
           return send(signal);
         };
         return deadline ? this.#givingWay(deadline, sendAs) : sendAs(this.#limit(ATTEMPTS));
       });
+      this.#count(operation, { bytes: bytesOf(result) });
+      return result;
     } finally {
       leave();
     }
@@ -122,18 +128,19 @@ export class ObjectGuard {
     return this.#breaker.begin();
   }
 
-  async #try(
+  async #try<Result>(
     operation: string,
     isRead: boolean,
-    send: (request: RequestState) => Promise<number>,
-  ): Promise<void> {
+    send: (request: RequestState) => Promise<Result>,
+  ): Promise<Result> {
     const request = { probe: this.#begin() };
     const begun = this.#clock.monotonic();
     try {
-      this.#count(operation, { bytes: await send(request) });
+      const result = await send(request);
       this.#breaker.succeeded(request.probe);
       if (request.probe) this.#reads.clear();
       this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
+      return result;
     } catch (cause) {
       this.#count(operation, { failures: 1 });
       if (request.probe || !(cause instanceof GaveWay)) this.#breaker.failed(request.probe, FAILURE);
@@ -149,7 +156,10 @@ export class ObjectGuard {
   }
 
   /** Objects that hang would otherwise hold all connections. */
-  async #givingWay(deadline: AbortSignal, send: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  async #givingWay<Result>(
+    deadline: AbortSignal,
+    send: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const late = new AbortController();
     const giveWay = () => this.#turns.waiting > 0 && late.abort();
     const look = setInterval(giveWay, this.#slowAfter);

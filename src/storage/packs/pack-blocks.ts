@@ -1,9 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pageOf, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import { getOrMake } from '../../lib/get-or-make.ts';
-import type { BlockChanges, PageStatistics, StoreBlock, StoreChange } from '../tile-store.ts';
+import {
+  type BlockChanges,
+  NO_CHANGE,
+  type PageStatistics,
+  type StoreBlock,
+  type StoreChange,
+  sumOfChanges,
+} from '../tile-store.ts';
 import type { PackIndex, PageChange } from './pack-index.ts';
-import { NOTHING } from './pack-writer.ts';
 import type { BlockContents, BlockName, BlockRow, PageIndex } from './page-index.ts';
 import { tilesOf } from './plan-pack-change.ts';
 
@@ -70,18 +76,14 @@ function tileSetsByNumber() {
 export async function recountBlock(index: PackIndex, pages: PageIndex, id: string): Promise<StoreChange> {
   const { set, z, x, y } = blockNamed(id);
   const contents = await pages.contents({ set, z, x, y });
-  if (!contents) return NOTHING;
+  if (!contents) return NO_CHANGE;
   const wrong = wrongPages(contents, { x, y });
-  const drift = wrong.reduce(
-    (sum, page) => ({ tiles: sum.tiles + page.tiles, bytes: sum.bytes + page.bytes }),
-    NOTHING,
-  );
   if (wrong.length > 0) {
     const found = { id: set, columns: contents.columns, rows: contents.rows };
     const unchanged = { packs: [], orphans: [], writtenAt: null, lease: null, fence: null };
     await index.change({ set: tileSetOf(contents.identity), found, z, pages: wrong, ...unchanged });
   }
-  return drift;
+  return sumOfChanges(wrong);
 }
 
 /** What must be added to the statistics of a block to make them right. */
@@ -93,7 +95,7 @@ function wrongPages(
   const sums = new Map<string, PageChange>();
   const add = (x: number, y: number, tiles: number, bytes: number) => {
     const known = sums.get(`${x} ${y}`) ?? { x, y, tiles: 0, bytes: 0, renewed: false };
-    sums.set(`${x} ${y}`, { ...known, tiles: known.tiles + tiles, bytes: known.bytes + bytes });
+    sums.set(`${x} ${y}`, { ...known, ...sumOfChanges([known, { tiles, bytes }]) });
   };
   for (const { x, y, tiles, bytes } of contents.pages) add(x, y, 0 - tiles, 0 - bytes);
   for (const pack of contents.packs) {

@@ -186,8 +186,8 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await store.putMany(set, 9, tiles, 0);
       const changes = vi.spyOn(PackIndex.prototype, 'change');
       onTestFinished(() => changes.mockRestore());
-      expect(await store.markStale(set, 9, area, 5)).toBe(1024);
-      expect(await store.deleteRange(set, 9, area)).toEqual({ tiles: -1024, bytes: -1024 });
+      expect(await store.edit(set, 9, area, { type: 'outdate', at: 5 })).toMatchObject({ tiles: 1024 });
+      expect(await store.edit(set, 9, area, { type: 'remove' })).toEqual({ tiles: 1024, bytes: 1024 });
       const sizes = changes.mock.calls.map(([{ found, packs }]) => packs.length * found.columns * found.rows);
       expect(sizes).toHaveLength(4);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(TILES_IN_A_TURN);

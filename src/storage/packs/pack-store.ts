@@ -17,6 +17,7 @@ import { derive } from '../derive.ts';
 import { edited, isMeant } from '../edit-tile.ts';
 import type { StoreTools } from '../store-driver.ts';
 import {
+  NO_CHANGE,
   type StoreChange,
   sumOfChanges,
   type TileEntry,
@@ -33,7 +34,7 @@ import { PackIndex, type PackRow } from './pack-index.ts';
 import { PackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
-import { type Conditions, NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { type Conditions, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { createSentinel, Doubts } from './sentinel.ts';
@@ -98,7 +99,7 @@ export async function openPackStore(
     conditions: Conditions = UNCONDITIONAL,
   ): Promise<StoreChange> {
     const answer = await index.within(set, z, rect);
-    if (!answer) return NOTHING;
+    if (!answer) return NO_CHANGE;
     const { found, rows } = answer;
     const editPack: PackEdit = (_, tiles) =>
       tiles.flatMap((tile) => (rectContains(rect, tile.x, tile.y) ? (edit(tile) ?? []) : tile));

@@ -2,10 +2,11 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
+import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
-import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
-import { askIndex, type PackIndex } from './pack-index.ts';
+import { type PackPlace, type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
+import { askIndex, type FoundSet, type PackIndex } from './pack-index.ts';
 import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
 interface PackSweeperOptions extends Env {
@@ -20,18 +21,12 @@ interface PackSweeperOptions extends Env {
   readonly listsAll: () => Promise<boolean>;
 }
 
-interface DroppedSet {
-  readonly id: number;
+interface DroppedSet extends FoundSet {
   readonly identity: string;
-  readonly columns: number;
-  readonly rows: number;
 }
 
-interface DroppedPack {
-  readonly z: number;
+interface DroppedPack extends PackPlace {
   readonly band: number;
-  readonly x: number;
-  readonly y: number;
   readonly detail: Buffer;
 }
 
@@ -40,9 +35,7 @@ interface KeyedPack {
   readonly keys: readonly string[];
 }
 
-interface Orphan extends Omit<DroppedPack, 'band' | 'detail'> {
-  readonly id: number;
-  readonly object: number;
+interface Orphan extends ParsedKey {
   readonly set: number;
   readonly identity: string;
 }
@@ -63,8 +56,9 @@ const REMEMBERED = 30 * 86_400_000;
 export class PackSweeper {
   readonly #options: PackSweeperOptions;
   readonly #stopping = new AbortController();
-  readonly #loop: Promise<void>;
-  #wake = new AbortController();
+  readonly #looks: Repeater;
+  /** Single objects do not wait for others. */
+  #isUrgent = false;
   #sweptAt: number;
   #auditAt: number;
   #listedUpTo: string | null = null;
@@ -74,11 +68,14 @@ export class PackSweeper {
     this.#options = options;
     this.#sweptAt = options.clock.monotonic();
     this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
-    this.#loop = this.#run();
+    const failure = 'unused objects could not be removed; retrying soon';
+    const looks = { ...options, pause: LOOK_INTERVAL, pauseFirst: true, failure } as const;
+    this.#looks = openRepeater(() => this.#look(), looks);
   }
 
   wake(): void {
-    this.#wake.abort();
+    this.#isUrgent = true;
+    this.#looks.wake();
   }
 
   async statistics(): Promise<SweepingStatistics> {
@@ -96,32 +93,21 @@ export class PackSweeper {
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    await this.#loop;
+    await this.#looks.close();
   }
 
-  async #run(): Promise<void> {
-    const { clock, log, sweeps } = this.#options;
-    const { signal } = this.#stopping;
-    for (;;) {
-      await clock.sleep(LOOK_INTERVAL, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
-      if (signal.aborted) return;
-      const woken = this.#wake.signal.aborted;
-      if (woken) this.#wake = new AbortController();
-      if (!sweeps()) continue;
-      try {
-        if (!this.#checked) {
-          await this.#forgetFuture();
-          await this.#forgetLeftPages();
-          this.#checked = true;
-        }
-        await this.#sweepDropped();
-        await this.#sweepOrphans(woken);
-        await this.#audit();
-      } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, 'unused objects could not be removed; retrying soon');
-        await clock.sleep(LOOK_INTERVAL * 10, signal).catch(() => {});
-      }
+  async #look(): Promise<void> {
+    if (!this.#options.sweeps()) return;
+    const isUrgent = this.#isUrgent;
+    this.#isUrgent = false;
+    if (!this.#checked) {
+      await this.#forgetFuture();
+      await this.#forgetLeftPages();
+      this.#checked = true;
     }
+    await this.#sweepDropped();
+    await this.#sweepOrphans(isUrgent);
+    await this.#audit();
   }
 
   /** What a crash has left of tile sets that count as swept. */

@@ -5,7 +5,7 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
-import type { StoreChange, TileWrite } from '../tile-store.ts';
+import { NO_CHANGE, type StoreChange, type TileWrite } from '../tile-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
@@ -38,7 +38,6 @@ export interface Conditions extends Pick<PackChange, 'writtenAt' | 'lease' | 'fe
 }
 
 export const UNCONDITIONAL: Conditions = { writtenAt: null, lease: null, fence: null };
-export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 /** Tile sets whose number is remembered. */
 const MAX_SETS = 10_000;
 /** A write that is overtaken so often at the same place gives up. */
@@ -61,7 +60,7 @@ export class PackWriter {
     lease: number | null,
   ): Promise<StoreChange> {
     const rect = rectAround(tiles);
-    if (!rect) return NOTHING;
+    if (!rect) return NO_CHANGE;
     for (;;) {
       const found = await this.#setFor(set);
       const change = await this.#putInto(set, found, z, tiles, { lease, fence: { ticket, rect } });
@@ -83,7 +82,7 @@ export class PackWriter {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { change, ...plan } = planPackChange(found, rows, edit);
       const planned = leavesObjects ? { ...plan, orphans: [] } : plan;
-      if (planned.packs.length === 0 && planned.orphans.length === 0) return NOTHING;
+      if (planned.packs.length === 0 && planned.orphans.length === 0) return NO_CHANGE;
       const outcome = await this.#options.index.change({ set, found, z, ...planned, ...conditions });
       if (outcome.type === 'done') return change;
       if (outcome.type === 'set-gone') return null;

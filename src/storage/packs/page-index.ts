@@ -1,21 +1,9 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { BLOCK_SIZE, PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
-import type { TileChange } from '../tile-store.ts';
+import type { StoreChange, TileChange } from '../tile-store.ts';
 import { askIndex, LARGEST_INDEX } from './pack-index.ts';
-
-export interface PageRow {
-  readonly set: number;
-  /** As `tileSetId` writes it. */
-  readonly identity: string;
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-  readonly tiles: number;
-  readonly bytes: number;
-  readonly writtenAt: number;
-}
 
 /** Eight by eight pages, by the place of the block in its zoom. */
 export interface BlockName {
@@ -25,12 +13,14 @@ export interface BlockName {
   readonly y: number;
 }
 
-export interface BlockRow extends BlockName {
+/** Of a page, or of the pages of a block. */
+export interface PageRow extends BlockName, StoreChange {
   /** As `tileSetId` writes it. */
   readonly identity: string;
-  readonly tiles: number;
-  readonly bytes: number;
   readonly writtenAt: number;
+}
+
+export interface BlockRow extends PageRow {
   /** Which of its pages have tiles; hexadecimal. */
   readonly mask: string;
 }
@@ -71,36 +61,25 @@ export class PageIndex {
   async *blocksWithin(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<BlockRow> {
     const page = (tile: number) => Math.floor(Math.min(tile, LARGEST_INDEX) / PAGE_SIZE);
     const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(page);
-    for (let [band, block] = [-1, -1]; ; ) {
-      const query = sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
+    const after = ({ x, y }: BlockName) =>
+      sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
         where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null
           and p.z = ${z} and p.tiles > 0
           and p.band between ${minY}::int >> 3 and ${maxY}::int >> 3
           and p.x between ${minX} and ${maxX} and p.y between ${minY} and ${maxY}
-          and (p.band, p.x) > (${band}::int, ${block * 8 + 7}::int)
+          and (p.band, p.x) > (${y}::int, ${x * 8 + 7}::int)
         group by ${OF_BLOCK} order by p.band, p.x >> 3 limit ${BLOCKS}`;
-      const { rows } = await askIndex(() => query.execute(this.#database.query));
-      yield* rows;
-      const last = rows.at(-1);
-      if (!last || rows.length < BLOCKS) return;
-      [band, block] = [last.y, last.x];
-    }
+    for await (const rows of this.#slices(BLOCKS, after)) yield* rows;
   }
 
   /** All blocks in use that have tiles, some at a time. */
-  async *blocks(): AsyncGenerator<readonly BlockRow[]> {
-    for (let last: BlockName = { set: -1, z: -1, x: -1, y: -1 }; ; ) {
-      const query = sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
+  blocks(): AsyncGenerator<readonly BlockRow[]> {
+    const after = ({ set, z, x, y }: BlockName) =>
+      sql<BlockRow>`select ${BLOCK} from tile_sets s join pack_pages p on p.tile_set = s.id
         where s.store = ${this.#store} and s.dropped_at is null and p.tiles > 0
-          and (p.tile_set, p.z, p.band, p.x) >
-            (${last.set}::int, ${last.z}::smallint, ${last.y}::int, ${last.x * 8 + 7}::int)
+          and (p.tile_set, p.z, p.band, p.x) > (${set}::int, ${z}::smallint, ${y}::int, ${x * 8 + 7}::int)
         group by ${OF_BLOCK} order by p.tile_set, p.z, p.band, p.x >> 3 limit ${BLOCKS}`;
-      const { rows } = await askIndex(() => query.execute(this.#database.query));
-      yield rows;
-      const end = rows.at(-1);
-      if (!end || rows.length < BLOCKS) return;
-      last = end;
-    }
+    return this.#slices(BLOCKS, after);
   }
 
   /** Blocks that may have changed since, also those without tiles. */
@@ -112,7 +91,7 @@ export class PageIndex {
       join pack_pages p on p.tile_set = b.tile_set and p.z = b.z and p.band = b.band
         and p.x between b.block * 8 and b.block * 8 + 7
       group by ${OF_BLOCK}`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
+    return this.#rows(query);
   }
 
   /** Those of some blocks that have tiles. */
@@ -123,43 +102,37 @@ export class PageIndex {
       join tile_sets s on s.id = w.set and s.store = ${this.#store} and s.dropped_at is null
       join pack_pages p on p.tile_set = w.set and p.z = w.z and p.band = w.y
         and p.x between w.x * 8 and w.x * 8 + 7 and p.tiles > 0`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
+    return this.#rows(query);
   }
 
   /** Those of a tile set that have tiles. */
   async *pages(set: TileSetKey): AsyncGenerator<PageRow> {
-    let last: Pick<PageRow, 'set' | 'z' | 'x' | 'y'> = { set: -1, z: -1, x: -1, y: -1 };
-    for (;;) {
-      const query = sql<PageRow>`select ${PAGE} from tile_sets s join pack_pages p on p.tile_set = s.id
+    const after = ({ set: id, z, x, y }: BlockName) =>
+      sql<PageRow>`select ${PAGE} from tile_sets s join pack_pages p on p.tile_set = s.id
         where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null and p.tiles > 0
           and (p.tile_set, p.z, p.band, p.x, p.y) >
-            (${last.set}::int, ${last.z}::smallint, ${last.y >> 3}::int, ${last.x}::int, ${last.y}::int)
+            (${id}::int, ${z}::smallint, ${y >> 3}::int, ${x}::int, ${y}::int)
         order by p.tile_set, p.z, p.band, p.x, p.y limit ${SLICE}`;
-      const { rows } = await askIndex(() => query.execute(this.#database.query));
-      yield* rows;
-      const end = rows.at(-1);
-      if (!end || rows.length < SLICE) return;
-      last = end;
-    }
+    for await (const rows of this.#slices(SLICE, after)) yield* rows;
   }
 
   /** Where everything that is not visible yet will be found: see the migration. */
   async cursor(): Promise<number> {
     const query = sql<{ now: number }>`select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as now`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? 0;
+    return (await this.#rows(query))[0]?.now ?? 0;
   }
 
   /** Which transactions are visible now, as PostgreSQL writes it. */
   async snapshot(): Promise<string> {
     const query = sql<{ now: string }>`select pg_current_snapshot()::text as now`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? '';
+    return (await this.#rows(query))[0]?.now ?? '';
   }
 
   /** Numbers of tile sets that were dropped since. */
   async droppedSince(since: number): Promise<readonly number[]> {
     const query = sql<{ id: number }>`select id from tile_sets
       where store = ${this.#store} and dropped_at is not null and dropped >= ${since}`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows.map(({ id }) => id);
+    return (await this.#rows(query)).map(({ id }) => id);
   }
 
   /** A block's statistics and the packs that touch it, as of one moment; null: its tile set is not in use. */
@@ -173,7 +146,7 @@ export class PageIndex {
             and p.x between ${x}::int * ${BLOCK_SIZE} / s.columns and ((${x}::int + 1) * ${BLOCK_SIZE} - 1) / s.columns
             and p.y between ${y}::int * ${BLOCK_SIZE} / s.rows and ((${y}::int + 1) * ${BLOCK_SIZE} - 1) / s.rows) as packs
       from tile_sets s where s.id = ${set} and s.store = ${this.#store} and s.dropped_at is null`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows[0] ?? null;
+    return (await this.#rows(query))[0] ?? null;
   }
 
   /** Tile sets that have tiles. */
@@ -182,8 +155,24 @@ export class PageIndex {
     const query = sql<{ identity: string }>`select s.identity from tile_sets s
       where s.store = ${this.#store} and s.dropped_at is null ${only}
         and exists (select from pack_pages p where p.tile_set = s.id and p.tiles > 0)`;
-    const { rows } = await askIndex(() => query.execute(this.#database.query));
-    return rows.map(({ identity }) => tileSetOf(identity));
+    return (await this.#rows(query)).map(({ identity }) => tileSetOf(identity));
+  }
+
+  async #rows<Row>(query: RawBuilder<Row>): Promise<readonly Row[]> {
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** What `after` selects behind the last row of the slice before, until a slice is not full. */
+  async *#slices<Row extends BlockName>(
+    size: number,
+    after: (last: BlockName) => RawBuilder<Row>,
+  ): AsyncGenerator<readonly Row[]> {
+    let last: BlockName | undefined = { set: -1, z: -1, x: -1, y: -1 };
+    while (last) {
+      const rows: readonly Row[] = await this.#rows(after(last));
+      yield rows;
+      last = rows.length < size ? undefined : rows.at(-1);
+    }
   }
 }
 
@@ -197,12 +186,7 @@ interface MarkRow {
   readonly max_y: number;
 }
 
-interface RenewedPage {
-  readonly identity: string;
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-}
+type RenewedPage = Pick<PageRow, 'identity' | 'z' | 'x' | 'y'>;
 
 /** Pages reported one by one; if there are more, their layers are reported. */
 const MAX_PAGES = 2000;

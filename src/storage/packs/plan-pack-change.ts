@@ -1,5 +1,5 @@
 import { pageOf } from '../../domain/tile-key.ts';
-import type { StoreChange } from '../tile-store.ts';
+import { type StoreChange, sumOfChanges } from '../tile-store.ts';
 import { type PackedTile, readPackDetail, writePackDetail } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackRow, PageChange } from './pack-index.ts';
 
@@ -38,7 +38,6 @@ export function planPackChange(found: FoundSet, rows: readonly PackRow[], edit: 
   const packs: PackChange['packs'][number][] = [];
   const orphans: PackChange['orphans'][number][] = [];
   const pages = new Map<string, PageChange>();
-  const change = { tiles: 0, bytes: 0 };
   for (const row of rows) {
     const before = tilesOf(found, row);
     const after = edit(row, before);
@@ -50,11 +49,7 @@ export function planPackChange(found: FoundSet, rows: readonly PackRow[], edit: 
     });
     addPages(pages, found, row, before, after);
   }
-  for (const { tiles, bytes } of pages.values()) {
-    change.tiles += tiles;
-    change.bytes += bytes;
-  }
-  return { packs, pages: [...pages.values()], orphans, change };
+  return { packs, pages: [...pages.values()], orphans, change: sumOfChanges(pages.values()) };
 }
 
 function isSame(before: readonly PackedTile[], after: readonly PackedTile[]): boolean {

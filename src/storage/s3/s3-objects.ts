@@ -71,27 +71,23 @@ class S3Objects implements ObjectStore {
 
   async put(Key: string, bytes: Buffer): Promise<void> {
     const command = new PutObjectCommand({ ...this.#bucket, Key, Body: bytes, ContentLength: bytes.length });
-    await this.#guard.send('put', async (abortSignal) => {
-      await this.#client.send(command, { abortSignal });
-      return bytes.length;
-    });
+    const put = (abortSignal: AbortSignal) => this.#client.send(command, { abortSignal });
+    await this.#guard.send('put', put, () => bytes.length);
   }
 
-  async get(Key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
+  get(Key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
     const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
     const command = new GetObjectCommand({ ...this.#bucket, ...part, Key });
-    let found: Buffer | null = null;
-    await this.#guard.send('get', async (abortSignal) => {
+    const get = async (abortSignal: AbortSignal) => {
       try {
         const { Body } = await this.#client.send(command, { abortSignal });
-        found = Buffer.from((await Body?.transformToByteArray()) ?? []);
-        return found.length;
+        return Buffer.from((await Body?.transformToByteArray()) ?? []);
       } catch (error) {
-        if (isNoSuchKey(error)) return 0;
+        if (isNoSuchKey(error)) return null;
         throw error;
       }
-    });
-    return found;
+    };
+    return this.#guard.send('get', get, (found) => found?.length ?? 0);
   }
 
   /** One request. */
@@ -103,68 +99,50 @@ class S3Objects implements ObjectStore {
       const [first] = Errors;
       if (first)
         throw new Error(`${Errors.length} of ${keys.length} objects were not removed: ${first.Code}`);
-      return 0;
     });
   }
 
   async list(Prefix: string, next: string | null): Promise<ObjectPage> {
     const where = { ...this.#bucket, Prefix, ...(next !== null && { ContinuationToken: next }) };
-    let page: ObjectPage = { objects: [], next: null };
-    await this.#guard.send('list', async (abortSignal) => {
-      const { Contents = [], NextContinuationToken = null } = await this.#client.send(
-        new ListObjectsV2Command(where),
-        { abortSignal },
-      );
-      const objects = Contents.map(({ Key = '', Size = 0, LastModified }) => {
-        return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
-      });
-      page = { objects, next: NextContinuationToken };
-      return 0;
+    const command = new ListObjectsV2Command(where);
+    const { Contents = [], NextContinuationToken = null } = await this.#guard.send('list', (abortSignal) =>
+      this.#client.send(command, { abortSignal }),
+    );
+    const objects = Contents.map(({ Key = '', Size = 0, LastModified }) => {
+      return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
     });
-    return page;
+    return { objects, next: NextContinuationToken };
   }
 
   async upload(Key: string, parts: AsyncIterable<Buffer>): Promise<void> {
-    let UploadId: string | undefined;
-    await this.#guard.send('multipart', async (abortSignal) => {
-      const begin = new CreateMultipartUploadCommand({ ...this.#bucket, Key });
-      ({ UploadId } = await this.#client.send(begin, { abortSignal }));
-      return 0;
-    });
+    const begin = new CreateMultipartUploadCommand({ ...this.#bucket, Key });
+    const { UploadId } = await this.#guard.send('multipart', (abortSignal) =>
+      this.#client.send(begin, { abortSignal }),
+    );
+    const upload = { ...this.#bucket, Key, UploadId };
     const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
     for await (const Body of parts) {
-      const part = { ...this.#bucket, Key, UploadId, PartNumber: Parts.length + 1 };
-      await this.#guard.send('put', async (abortSignal) => {
-        const put = new UploadPartCommand({ ...part, Body, ContentLength: Body.length });
-        const { ETag } = await this.#client.send(put, { abortSignal });
-        Parts.push({ PartNumber: part.PartNumber, ETag });
-        return Body.length;
-      });
+      const PartNumber = Parts.length + 1;
+      const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: Body.length });
+      const put = (abortSignal: AbortSignal) => this.#client.send(part, { abortSignal });
+      const { ETag } = await this.#guard.send('put', put, () => Body.length);
+      Parts.push({ PartNumber, ETag });
     }
-    const whole = { ...this.#bucket, Key, UploadId, MultipartUpload: { Parts } };
-    await this.#guard.send('multipart', async (abortSignal) => {
-      await this.#client.send(new CompleteMultipartUploadCommand(whole), { abortSignal });
-      return 0;
-    });
+    const whole = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
+    await this.#guard.send('multipart', (abortSignal) => this.#client.send(whole, { abortSignal }));
   }
 
   async unfinished(Prefix: string): Promise<readonly UnfinishedObject[]> {
-    let found: readonly UnfinishedObject[] = [];
-    await this.#guard.send('list', async (abortSignal) => {
-      const list = new ListMultipartUploadsCommand({ ...this.#bucket, Prefix });
-      const { Uploads = [] } = await this.#client.send(list, { abortSignal });
-      found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
-      return 0;
-    });
-    return found;
+    const command = new ListMultipartUploadsCommand({ ...this.#bucket, Prefix });
+    const { Uploads = [] } = await this.#guard.send('list', (abortSignal) =>
+      this.#client.send(command, { abortSignal }),
+    );
+    return Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
   }
 
   async abort({ key, upload }: UnfinishedObject): Promise<void> {
     const command = new AbortMultipartUploadCommand({ ...this.#bucket, Key: key, UploadId: upload });
-    await this.#guard.send('multipart', async (abortSignal) => {
-      await this.#client.send(command, { abortSignal });
-      return 0;
-    });
+    await this.#guard.send('multipart', (abortSignal) => this.#client.send(command, { abortSignal }));
   }
 
   close(): void {

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statements } from '../../db/database.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { inBatches } from '../../lib/in-batches.ts';
 import type { Random } from '../../lib/random.ts';
 import { freeLeases, type LeaseHolder } from './free-leases.ts';
 import type { Lease, LeaseWish, Report } from './lease.ts';
@@ -34,7 +34,7 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       }
       return null;
     },
-    report: inBatches(record),
+    report: inBatches(record).add,
     /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
     free: (holder: LeaseHolder, crashed: boolean): Promise<number> =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
@@ -56,45 +56,4 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
   for (const { id } of running) {
     await updateTask(query, id, { state: 'pending' });
   }
-}
-
-interface Waiting<Item, Response> {
-  readonly item: Item;
-  readonly resolve: (answer: Response) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** What is handed in in one turn, or while a batch is under way, goes together. One that spoils a batch fails alone. */
-function inBatches<Item, Response>(
-  work: (items: readonly Item[]) => Promise<readonly Response[]>,
-): (item: Item) => Promise<Response> {
-  let waiting: Waiting<Item, Response>[] = [];
-  let running = false;
-
-  async function settle(batch: readonly Waiting<Item, Response>[]): Promise<void> {
-    try {
-      const answers = await work(batch.map(({ item }) => item));
-      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Response);
-    } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
-      else for (const one of batch) await settle([one]);
-    }
-  }
-
-  async function run(): Promise<void> {
-    running = true;
-    await nextTurn();
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      await settle(batch);
-    }
-    running = false;
-  }
-
-  return (item) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
-      if (!running) void run();
-    });
 }
