@@ -17,7 +17,7 @@ const METATILE = 4;
 /** Tasks that write or read at the same time. */
 const AT_ONCE = 4;
 const HITS = 20_000;
-const EVICTED = 300;
+const MAX_EVICTED = 300;
 
 const [checkout = '', root = '', denseSide, thinSide, phase] = process.argv.slice(2);
 const [side, thin] = [Number(denseSide), Number(thinSide)];
@@ -115,30 +115,26 @@ async function fill(): Promise<void> {
 }
 
 async function empty(): Promise<void> {
-  const evict = (store: TileStore, layer: string, { x, y }: TileIndex) =>
-    store.edit(setOf(layer), ZOOM, blockAt(Math.floor(x / PAGE), Math.floor(y / PAGE), PAGE), {
-      type: 'remove',
-    });
-  await measure('dense: evict a page', EVICTED, async (store) => {
-    for (const tile of thinTiles(side).slice(0, EVICTED)) await evict(store, 'dense', tile);
-  });
-  await measure('thin: evict a page', EVICTED, async (store) => {
-    for (const tile of thinTiles(thin).slice(0, EVICTED)) await evict(store, 'thin', tile);
-  });
   for (const [layer, square] of [
     ['dense', side],
     ['thin', thin],
   ] as const) {
+    const set = setOf(layer);
+    const evicted = thinTiles(square).slice(0, Math.min(MAX_EVICTED, (square / PAGE) ** 2 / 4));
+    await measure(`${layer}: evict a page`, evicted.length, async (store) => {
+      for (const { x, y } of evicted) {
+        const page = blockAt(Math.floor(x / PAGE), Math.floor(y / PAGE), PAGE);
+        await store.edit(set, ZOOM, page, { type: 'remove' });
+      }
+    });
     await measure(`${layer}: truncate a quarter`, 1, async (store) => {
       const [min, max] = [square / 4 + 5, (square * 3) / 4 + 4];
       const rect = { minX: min, minY: min, maxX: max, maxY: max };
-      const { gridSet } = setOf(layer);
-      const before = await store.raiseGeneration(layer, [{ gridSet, z: ZOOM, rect }]);
-      await store.edit(setOf(layer), ZOOM, rect, { type: 'remove', before });
+      const before = await store.raiseGeneration(layer, [{ gridSet: set.gridSet, z: ZOOM, rect }]);
+      await store.edit(set, ZOOM, rect, { type: 'remove', before });
     });
-  }
-  for (const layer of ['dense', 'thin'])
     await measure(`${layer}: truncate the layer`, 1, (store) => store.drop(layer, null));
+  }
 }
 
 await (phase === 'fill' ? fill() : empty());
