@@ -1,11 +1,7 @@
 // What it costs to know a caller: hits with reader keys, day limits, 10,000 keys and an access log, beside hits without; a JWT.
-import { execFileSync, spawn } from 'node:child_process';
 import { KeyObject, verify } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createOidcProvider } from '../../src/access/oidc-provider.ts';
@@ -13,6 +9,8 @@ import { createReaderKeyStore } from '../../src/access/reader-key-store.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, startServerProcess } from '../harness/server-process.ts';
 import { type Contestant, measureLoad, programPath } from '../hits/measure-hits.ts';
 
 const { values } = parseArgs({
@@ -42,12 +40,11 @@ const SETTINGS = {
   layersClaim: null,
 } as const;
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-access-'));
+const folder = temporaryFolder();
 const servers: { readonly contestant: Contestant; readonly tiles: string }[] = [];
 try {
   await measureJwt();
   if (programPath('wrk') === null) throw new Error('Hits are not measured: install wrk.');
-  execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
   servers.push(await start('without a key', 0, null, []));
   servers.push(await start('with a key', 0, {}, []));
   servers.push(await start('with a limit for the day', 0, { requestsPerDay: 1_000_000_000 }, []));
@@ -57,7 +54,6 @@ try {
   await compete();
 } finally {
   for (const { contestant } of servers) await contestant.stop();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Processor time of this process, which does nothing else: a provider in it would slow down all that is asynchronous. */
@@ -101,8 +97,7 @@ async function measureChecks(what: string, check: (i: number) => unknown): Promi
     const { user, system } = process.cpuUsage(before);
     batches.push((user + system) / 1000 / BATCH);
   }
-  const median = batches.sort((a, b) => a - b)[batches.length >> 1] ?? 0;
-  say(`a JWT (RS256), keys cached, ${what}: ${median.toFixed(3)} ms of processor\n`);
+  say(`a JWT (RS256), keys cached, ${what}: ${quantile(batches).toFixed(3)} ms of processor`);
 }
 
 /** A server of its own for each, so that one does not warm up another. */
@@ -123,19 +118,8 @@ async function start(name: string, more: number, limits: object | null, flags: r
 }
 
 async function serve(data: string, flags: readonly string[]): Promise<Contestant> {
-  const args = ['dist/cli/main.js', 'serve', '--port', '0', '--data', data, ...flags];
-  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  for await (const line of createInterface({ input: server.stdout })) {
-    const url = /ready at (\S+)\/$/.exec(line)?.[1];
-    if (url === undefined) continue;
-    const stop = async () => {
-      const ended = once(server, 'exit');
-      server.kill('SIGTERM');
-      await ended;
-    };
-    return { name: '', url, prefix: '/tiles/world', pids: () => [server.pid ?? 0], stop };
-  }
-  throw new Error('The server did not start.');
+  const { url, pid, stop } = await startServerProcess(data, 'log: { level: warn }', FROM_BUILD, flags);
+  return { name: '', url, prefix: '/tiles/world', pids: () => [pid], stop };
 }
 
 async function createKeys(data: string, more: number, limits: object): Promise<string> {
@@ -170,11 +154,7 @@ async function compete(): Promise<void> {
     const processor = (first?.each ?? 0) / each;
     say(
       `hits ${contestant.name.padEnd(28)} ${String(Math.round(perSecond)).padStart(7)} requests/s  ${share.toFixed(2)}` +
-        `  ${each.toFixed(1)} µs of processor each  ${processor.toFixed(2)}\n`,
+        `  ${each.toFixed(1)} µs of processor each  ${processor.toFixed(2)}`,
     );
   }
-}
-
-function say(text: string): void {
-  process.stdout.write(text);
 }

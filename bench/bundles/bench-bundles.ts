@@ -1,63 +1,110 @@
-// Random hits from the store over few and over many bundles, and the first usage after a start. Needs wrk.
-// npm run bench -- bundles [--few 200] [--many 8192] [--seconds 5] [--rounds 3]
+// The bundle store of this checkout beside those of others, in turns: writing, hits, start, eviction, truncation, files.
+// npm run bench -- bundles [--beside ../other,../third] [--side 512] [--thin 4096] [--rounds 3] [--seconds 3] [--folder DIR]
+// Medians, and in brackets the ratio to this checkout. Others have to be built. Needs wrk.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { manyLayers } from '../capabilities/many-layers.ts';
-import { say, temporaryFolder } from '../harness/report.ts';
-import { startServerProcess } from '../harness/server-process.ts';
-import { fillPages, PAGES_OF_A_BUNDLE, ZOOM } from '../turns/fill-pages.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
+import { PROJECT, startServerProcess } from '../harness/server-process.ts';
+import { measureLoad, processorSeconds } from '../hits/measure-hits.ts';
+import { type Figure, thinTiles, ZOOM } from './thin-tiles.ts';
 
 const { values } = parseArgs({
   options: {
-    few: { type: 'string', default: '200' },
-    many: { type: 'string', default: '8192' },
-    seconds: { type: 'string', default: '5' },
+    beside: { type: 'string' },
+    side: { type: 'string', default: '512' },
+    thin: { type: 'string', default: '4096' },
     rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
+    folder: { type: 'string', default: tmpdir() },
   },
 });
-const counts = [Number(values.few), Number(values.many)];
-const most = Math.max(...counts);
-const script = fileURLToPath(new URL('./random-bundles.lua', import.meta.url));
+const others = values.beside?.split(',').map((path) => resolve(path)) ?? [];
+const checkouts = [resolve(PROJECT), ...others];
+const script = fileURLToPath(new URL('./measure-store.ts', import.meta.url));
+const folder = temporaryFolder(values.folder);
+const names = join(folder, 'tiles.txt');
+writeFileSync(
+  names,
+  thinTiles(Number(values.thin))
+    .map(({ z, x, y }) => `${z}/${x}/${y}.png\n`)
+    .join(''),
+);
+const LAYERS = ['dense', 'thin'].map(
+  (name) =>
+    `\n  - { name: ${name}, source: { type: wms, url: 'http://127.0.0.1:9/wms', layers: none }, formats: [image/png], gridSets: [EPSG:900913] }`,
+);
 
-const folder = temporaryFolder();
-const data = join(folder, 'data');
-mkdirSync(data);
-await fillPages(join(data, 'stores', 'default'), 'layer-0', most * PAGES_OF_A_BUNDLE);
-const configuration = `memoryTier: { size: 0 }\n${manyLayers(1)}`;
-
-const counting = await startServerProcess(data, configuration);
-await usage(counting.url, 'of bundles that were never counted');
-await counting.stop();
-const server = await startServerProcess(data, configuration);
-for (const what of ['the first after a start', 'again']) await usage(server.url, what);
-
-const best = counts.map(() => 0);
+/** By step, and by checkout. */
+const found = new Map<string, Figure[][]>();
 for (let round = 0; round < Number(values.rounds); round++) {
-  for (const [at, bundles] of counts.entries()) best[at] = Math.max(best[at] ?? 0, hits(server.url, bundles));
+  say(`round ${round + 1}, load of the machine ${loadavg()[0]?.toFixed(1)}`);
+  for (const [at, checkout] of checkouts.entries()) {
+    for (const figure of await measureOnce(checkout)) {
+      const known = found.get(figure.step) ?? checkouts.map(() => []);
+      known[at]?.push(figure);
+      found.set(figure.step, known);
+    }
+  }
 }
-await server.stop();
-for (const [at, bundles] of counts.entries())
-  say(`random hits over ${bundles} bundles: ${best[at]?.toFixed(0)} a second`);
-say(`many : few = ${((best[1] ?? 0) / (best[0] ?? 1)).toFixed(2)}`);
-
-async function usage(url: string, what: string): Promise<void> {
-  // The first request of a process loads what speaks HTTP.
-  await fetch(`${url}/healthz`);
-  const begun = performance.now();
-  const answer = await fetch(`${url}/api/v1/usage`);
-  const { bytes } = (await answer.json()) as { bytes: number };
-  say(`usage, ${what}: ${(performance.now() - begun).toFixed(0)} ms (${bytes} bytes)`);
+for (const [step, byCheckout] of found) {
+  show(
+    `${step}`,
+    byCheckout.map((figures) => quantile(figures.map(({ processor }) => processor))),
+  );
+  const walls = byCheckout.map((figures) => quantile(figures.flatMap(({ wall }) => wall ?? [])));
+  if (!walls.some(Number.isNaN)) show('  time', walls);
 }
 
-function hits(url: string, bundles: number): number {
-  const side = Math.ceil(Math.sqrt(most));
-  const load = ['-t1', '-c16', `-d${values.seconds}s`, '-s', script, url, '--'];
-  const text = execFileSync('wrk', [...load, String(ZOOM), String(bundles), String(side)], {
+async function measureOnce(checkout: string): Promise<readonly Figure[]> {
+  const data = join(folder, 'data');
+  mkdirSync(join(data, 'stores', 'default'), { recursive: true });
+  const figures = [...inProcess(checkout, data, 'fill'), ...(await served(checkout, data))];
+  figures.push(...inProcess(checkout, data, 'empty'));
+  rmSync(data, { recursive: true });
+  return figures;
+}
+
+function inProcess(checkout: string, data: string, phase: string): readonly Figure[] {
+  const typescript = ['--import', join(checkout, 'scripts', 'typescript', 'register.mjs')];
+  const args = [checkout, join(data, 'stores', 'default'), values.side, values.thin, phase];
+  const text = execFileSync(process.execPath, [...typescript, script, ...args], {
+    cwd: checkout,
     encoding: 'utf8',
   });
-  if (/Non-2xx/.test(text)) throw new Error(text);
-  return Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1] ?? 0);
+  return JSON.parse(text) as Figure[];
+}
+
+/** The start of a server until it has reported its usage, and its hits, all from the store. */
+async function served(checkout: string, data: string): Promise<readonly Figure[]> {
+  const configuration = `memoryTier: { size: 0 }\nlog: { level: warn }\ntasks: { workers: 0 }\nlayers:${LAYERS.join('')}\n`;
+  const begun = performance.now();
+  const server = await startServerProcess(data, configuration, [join(checkout, 'dist', 'cli', 'main.js')]);
+  await (await fetch(`${server.url}/api/v1/usage`)).text();
+  const wall = (performance.now() - begun) * 1000;
+  const start = { step: 'server: start and usage', processor: processorSeconds([server.pid]) * 1e6, wall };
+  const contestant = {
+    name: checkout,
+    url: server.url,
+    prefix: '/tiles/thin',
+    pids: () => [server.pid],
+    stop: server.stop,
+  };
+  const load = { seconds: Number(values.seconds), connections: 16, zoom: ZOOM, tiles: names };
+  await measureLoad(contestant, { ...load, seconds: 1 });
+  const { requestsPerSecond, microsecondsEach } = await measureLoad(contestant, load);
+  await server.stop();
+  return [start, { step: 'server: thin hit', processor: microsecondsEach, wall: 1e6 / requestsPerSecond }];
+}
+
+function show(name: string, figures: readonly number[]): void {
+  const [first = Number.NaN] = figures;
+  const cells = figures.map((figure, at) => {
+    const text = figure < 100 ? figure.toFixed(1) : figure.toFixed(0);
+    return (at === 0 ? text : `${text} (${(figure / first).toFixed(2)})`).padStart(18);
+  });
+  say(`${name.padEnd(28)}${cells.join('')}`);
 }

@@ -3,34 +3,29 @@
 // The control is the same load without tiles: a repeated event, which changes nothing, or rows in a table without a feed. So its
 // ratio to idle is the share of sender, HTTP and database in the use of the cores. Idle, control and changes alternate, two seconds each.
 // PROFILE=folder writes a profile of the server there.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
+import { quantile, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, startServerProcess } from '../harness/server-process.ts';
 import { ask, CHANGES, SECRET } from './send-changes.ts';
 
 const SECONDS = 2;
 const CONNECTIONS = 3;
 const SIDE = 8;
 const PROBES = 6;
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const METER = new URL('../turns/turn-meter.mjs', import.meta.url).href;
 const SENDER = new URL('./send-changes.ts', import.meta.url);
 const PHASES = ['idle', 'control', 'changes'] as const;
 type Phase = (typeof PHASES)[number];
 
-const part = (sorted: readonly number[], share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
-
 function summary(times: readonly number[]) {
-  const sorted = times.toSorted((a, b) => a - b);
-  const shown = (share: number) => Number(part(sorted, share).toFixed(2));
-  return { count: sorted.length, p50: shown(0.5), p95: shown(0.95), p99: shown(0.99) };
+  const shown = (share: number) => Number(quantile(times, share).toFixed(2));
+  return { count: times.length, p50: shown(0.5), p95: shown(0.95), p99: shown(0.99) };
 }
 
 const anyTile = () => {
@@ -123,26 +118,25 @@ interface Turns {
 }
 
 async function openServer(folder: string, feed: string, processes: string) {
-  const [config, meter] = [join(folder, 'tilewarden.yaml'), join(folder, 'meter')];
+  const meter = join(folder, 'meter');
   const layer = '{ name: world, source: { type: world }, gridSets: [EPSG:900913, EPSG:4326] }';
-  writeFileSync(config, `layers: [${layer}]\nchanges: [${feed}]\n`);
   const profile = process.env.PROFILE
     ? ['--cpu-prof', '--cpu-prof-interval=100', `--cpu-prof-dir=${process.env.PROFILE}`]
     : [];
-  const flags = ['--config', config, '--data', join(folder, 'data'), '--port', '0', '--no-auth'];
-  const child = spawn(
-    process.execPath,
-    [...profile, '--import', METER, MAIN, 'serve', ...flags, '--processes', processes],
-    { env: { ...process.env, TURN_METER: meter }, stdio: ['ignore', 'pipe', 'ignore'] },
+  process.env.TURN_METER = meter;
+  const { url, stop } = await startServerProcess(
+    join(folder, 'data'),
+    `log: { level: warn }\nlayers: [${layer}]\nchanges: [${feed}]\n`,
+    [...profile, '--import', METER, ...FROM_BUILD],
+    ['--no-auth', '--processes', processes],
   );
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const turns = async () =>
     JSON.parse((await ask('GET', `http://127.0.0.1:${readFileSync(meter, 'utf8')}/`)).text) as Turns;
-  return { url: /http:\S+/.exec(String(line))?.[0] ?? '', child, turns };
+  return { url: `${url}/`, stop, turns };
 }
 
 async function run(type = 'webhook', processes = '1', rounds = '5'): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-changes-'));
+  const folder = temporaryFolder();
   const postgres = type === 'postgres' ? await openTestPostgres() : null;
   const feed = postgres
     ? `{ name: edits, type: postgres, url: '${postgres.address}', table: ${CHANGES}, layers: [world] }`
@@ -158,10 +152,8 @@ async function run(type = 'webhook', processes = '1', rounds = '5'): Promise<voi
     const shown = { feed: type, processes: Number(processes), ...measured };
     process.stdout.write(`${JSON.stringify(shown, null, 1)}\n`);
   } finally {
-    server.child.kill();
-    await once(server.child, 'exit');
+    await server.stop();
     await postgres?.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

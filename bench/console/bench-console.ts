@@ -1,9 +1,9 @@
 // What the console costs a browser and the server with 5,000 layers. Needs Debian's chromium-headless-shell.
 // npm run bench -- console
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findProgram } from '../../test/fixtures/needs.ts';
+import { processorSeconds } from '../hits/measure-hits.ts';
 import { type ManyLayers, openManyLayers } from './many-layers.ts';
 
 const LAYERS = 5000;
@@ -14,8 +14,6 @@ const IDLE_SECONDS = 60;
 const SETTLE_MS = 20_000;
 const SLOWER = 4;
 const LOADS = 7;
-/** Linux counts processor time in hundredths of a second. */
-const TICKS_PER_SECOND = 100;
 
 type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
@@ -151,9 +149,9 @@ async function measureIdle(of: ManyLayers): Promise<Figure> {
   const stop = new AbortController();
   const consoles = Array.from({ length: CONSOLES }, () => holdConsole(of, stop.signal));
   await delay(SETTLE_MS);
-  const before = ticksOf(of.pid);
+  const before = processorSeconds([of.pid]);
   await delay(IDLE_SECONDS * 1000);
-  const used = (ticksOf(of.pid) - before) / TICKS_PER_SECOND / IDLE_SECONDS;
+  const used = (processorSeconds([of.pid]) - before) / IDLE_SECONDS;
   stop.abort();
   await Promise.all(consoles);
   return { name: `${CONSOLES} open consoles, idle`, value: used * 100, limit: 3, unit: '% of a core' };
@@ -186,11 +184,4 @@ async function signIn(url: string, password: string): Promise<string> {
   const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0];
   if (cookie === undefined) throw new Error(`No session: ${await answer.text()}`);
   return cookie;
-}
-
-/** User and system time of the process, from fields 14 and 15 of its line in /proc. */
-function ticksOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
 }

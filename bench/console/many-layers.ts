@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, startServerProcess } from '../harness/server-process.ts';
 
 export interface ManyLayers {
   /** Without a slash at its end. */
@@ -17,14 +14,10 @@ export interface ManyLayers {
   close(): Promise<void>;
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const PASSWORD = 'a password for benches only';
-const READY = /Tilewarden is ready at (\S+)\//;
 
 /** A server of the build with that many layers, on a data folder of its own. */
 export async function openManyLayers(count: number): Promise<ManyLayers> {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-console-'));
-  const config = join(folder, 'tilewarden.yaml');
   const layers = Array.from({ length: count }, (_, number) => ({
     name: `layer-${number}`,
     title: `Layer number ${number}`,
@@ -32,20 +25,13 @@ export async function openManyLayers(count: number): Promise<ManyLayers> {
     formats: ['image/png'],
     gridSets: ['EPSG:900913', 'EPSG:4326'],
   }));
-  writeFileSync(config, JSON.stringify({ layers }));
-  const child = spawn(
-    process.execPath,
-    [MAIN, 'serve', '--port', '0', '--data', join(folder, 'data'), '--config', config],
-    {
-      env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: PASSWORD },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
-  const url = await readyUrl(child.stdout);
+  process.env.TILEWARDEN_ADMIN_PASSWORD = PASSWORD;
+  const data = join(temporaryFolder(), 'data');
+  const { url, pid, stop } = await startServerProcess(data, JSON.stringify({ layers }), FROM_BUILD, []);
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
   return {
     url,
-    pid: child.pid ?? 0,
+    pid,
     password: PASSWORD,
     authorization,
     async createTasks(tasks) {
@@ -59,11 +45,7 @@ export async function openManyLayers(count: number): Promise<ManyLayers> {
       }
       while (await anyActive(url, authorization)) await delay(500);
     },
-    async close() {
-      child.kill('SIGTERM');
-      await once(child, 'close');
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close: stop,
   };
 }
 
@@ -73,14 +55,4 @@ async function anyActive(url: string, authorization: string): Promise<boolean> {
   });
   const { tasks } = (await answer.json()) as { readonly tasks: readonly unknown[] };
   return tasks.length > 0;
-}
-
-async function readyUrl(output: NodeJS.ReadableStream): Promise<string> {
-  let text = '';
-  for await (const chunk of output) {
-    text += String(chunk);
-    const url = READY.exec(text)?.[1];
-    if (url !== undefined) return url;
-  }
-  throw new Error('The server did not start.');
 }

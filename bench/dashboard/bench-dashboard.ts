@@ -1,15 +1,15 @@
 // Draws every panel of the Grafana dashboard as one picture, from a real Prometheus and a server under load; needs Debian's prometheus.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { freePort } from '../../test/fixtures/varnish.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
+import { FROM_BUILD, type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { programPath } from '../hits/measure-hits.ts';
 import { type DrawnPanel, drawPanels, type Series } from './draw-panels.ts';
 
@@ -26,15 +26,16 @@ const DASHBOARD = new URL('../../deploy/grafana/tilewarden.json', import.meta.ur
 /** As Grafana fills them in, with all layers and nodes chosen. */
 const VARIABLES = { $job: 'tilewarden', $instance: '.*', $layer: '.*', $__rate_interval: '15s' };
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-dashboard-'));
-const children: ChildProcess[] = [];
+const folder = temporaryFolder();
+const stops: (() => unknown)[] = [];
 const upstream = await openMockWms();
 try {
   upstream.answer = (_, number) =>
     number % 50 === 0 ? 'xml' : number % 60 === 1 ? 'html' : { delayMs: 20 + (number % 7) * 10 };
   const server = await startServer();
-  const ask = requester(server);
-  const prometheus = await startPrometheus(new URL(server).host, await prepare(ask));
+  stops.push(server.stop);
+  const ask = requester(server.url);
+  const prometheus = await startPrometheus(new URL(server.url).host, await prepare(ask));
   await load(ask, Date.now() + SECONDS * 1000);
   const panels = await Promise.all(
     (JSON.parse(readFileSync(DASHBOARD, 'utf8')).panels as readonly DrawnPanel[]).map((panel) =>
@@ -47,9 +48,8 @@ try {
     `${values.output}: ${panels.length} panels; without data: ${empty.map(({ title }) => title).join(', ') || 'none'}`,
   );
 } finally {
-  for (const child of children) await stop(child);
+  for (const stop of stops) await stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 type Ask = (
@@ -69,7 +69,7 @@ function requester(server: string): Ask {
     });
 }
 
-async function startServer(): Promise<string> {
+function startServer(): Promise<ServerProcess> {
   const config = {
     upstreams: { [new URL(upstream.url).host]: { dailyBudget: 100_000, concurrency: 4 } },
     layers: [
@@ -81,18 +81,8 @@ async function startServer(): Promise<string> {
     purge: [{ name: 'cdn', url: 'http://127.0.0.1:1/' }],
     server: { surrogateKeys: 'xkey' },
   };
-  writeFileSync(join(folder, 'tilewarden.yaml'), JSON.stringify(config));
-  const args = ['dist/cli/main.js', 'serve', '--port', '0', '--data', join(folder, 'data')];
-  const child = spawn(process.execPath, [...args, '--config', join(folder, 'tilewarden.yaml')], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: PASSWORD },
-  });
-  children.push(child);
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /ready at (\S+)\/$/.exec(line)?.[1];
-    if (url !== undefined) return url;
-  }
-  throw new Error('The server did not start.');
+  process.env.TILEWARDEN_ADMIN_PASSWORD = PASSWORD;
+  return startServerProcess(join(folder, 'data'), JSON.stringify(config), FROM_BUILD, []);
 }
 
 /** A token for Prometheus; a quota that is exceeded; tasks that end, and one that lasts. */
@@ -132,7 +122,10 @@ async function startPrometheus(target: string, token: string): Promise<string> {
     `--config.file=${join(folder, 'prometheus.yml')}`,
     `--storage.tsdb.path=${join(folder, 'series')}`,
   ];
-  children.push(spawn(path, [...args, `--web.listen-address=${address}`], { stdio: 'ignore' }));
+  const prometheus = spawn(path, [...args, `--web.listen-address=${address}`], { stdio: 'ignore' });
+  stops.push(async () => {
+    if (prometheus.kill('SIGTERM')) await once(prometheus, 'exit');
+  });
   return `http://${address}`;
 }
 
@@ -194,15 +187,4 @@ async function query(prometheus: string, panel: DrawnPanel): Promise<DrawnPanel>
     return data.result.map(({ metric, values: points }) => ({ legend: legend(metric), points }));
   });
   return { ...panel, series: (await Promise.all(all)).flat() };
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

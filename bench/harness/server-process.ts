@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -19,15 +19,17 @@ export interface ServerProcess {
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 export const FROM_BUILD = ['dist/cli/main.js'];
 
-/** The server without accounts, on a free port. */
+/** The server on a free port, without accounts unless `options` are others. */
 export async function startServerProcess(
   data: string,
   configuration: string,
   program: readonly string[] = FROM_BUILD,
+  options: readonly string[] = ['--no-auth'],
 ): Promise<ServerProcess> {
   const file = join(data, '..', 'tilewarden.yaml');
+  mkdirSync(data, { recursive: true });
   writeFileSync(file, configuration);
-  const flags = ['--no-auth', '--port', '0', '--data', data, '--config', file];
+  const flags = [...options, '--port', '0', '--data', data, '--config', file];
   const begun = performance.now();
   const server = spawn(process.execPath, [...program, 'serve', ...flags], {
     cwd: PROJECT,

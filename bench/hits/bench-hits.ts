@@ -1,10 +1,11 @@
 // Cache hits beside nginx, mod_mapcache and bare node:http with the same tiles. Needs wrk and nginx.
+// nginx has one process, mod_mapcache threads on every core. Hits from the store are compared with mod_mapcache.
 // npm run bench -- hits [--zoom 5] [--bytes 2300] [--seconds 5] [--rounds 3] [--connections 32,512] [--processes 2,4]
 // The 256 tiles of the zoom whose size is nearest to --bytes are requested.
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { temporaryFolder } from '../harness/report.ts';
+import { say, temporaryFolder } from '../harness/report.ts';
 import { startBareNode } from './bare-node-server.ts';
 import { hasMapCache, startMapCache } from './mapcache-server.ts';
 import {
@@ -37,9 +38,7 @@ const TILES = 256;
 
 const missing = ['wrk', 'nginx'].filter((program) => programPath(program) === null);
 if (missing.length > 0) {
-  say(
-    `Not measured: ${missing.join(' and ')} must be installed (Debian: apt-get install wrk nginx-light).\n`,
-  );
+  say(`Not measured: ${missing.join(' and ')} must be installed (Debian: apt-get install wrk nginx-light).`);
   process.exit(1);
 }
 
@@ -59,20 +58,22 @@ try {
   const headers = await headersOf(`${fromMemory.url}/tiles/world/${chosen[0]?.name}`);
   await fromMemory.stop();
   const bytes = chosen.reduce((sum, tile) => sum + tile.bytes, 0) / chosen.length;
-  say(`${chosen.length} tiles of ${Math.round(bytes)} bytes, best of ${rounds} rounds of ${seconds} s\n`);
+  say(`${chosen.length} tiles of ${Math.round(bytes)} bytes, best of ${rounds} rounds of ${seconds} s`);
   const loads = values.connections
     .split(',')
     .map((connections): Load => ({ seconds, connections: Number(connections), zoom, tiles }));
-  const nginx = await startNginx('nginx, one process', www, folder);
+  const nginx = await startNginx('nginx', www, folder);
   running.push(nginx);
+  const mapCache = hasMapCache() ? [await startMapCache('mod_mapcache', www, folder)] : [];
   const others = [
     await startBareNode('bare node:http, two headers', www, ['Content-Type', 'image/png']),
     await startBareNode('bare node:http, our headers', www, headers),
+    ...mapCache,
   ];
-  if (hasMapCache()) others.push(await startMapCache('mod_mapcache, all cores', www, folder));
   running.push(...others);
   await competeWith(nginx, others, [1, ...processes], '256 MiB');
-  await competeWith(nginx, [], [1], '0');
+  const [reference = nginx] = mapCache;
+  await competeWith(reference, [], [1, ...processes], '0');
 
   /** Servers on one data folder run one after the other, so each has a copy. */
   async function competeWith(
@@ -100,7 +101,7 @@ try {
 
 /** In turns, so that whatever else the machine does hits both; the best round of each is the one least disturbed. */
 async function compete(contestants: readonly Contestant[], load: Load): Promise<void> {
-  say(`\n${load.connections} connections\n`);
+  say(`\n${load.connections} connections`);
   const results = contestants.map(() => ({
     requestsPerSecond: 0,
     microsecondsEach: Number.POSITIVE_INFINITY,
@@ -125,10 +126,10 @@ async function compete(contestants: readonly Contestant[], load: Load): Promise<
     const calls = await systemCallsPerRequest(contestant, load);
     say(
       `${contestant.name.padEnd(40)} ${String(Math.round(result.requestsPerSecond)).padStart(7)} requests/s` +
-        `  ${(result.requestsPerSecond / reference.requestsPerSecond).toFixed(2)} of nginx` +
+        `  ${(result.requestsPerSecond / reference.requestsPerSecond).toFixed(2)} of ${contestants[0]?.name}` +
         `  ${result.microsecondsEach.toFixed(0).padStart(4)} µs of processor each` +
         `  p99 ${result.p99.toFixed(1)} ms` +
-        `  ${calls === null ? 'system calls not counted' : `${calls.toFixed(1)} system calls each`}\n`,
+        `  ${calls === null ? 'system calls not counted' : `${calls.toFixed(1)} system calls each`}`,
     );
   }
 }
@@ -138,8 +139,4 @@ async function headersOf(url: string): Promise<readonly string[]> {
   const { headers } = await fetch(url);
   const own = ['content-length', 'date', 'connection', 'keep-alive'];
   return [...headers].filter(([name]) => !own.includes(name)).flat();
-}
-
-function say(text: string): void {
-  process.stdout.write(text);
 }

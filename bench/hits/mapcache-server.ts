@@ -5,6 +5,7 @@ import { type Contestant, childrenOf, programPath } from './measure-hits.ts';
 import { eventually, freePort } from './nginx-server.ts';
 
 const MODULES = '/usr/lib/apache2/modules';
+const THREADS = 'StartServers 1\nServerLimit 16\nThreadsPerChild 64\nMaxRequestWorkers 1024';
 
 export function hasMapCache(): boolean {
   return programPath('apache2') !== null && existsSync(join(MODULES, 'mod_mapcache.so'));
@@ -16,8 +17,9 @@ export async function startMapCache(name: string, www: string, folder: string): 
   const port = await freePort();
   const pidFile = join(folder, 'apache.pid');
   const configuration = join(folder, 'apache.conf');
-  writeFileSync(join(folder, 'mapcache.xml'), cacheOf(www, folder));
-  writeFileSync(configuration, configurationOf(folder, port, pidFile));
+  const cache = join(folder, 'mapcache.xml');
+  writeFileSync(cache, cacheOf(www, folder));
+  writeFileSync(configuration, apacheConfig({ folder, port, alias: '/mapcache', cache, more: THREADS }));
   execFileSync(program, ['-f', configuration, '-k', 'start']);
   const pid = Number(await eventually(() => readFileSync(pidFile, 'utf8').trim()));
   let running = true;
@@ -51,23 +53,30 @@ function cacheOf(www: string, folder: string): string {
 `;
 }
 
-function configurationOf(folder: string, port: number, pidFile: string): string {
+interface ApacheOptions {
+  readonly folder: string;
+  readonly port: number;
+  /** Where the cache is, and the file that describes it. */
+  readonly alias: string;
+  readonly cache: string;
+  readonly more: string;
+}
+
+export function apacheConfig({ folder, port, alias, cache, more }: ApacheOptions): string {
   return `
 ServerRoot ${folder}
 ServerName localhost
 User nobody
+Group nogroup
 Listen 127.0.0.1:${port}
-PidFile ${pidFile}
+PidFile ${join(folder, 'apache.pid')}
 ErrorLog ${join(folder, 'apache-error.log')}
 LogLevel error
 LoadModule mpm_event_module ${MODULES}/mod_mpm_event.so
 LoadModule authz_core_module ${MODULES}/mod_authz_core.so
 LoadModule mapcache_module ${MODULES}/mod_mapcache.so
 MaxKeepAliveRequests 0
-StartServers 1
-ServerLimit 16
-ThreadsPerChild 64
-MaxRequestWorkers 1024
-MapCacheAlias /mapcache ${join(folder, 'mapcache.xml')}
+${more}
+MapCacheAlias ${alias} ${cache}
 `;
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { type Contestant, programPath } from './measure-hits.ts';
+import { type Contestant, childrenOf, programPath } from './measure-hits.ts';
 
 /** As Debian sets it up (sendfile, tcp_nopush), but without a log, which we do not write either, and with one process to our one. */
 export async function startNginx(name: string, www: string, folder: string): Promise<Contestant> {
@@ -14,8 +14,7 @@ export async function startNginx(name: string, www: string, folder: string): Pro
   writeFileSync(configuration, configurationOf(www, folder, port, pidFile));
   execFileSync(program, ['-c', configuration, '-p', folder]);
   const master = Number(await eventually(() => readFileSync(pidFile, 'utf8').trim()));
-  const workers = () => readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim();
-  const worker = Number((await eventually(workers)).split(' ')[0]);
+  const worker = Number(await eventually(() => `${childrenOf(master)[0] ?? ''}`));
   let running = true;
   return {
     name,

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { say, temporaryFolder } from '../harness/report.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
 import type { PictureName } from './pictures.ts';
 import { plotSpeeds } from './plot-speeds.ts';
 import { openReplayUpstream, type UpstreamFigures } from './replay-upstream.ts';
@@ -53,11 +53,6 @@ interface SeedFigures extends Comparison {
 
 const SLOW_MS = 150;
 const MIB = 1024 ** 2;
-const median = (numbers: readonly number[]) => {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const [low = Number.NaN, high = low] = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
-  return (low + high) / 2;
-};
 const seeders = SEEDERS.filter(({ name }) => values.seeders.split(',').includes(name));
 
 const folder = temporaryFolder();
@@ -129,12 +124,12 @@ function titleOf({ picture, zoom, upstream: name }: Comparison): string {
 
 function figuresOf(all: readonly Measured[], tiles: number): Omit<SeedFigures, keyof Comparison | 'seeder'> {
   const speeds = all.map(({ seconds }) => tiles / seconds);
-  const middle = (figure: (one: Measured) => number) => median(all.map(figure));
+  const middle = (figure: (one: Measured) => number) => quantile(all.map(figure));
   const idle = all.some(({ idleShare }) => idleShare === null)
     ? null
     : middle(({ idleShare }) => idleShare ?? 0);
   return {
-    tilesPerSecond: Math.round(median(speeds)),
+    tilesPerSecond: Math.round(quantile(speeds)),
     slowest: Math.round(Math.min(...speeds)),
     fastest: Math.round(Math.max(...speeds)),
     cpuMsPerTile: Number((middle(({ processorMs }) => processorMs) / tiles).toFixed(3)),

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { apacheConfig } from '../hits/mapcache-server.ts';
 import { type Contestant, programPath } from '../hits/measure-hits.ts';
 import { eventually, freePort } from '../hits/nginx-server.ts';
 import { MAPCACHE, mapCacheConfig } from './seeders.ts';
-
-const MODULES = '/usr/lib/apache2/modules';
 
 export interface MapCacheServer extends Contestant {
   /** Resolves when these zooms are in the cache. */
@@ -24,25 +23,10 @@ export async function startMapCache(folder: string, wmsUrl: string): Promise<Map
   const config = join(folder, 'mapcache.xml');
   writeFileSync(config, mapCacheConfig(folder, wmsUrl, 'a', 'image/png'));
   const apache = join(folder, 'apache.conf');
-  writeFileSync(apache, apacheConfig(folder, port, config));
-  const seedArguments = (zooms: string) => [
-    ...[
-      '-c',
-      config,
-      '-t',
-      'bench',
-      '-g',
-      'GoogleMapsCompatible',
-      '-z',
-      zooms,
-      '-M',
-      '4,4',
-      '-n',
-      '2',
-      '-f',
-      '-q',
-    ],
-  ];
+  const more = '<Location />\n  Require all granted\n</Location>';
+  writeFileSync(apache, apacheConfig({ folder, port, alias: '/', cache: config, more }));
+  const places = ['-c', config, '-t', 'bench', '-g', 'GoogleMapsCompatible'];
+  const seedArguments = (zooms: string) => [...places, '-z', zooms, '-M', '4,4', '-n', '2', '-f', '-q'];
   const seed = async (from: number, to: number) => {
     // Not in a way that holds this process up: the upstream is in it.
     await promisify(execFile)(MAPCACHE, seedArguments(`${from},${to}`));
@@ -53,15 +37,9 @@ export async function startMapCache(folder: string, wmsUrl: string): Promise<Map
   const server = spawn(program, ['-f', apache, '-D', 'FOREGROUND'], { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
   const prefix = '/tms/1.0.0/bench@GoogleMapsCompatible';
+  const tile = `${url}${prefix}/0/0/0.png`;
   await eventually(() =>
-    execFileSync('curl', [
-      '-sf',
-      '-o',
-      '/dev/null',
-      '-w',
-      '%{http_code}',
-      `${url}${prefix}/0/0/0.png`,
-    ]).toString(),
+    execFileSync('curl', ['-sf', '-o', '/dev/null', '-w', '%{http_code}', tile]).toString(),
   );
   return {
     name: 'mod_mapcache',
@@ -71,13 +49,12 @@ export async function startMapCache(folder: string, wmsUrl: string): Promise<Map
     seed,
     async keepSeeding(zoom) {
       let going = true;
-      let seeder = spawn(MAPCACHE, seedArguments(`${zoom},${zoom}`), { stdio: 'ignore' });
+      const start = () =>
+        spawn(MAPCACHE, seedArguments(`${zoom},${zoom}`), { stdio: 'ignore' }).on('exit', again);
       const again = () => {
-        if (!going) return;
-        seeder = spawn(MAPCACHE, seedArguments(`${zoom},${zoom}`), { stdio: 'ignore' });
-        seeder.on('exit', again);
+        if (going) seeder = start();
       };
-      seeder.on('exit', again);
+      let seeder = start();
       return async () => {
         going = false;
         seeder.kill('SIGKILL');
@@ -88,24 +65,4 @@ export async function startMapCache(folder: string, wmsUrl: string): Promise<Map
       await once(server, 'exit');
     },
   };
-}
-
-function apacheConfig(folder: string, port: number, config: string): string {
-  return `
-ServerRoot ${folder}
-ServerName 127.0.0.1
-PidFile ${join(folder, 'apache.pid')}
-ErrorLog ${join(folder, 'apache.log')}
-Listen 127.0.0.1:${port}
-User nobody
-Group nogroup
-LoadModule mpm_event_module ${MODULES}/mod_mpm_event.so
-LoadModule authz_core_module ${MODULES}/mod_authz_core.so
-LoadModule mapcache_module ${MODULES}/mod_mapcache.so
-MaxKeepAliveRequests 0
-<Location />
-  Require all granted
-</Location>
-MapCacheAlias / ${config}
-`;
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { say, temporaryFolder } from '../harness/report.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import type { Latencies } from './read-hits.ts';
 import { startReaderProcess } from './reader-process.ts';
@@ -179,8 +179,7 @@ function hits({ requests, median, p99 }: Latencies): string {
 }
 
 function spread(times: readonly number[]): string {
-  const sorted = [...times].sort((a, b) => a - b);
-  return `median ${ms(sorted[Math.floor(sorted.length / 2)] ?? 0)}, slowest ${ms(sorted.at(-1) ?? 0)} of ${sorted.length}`;
+  return `median ${ms(quantile(times))}, slowest ${ms(quantile(times, 1))} of ${times.length}`;
 }
 
 function gib(bytes: number): string {

@@ -13,7 +13,6 @@ const ZOOM = 14;
 const BATCH = 16;
 /** Writes handed over before the first of them has ended. */
 const AT_ONCE = 4;
-const PROGRESS_EVERY = 100_000;
 
 const [root = '', ...layers] = process.argv.slice(2);
 await fillStore(layers.map((named) => named.split('=')));
@@ -22,15 +21,11 @@ async function fillStore(layers: readonly string[][]): Promise<void> {
   mkdirSync(root, { recursive: true });
   const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
-  const progress = createProgress();
   for (const [layer = '', side] of layers) {
     const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
     const blocks = blocksOf(Number(side));
     const writeOn = async () => {
-      for (const tiles of blocks) {
-        await store.putMany(set, ZOOM, tiles, 0);
-        progress(tiles.length);
-      }
+      for (const tiles of blocks) await store.putMany(set, ZOOM, tiles, 0);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, writeOn));
   }
@@ -46,18 +41,4 @@ function* blocksOf(side: number): Generator<readonly TileWrite[]> {
       );
     }
   }
-}
-
-function createProgress(): (tiles: number) => void {
-  const begun = performance.now();
-  let written = 0;
-  return (tiles) => {
-    const before = Math.floor(written / PROGRESS_EVERY);
-    written += tiles;
-    if (Math.floor(written / PROGRESS_EVERY) === before) return;
-    const seconds = (performance.now() - begun) / 1000;
-    process.stdout.write(
-      `  ${written} tiles after ${seconds.toFixed(0)} s, ${Math.round(written / seconds)}/s\n`,
-    );
-  };
 }

@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { quantile } from '../harness/report.ts';
 
 export interface Latencies {
   readonly requests: number;
@@ -33,7 +34,5 @@ export async function readHits(
   };
   await Promise.all(Array.from({ length: READERS }, read));
   await pool.close();
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor((times.length - 1) * share)] ?? Number.NaN;
-  return { requests: times.length, median: at(0.5), p99: at(0.99) };
+  return { requests: times.length, median: quantile(times), p99: quantile(times, 0.99) };
 }

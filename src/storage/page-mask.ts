@@ -1,9 +1,10 @@
+import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
 import type { PageStatistics } from './tile-store.ts';
 
 type PagePlace = Pick<PageStatistics, 'pageX' | 'pageY'>;
 
 /** Pages along the side of a block. */
-export const PAGES_PER_SIDE = 8;
+export const PAGES_PER_SIDE = BLOCK_SIZE / PAGE_SIZE;
 
 /** The number of a page in its block, row by row from the top left, which is also its bit in the block's mask. */
 export function numberInBlock({ pageX, pageY }: PagePlace): number {

@@ -1,6 +1,6 @@
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
-import { PAGE_SIZE } from '../domain/tile-key.ts';
+import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, rectAround } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
 import { type PlanLevel, pieceCount, spanCount, type TaskPlan } from './task-plan.ts';
@@ -16,8 +16,6 @@ export interface UsedPage extends PagePlace {
   readonly uses: number;
 }
 
-/** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
-const BUNDLE_SIDE = 128;
 /** Small tasks are cut finer, so that every thread gets several pieces. */
 const PIECES_PER_THREAD = 8;
 /** The end is cut into single steps, so that no thread is left alone with several while the others have nothing to do. */
@@ -63,7 +61,7 @@ export function cutTruncatePlan(
 ): TaskPlan {
   const cut = levels.map(({ z, rect }): PlanLevel => {
     const height = rect.maxY - rect.minY + 1;
-    const blockRows = Math.ceil(height / TRUNCATE_STRIPES / BUNDLE_SIDE) * BUNDLE_SIDE;
+    const blockRows = Math.ceil(height / TRUNCATE_STRIPES / BLOCK_SIZE) * BLOCK_SIZE;
     return { z, rect, blockColumns: rect.maxX + 1, blockRows };
   });
   const stepColumns = Math.max(...cut.map((level) => level.blockColumns));
@@ -146,9 +144,9 @@ function middleOf(page: number): number {
   return page * PAGE_SIZE + PAGE_SIZE / 2;
 }
 
-/** In metatiles. */
+/** In metatiles: a piece lies within as few bundles as it can. */
 function largestMultiple(size: number): number {
-  return Math.max(1, Math.floor(BUNDLE_SIDE / size));
+  return Math.max(1, Math.floor(BLOCK_SIZE / size));
 }
 
 function planWith(

@@ -1,12 +1,12 @@
-import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
+import { BLOCK_SIZE, PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import { PAGES_PER_SIDE } from '../page-mask.ts';
 import type { PageStatistics } from '../tile-store.ts';
 import type { PageRow } from './bundle-reader.ts';
 
-/** Tiles along a side of a bundle. */
-export const BUNDLE_SIZE = 128;
+/** Tiles along a side of a bundle. It is a block of the ledger: `docs/decisions/0360-size-of-bundles.md`. */
+export const BUNDLE_SIZE = BLOCK_SIZE;
 
-const PAGES_PER_SIDE = BUNDLE_SIZE / PAGE_SIZE;
 export const PAGES_PER_BUNDLE = PAGES_PER_SIDE * PAGES_PER_SIDE;
 const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
 
