@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
-import { readCapabilities } from './app/import-settings.ts';
 import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
 import { openNode, type ServerEnv } from './app/open-node.ts';
@@ -29,7 +28,7 @@ import { isLoopbackHost } from './http/auth/peer.ts';
 import { primaryPart } from './http/hits/primary-part.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
-import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
+import { listWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
@@ -128,7 +127,7 @@ async function openResponses(
     settled,
     hostsNamedIn,
     nodes: registry,
-    assets: await loadPages(),
+    assets: await listPages(),
     imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
     refresh: createTileRefresh({ pipeline, events, clock, settled }),
@@ -191,8 +190,10 @@ async function openImports(
   const reader = await documents.reader();
   const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
   return {
-    readService: (address, only, signal) =>
-      readCapabilities(address, only, outside.upstreams, outside.privateAdvice, signal),
+    async readService(address, only, signal) {
+      const { readCapabilities } = await import('./app/import-settings.ts');
+      return readCapabilities(address, only, outside.upstreams, outside.privateAdvice, signal);
+    },
     previewLayer: previews.layer,
     previewTile: previews.tile,
   };
@@ -233,7 +234,7 @@ async function openDoor(
 }
 
 /** The build puts the pages beside this file; the sources alone have none. */
-async function loadPages(): Promise<readonly WebAsset[]> {
+async function listPages(): Promise<readonly WebAsset[]> {
   const folder = fileURLToPath(new URL('./web', import.meta.url));
-  return existsSync(folder) ? loadWebAssets(folder) : [];
+  return existsSync(folder) ? listWebAssets(folder) : [];
 }

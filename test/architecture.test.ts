@@ -58,6 +58,17 @@ function loadedBy(text: string): readonly string[] {
   });
 }
 
+/** Files and packages that these modules load when they are loaded, and those that they load. */
+function loadedWith(...entries: readonly string[]): ReadonlySet<string> {
+  const loaded = new Set(entries.map((entry) => `src/${entry}.ts`));
+  for (const path of loaded) {
+    for (const name of loadedBy(code.find((file) => file.path === path)?.text ?? '')) {
+      loaded.add(name.startsWith('.') ? join(path, '..', name) : name);
+    }
+  }
+  return loaded;
+}
+
 /** Of the interfaces that have methods, those that an implementation must have. */
 function requiredMembers(text: string): readonly { name: string; members: readonly string[] }[] {
   const interfaces = [...text.matchAll(/^export interface (\w+)[^{]*\{\n(.*?)^\}/gms)];
@@ -100,15 +111,17 @@ describe('the house', () => {
   });
 
   it('processes that perform tasks or answer HTTP do not load zod', () => {
-    const entries = ['cli/child-process', 'app/open-task-process-app', 'app/open-http-process-app'];
-    const loaded = new Set(entries.map((entry) => `src/${entry}.ts`));
-    for (const path of loaded) {
-      for (const name of loadedBy(code.find((file) => file.path === path)?.text ?? '')) {
-        loaded.add(name.startsWith('.') ? join(path, '..', name) : name);
-      }
-    }
+    const loaded = loadedWith('cli/child-process', 'app/open-task-process-app', 'app/open-http-process-app');
     expect(loaded).toContain('src/catalog/create-layer.ts');
     expect(loaded).not.toContain('zod');
+  });
+
+  it('a start of the server loads no part that few requests need', () => {
+    const loaded = loadedWith('cli/main', 'app/open-server');
+    expect(loaded).toContain('src/app/exporter.ts');
+    const late = ['jose', 'openid-client', 'pg', 'pmtiles', 'prom-client', '@aws-sdk/client-s3'];
+    const parts = ['src/export/export-tiles.ts', 'src/app/import-settings.ts'];
+    expect([...late, '@azure/storage-blob', ...parts].filter((name) => loaded.has(name))).toEqual([]);
   });
 
   it('no source file is longer than its limit', () => {

@@ -33,9 +33,9 @@ export function mayWorkOnAll(caller: Pick<Caller, 'layers'>): boolean {
 }
 
 export function matchesPattern(pattern: string, layer: string): boolean {
+  if (!pattern.includes('*')) return pattern === layer;
   const [first = '', ...parts] = pattern.split('*');
-  const last = parts.pop();
-  if (last === undefined) return pattern === layer;
+  const last = parts.pop() ?? '';
   const fits = layer.length >= first.length + last.length && layer.startsWith(first) && layer.endsWith(last);
   return fits && holdsInOrder(layer.slice(first.length, layer.length - last.length), parts);
 }

@@ -8,7 +8,7 @@ import type { Database } from '../db/database.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import { type ExportOptions, exportTiles, writerFor } from '../export/export-tiles.ts';
+import type { ExportOptions } from '../export/export-tiles.ts';
 import { createFolderFiles } from '../export/folder-files.ts';
 import type { ExportFiles } from '../http/route-deps.ts';
 import { isNoRoom } from '../lib/error-code.ts';
@@ -31,6 +31,9 @@ interface ExporterOptions {
   readonly catalog: Pick<Catalog, 'stores'>;
   readonly log: Logger;
 }
+
+/** With the writers of all kinds of files, which a start does not need. */
+const loadWriters = () => import('../export/export-tiles.ts');
 
 /** Names that this node, or one of 0.2, has given. */
 const OWN_NAMES = /^(?:task-(\d+)|\d+)[-.]/;
@@ -80,8 +83,10 @@ export function createExporter({
   }
 
   return {
-    refuseUnfit: (type, request, tiles) =>
-      void writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content),
+    async refuseUnfit(type, request, tiles) {
+      const { writerFor } = await loadWriters();
+      writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content);
+    },
 
     async perform(work) {
       const { lease, signal } = work;
@@ -164,6 +169,7 @@ export async function exportTo(
 ) {
   try {
     const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, options.signal) : [];
+    const { exportTiles } = await loadWriters();
     return await exportTiles({ ...options, target, vectorLayers });
   } catch (cause) {
     if (!isNoRoom(cause)) throw cause;

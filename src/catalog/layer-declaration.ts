@@ -55,21 +55,23 @@ const gridSubsetSchema = z.union([
 
 const MAX_BLANK_AREAS = 200;
 
-const blankAreaSchema = z
-  .strictObject({
-    gridSet: text.optional().describe('All grid sets when absent; needed with bounds'),
-    bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
-    zoomStart: zoomSchema.optional(),
-    zoomStop: zoomSchema.optional(),
-  })
-  .refine(({ gridSet, bounds }) => gridSet !== undefined || bounds === undefined, {
-    error: 'must be given with bounds',
-    path: ['gridSet'],
-  })
-  .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
-    error: 'must not be below zoomStart',
-    path: ['zoomStop'],
-  });
+const blankAreaSchema = z.lazy(() =>
+  z
+    .strictObject({
+      gridSet: text.optional().describe('All grid sets when absent; needed with bounds'),
+      bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
+      zoomStart: zoomSchema.optional(),
+      zoomStop: zoomSchema.optional(),
+    })
+    .refine(({ gridSet, bounds }) => gridSet !== undefined || bounds === undefined, {
+      error: 'must be given with bounds',
+      path: ['gridSet'],
+    })
+    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+      error: 'must not be below zoomStart',
+      path: ['zoomStop'],
+    }),
+);
 
 /** Seconds; a source that is down over a long weekend is not the end of the map. */
 const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
@@ -116,20 +118,22 @@ const parameterSchema = z
     if (given.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
   });
 
-const legendSchema = z.strictObject({
-  style: z.string().default('').describe('The style that it explains; empty: the default one'),
-  width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-  height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-  format: z
-    .string()
-    .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
-    .default('image/png'),
-  url: httpSchemas(schemaKit)
-    .httpAddress.optional()
-    .describe('Address of the picture; GetLegendGraphic of the source when absent'),
-  minScale: z.number().min(0).optional().describe('Scale denominator'),
-  maxScale: z.number().min(0).optional().describe('Scale denominator'),
-});
+const legendSchema = z.lazy(() =>
+  z.strictObject({
+    style: z.string().default('').describe('The style that it explains; empty: the default one'),
+    width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+    height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+    format: z
+      .string()
+      .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
+      .default('image/png'),
+    url: httpSchemas(schemaKit)
+      .httpAddress.optional()
+      .describe('Address of the picture; GetLegendGraphic of the source when absent'),
+    minScale: z.number().min(0).optional().describe('Scale denominator'),
+    maxScale: z.number().min(0).optional().describe('Scale denominator'),
+  }),
+);
 
 const requestFilterSchema = z.strictObject({
   type: z.literal('circular').describe('Tiles far from the middle of the extent are empty'),

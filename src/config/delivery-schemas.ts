@@ -3,30 +3,37 @@ import { NOTIFIED_EVENTS } from '../changes/deliveries/delivery-targets.ts';
 import { schemaKit, text } from '../lib/schemas.ts';
 import { httpSchemas } from '../sources/http-options.ts';
 
-const { headerName, httpAddress, httpOptions } = httpSchemas(schemaKit);
+const name = () =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,64}$/, {
+      error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
+    })
+    .describe('Shown in the list of deliveries');
 
-const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, {
-  error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
+const purgeTarget = z.lazy(() => {
+  const { headerName, httpAddress, httpOptions } = httpSchemas(schemaKit);
+  return z.strictObject({
+    name: name(),
+    url: httpAddress.describe('Where purge requests are sent'),
+    method: z.enum(['PURGE', 'BAN', 'POST', 'PUT', 'DELETE', 'GET']).default('PURGE'),
+    header: headerName.default('xkey-purge').describe('Carries the keys'),
+    headers: httpOptions.headers,
+  });
 });
 
-const purgeTarget = z.strictObject({
-  name: name.describe('Shown in the list of deliveries'),
-  url: httpAddress.describe('Where purge requests are sent'),
-  method: z.enum(['PURGE', 'BAN', 'POST', 'PUT', 'DELETE', 'GET']).default('PURGE'),
-  header: headerName.default('xkey-purge').describe('Carries the keys'),
-  headers: httpOptions.headers,
-});
-
-const notifyTarget = z.strictObject({
-  name: name.describe('Shown in the list of deliveries'),
-  url: httpAddress.describe('Where notifications are posted'),
-  secret: text.describe('Signs the body: X-Hub-Signature-256'),
-  events: z
-    .array(z.enum(NOTIFIED_EVENTS))
-    .min(1)
-    .default([...NOTIFIED_EVENTS])
-    .describe('All of them when absent'),
-});
+const notifyTarget = z.lazy(() =>
+  z.strictObject({
+    name: name(),
+    url: httpSchemas(schemaKit).httpAddress.describe('Where notifications are posted'),
+    secret: text.describe('Signs the body: X-Hub-Signature-256'),
+    events: z
+      .array(z.enum(NOTIFIED_EVENTS))
+      .min(1)
+      .default([...NOTIFIED_EVENTS])
+      .describe('All of them when absent'),
+  }),
+);
 
 const UNIQUE = { error: 'must not contain two targets with the same name' };
 

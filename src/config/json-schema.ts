@@ -20,7 +20,8 @@ export function createSettingsSchema(): JsonSchema {
   return z.toJSONSchema(settingsSchema, {
     io: 'input',
     override: ({ jsonSchema, path }) => {
-      if (jsonSchema.type !== 'string' || !path.some((step) => isSecretKey(String(step)))) return;
+      if (jsonSchema.type !== 'string' || path.at(-1) === 'propertyNames') return;
+      if (!path.some((step) => isSecretKey(String(step)))) return;
       const { description } = jsonSchema;
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
       Object.assign(jsonSchema, { anyOf: SECRET_FORMS, ...(description && { description }) });

@@ -297,7 +297,15 @@ const NORTHING_FIRST: readonly (readonly [first: number, last?: number])[] = [
   27232], [27391, 27398], [28404, 28432], [29701, 29702], [30161, 30179], [31251, 31290], [31466, 31469],
 ];
 
-/** Whether the CRS names its axes y first; false for a code that the EPSG does not have. */
+/** Whether the CRS names its axes y first; false for a code that the EPSG does not have. The table is in order: by halves. */
 function namesNorthingFirst(srs: number): boolean {
-  return NORTHING_FIRST.some(([first, last = first]) => srs >= first && srs <= last);
+  let [low, high] = [0, NORTHING_FIRST.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const [first, last = first] = NORTHING_FIRST[middle] ?? [srs];
+    if (srs >= first && srs <= last) return true;
+    if (srs > last) low = middle + 1;
+    else high = middle;
+  }
+  return false;
 }

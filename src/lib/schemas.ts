@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { array, boolean, int, literal, number, record, strictObject, string, union, url, z } from 'zod';
 import { parseSize } from './size.ts';
 
 /** What many settings are made of. */
@@ -17,8 +17,12 @@ export const sizeSchema = z
   })
   .describe('Bytes, or a number with a unit such as 64 MiB');
 
+/** By name: the library as a whole would bring its messages in sixty languages into the build. */
+const basic = { array, boolean, int, literal, number, record, strictObject, string, union, url };
+const forDrivers = { ...basic, discriminatedUnion: z.discriminatedUnion, enum: z.enum };
+
 /** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */
-export const schemaKit = { z, text, texts, flag, whole, sizeSchema };
+export const schemaKit = { z: forDrivers, text, texts, flag, whole, sizeSchema };
 export type SchemaKit = typeof schemaKit;
 
 /** Of the options of each driver in a list. */

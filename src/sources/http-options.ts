@@ -13,7 +13,15 @@ export function isOwnHeader(name: string): boolean {
 
 export const MAX_TIMEOUT_SECONDS = 600;
 
-export function httpSchemas({ z }: SchemaKit) {
+let made: ReturnType<typeof makeHttpSchemas> | null = null;
+
+/** One of each for all drivers: a schema takes a start as long as a hundred lines of code. */
+export function httpSchemas(kit: SchemaKit) {
+  made ??= makeHttpSchemas(kit);
+  return made;
+}
+
+function makeHttpSchemas({ z }: SchemaKit) {
   const httpAddress = z
     .url({ protocol: /^https?$/, error: 'must be an http or https address' })
     .refine((url) => !URL.canParse(url) || new URL(url).username === '', {

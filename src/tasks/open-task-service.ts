@@ -178,7 +178,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   }
 
   async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
-    options.exporter?.refuseUnfit(order.type, request, tiles);
+    await options.exporter?.refuseUnfit(order.type, request, tiles);
     const since = await tilesSince(tiles.bound.store, tiles.set, levels);
     return { ...order, id: exportIdOf(request, order), store: tiles.bound.declared?.store ?? '', since };
   }

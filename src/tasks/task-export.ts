@@ -18,7 +18,7 @@ export interface ExportWork {
 /** Writes archives for tasks of type `export`. */
 export interface Exporter {
   /** Throws `request-invalid` when such a file cannot hold the tiles, and `entry-changed`. */
-  refuseUnfit(type: ArchiveOrder['type'], request: TaskRequest, tiles: ResolvedTileSet): void;
+  refuseUnfit(type: ArchiveOrder['type'], request: TaskRequest, tiles: ResolvedTileSet): Promise<void>;
   /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
   perform(work: ExportWork): Promise<void>;
 }

@@ -41,12 +41,17 @@ describe('trusted proxies', () => {
     ['10.0.0.7', '10.0.0.7', true],
     ['10.0.0.7', '10.0.0.8', false],
     ['fd00::/8', 'fd12::1', true],
+    ['::1', '0:0:0:0:0:0:0:1', true],
+    ['0.0.0.0/0', '::1', false],
     ['10.0.0.0/8', 'not an address', false],
   ])('trusted proxies listed as %s include %s: %s', (entry, address, trusted) => {
     expect(createProxyTrust([entry])(address)).toBe(trusted);
   });
 
-  it.each(['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', ''])('trusted proxies cannot be %j', (entry) => {
+  it.each([
+    ...['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', '', '10.0.0.0/', '10.0.0.0/8/8'],
+    ...['fd00::/129', 'fd00::/', '::1::2', '10.0.0.1:80'],
+  ])('trusted proxies cannot be %j', (entry) => {
     expect(() => createProxyTrust([entry])).toThrow('is neither an address nor a network');
   });
 });

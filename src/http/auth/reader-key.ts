@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { KeyDoor } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
@@ -82,12 +83,21 @@ function isOwner(name: string): (layer: Layer) => boolean {
 }
 
 /** Null: the request shows nothing of the kind. */
-export function presentedKeyOf({ url = '', headers }: IncomingMessage): PresentedKey | null {
+export function presentedKeyOf(
+  { url = '', headers, socket }: IncomingMessage,
+  memoryOf: (socket: Socket) => KeyMemory,
+): PresentedKey | null {
   const inHeader = headers[HEADER];
-  if (inHeader === undefined && !url.includes('?')) return null;
+  const mark = url.indexOf('?');
+  if (inHeader === undefined) {
+    if (mark < 0) return null;
+    const known = memoryOf(socket).key;
+    if (known && url.length - mark === known.query.length && url.endsWith(known.query))
+      return new PresentedKey(url.slice(0, mark), [{ ...known.candidate }]);
+  }
   let bare = url;
   const candidates: Candidate[] = [];
-  for (let found = IN_ADDRESS.exec(bare); found; found = IN_ADDRESS.exec(bare)) {
+  for (let found = mark < 0 ? null : IN_ADDRESS.exec(bare); found; found = IN_ADDRESS.exec(bare)) {
     const [whole, name = '', value = ''] = found;
     candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
     bare = without(bare, found.index, whole.length);
@@ -133,17 +143,23 @@ function keyUnknown(): HttpProblem {
 
 export type KeyGate = ReturnType<typeof createKeyGate>;
 
-/** The key that a connection showed last: looking it up again costs a hash. */
+/** The key that a connection showed last: finding it again costs a look at the address and a hash. */
 export interface KeyMemory {
-  key: { readonly secret: string; readonly held: HeldKey } | null;
+  key: {
+    readonly candidate: Candidate;
+    readonly held: HeldKey;
+    /** Of an address with nothing else behind its path; empty: the key came in a header. */
+    readonly query: string;
+  } | null;
 }
 
 export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: TrustsProxy) {
-  function find(secret: string, memory: KeyMemory): HeldKey | null {
+  function find(candidate: Candidate, memory: KeyMemory): HeldKey | null {
     const known = memory.key;
-    if (known && known.secret === secret && ring.isValid(known.held)) return known.held;
-    const held = ring.find(secret);
-    memory.key = held && { secret, held };
+    if (known && known.candidate.secret === candidate.secret && ring.isValid(known.held)) return known.held;
+    const held = ring.find(candidate.secret);
+    const { pair } = candidate;
+    memory.key = held && { candidate, held, query: pair === null ? '' : `?${pair}` };
     return held;
   }
 
@@ -151,7 +167,7 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: Trusts
     /** Looks the key up, and counts the request against its limits. */
     admit(presented: PresentedKey, request: IncomingMessage, memory: KeyMemory): Promise<void> | null {
       for (const candidate of presented.candidates) {
-        candidate.held = find(candidate.secret, memory);
+        candidate.held = find(candidate, memory);
         presented.held ??= candidate.held;
       }
       const { held } = presented;
@@ -160,10 +176,11 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: Trusts
         presented.problem = new HttpProblem('forbidden', 'This key is not valid for this origin.');
         return null;
       }
+      const verdict = meter.admit(held);
+      if (verdict === null) return null;
       const note = (wait: number | null) => {
         if (wait !== null) presented.problem = overLimit(wait);
       };
-      const verdict = meter.admit(held);
       if (verdict instanceof Promise) return verdict.then(note);
       note(verdict);
       return null;

@@ -114,7 +114,7 @@ export function createDispatcher(options: DispatcherOptions) {
   /** A key on the way to a tile service is no part of the address. */
   function targetOf(request: IncomingMessage): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
-    const key = keyGate && presentedKeyOf(request);
+    const key = keyGate && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
     if (!key || match.route?.sharing === 'anyone') return { match, key };
     return { match: key.url === url ? match : router.match(method, url), key: null };

@@ -65,8 +65,8 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
 
 function pageOf(sheet: MetricSheet): Handler {
   return async () => {
-    const body = await sheet.write();
-    return { status: 200, headers: ['Content-Type', sheet.contentType], body };
+    const { body, contentType } = await sheet.write();
+    return { status: 200, headers: ['Content-Type', contentType], body };
   };
 }
 

@@ -38,25 +38,39 @@ const INDEX = 'index.html';
 /** The build puts a hash of the content into these names, so one name never changes what it means. */
 const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
 
-/** Reads the page into memory: at request time no path is made from what a caller sent. */
-export async function loadWebAssets(folder: string): Promise<readonly WebAsset[]> {
+/** Lists the files of the page: at request time no path is made from what a caller sent. */
+export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && contentTypeOf(entry.name) !== null);
-  return Promise.all(
-    files.map(async (entry) => {
-      const file = join(entry.parentPath, entry.name);
-      return createWebAsset(relative(folder, file).split(sep).join('/'), await readFile(file));
-    }),
-  );
+  return files.map((entry) => {
+    const file = join(entry.parentPath, entry.name);
+    return createWebAsset(relative(folder, file).split(sep).join('/'), file);
+  });
 }
 
 /** `path`: from the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
-function createWebAsset(path: string, bytes: Buffer) {
-  let packing: Promise<Buffer | null> | null = null;
-  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+function createWebAsset(path: string, file: string) {
+  let reading: Promise<ReturnType<typeof contentOf>> | null = null;
   return {
     path,
     contentType: contentTypeOf(path) ?? 'application/octet-stream',
+    /** Read with the first request; most of the files are pages of the documentation that few servers show. */
+    content() {
+      reading ??= readFile(file)
+        .then(contentOf)
+        .catch((error: unknown) => {
+          reading = null;
+          throw error;
+        });
+      return reading;
+    },
+  };
+}
+
+function contentOf(bytes: Buffer) {
+  let packing: Promise<Buffer | null> | null = null;
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return {
     bytes,
     /** Worked out when first asked for; null when packing does not pay. */
     packed(): Promise<Buffer | null> {
@@ -103,12 +117,13 @@ async function pack(bytes: Buffer): Promise<Buffer | null> {
 }
 
 async function assetResponse(context: Context, asset: WebAsset): Promise<Response> {
-  const packed = acceptsGzip(context.headers['accept-encoding']) ? await asset.packed() : null;
+  const content = await asset.content();
+  const packed = acceptsGzip(context.headers['accept-encoding']) ? await content.packed() : null;
   const lifetime = HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache';
   const policy = ['Content-Security-Policy', PAGE_POLICY];
   const headers = ['Cache-Control', lifetime, ...policy, 'Vary', 'Accept-Encoding'];
-  const body = packed ?? asset.bytes;
-  const answer = validated(context, asset.etag, headers, { body, type: asset.contentType });
+  const body = packed ?? content.bytes;
+  const answer = validated(context, content.etag, headers, { body, type: asset.contentType });
   return packed && answer.body ? withHeaders(answer, ['Content-Encoding', 'gzip']) : answer;
 }
 

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { layerNamed } from '../../../test/fixtures/http-app.ts';
+import { hashSecret } from '../../access/api-token.ts';
+import { KeyMeter } from '../../access/key-meter.ts';
+import { KeyRing } from '../../access/key-ring.ts';
+import { createReaderSecret } from '../../access/reader-key.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createKeyGate, type KeyMemory, presentedKeyOf } from './reader-key.ts';
+
+const NO_LIMITS = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
+
+/** Requests of one connection, to a layer that the key opens. */
+function openConnection() {
+  const secret = createReaderSecret();
+  const ring = new KeyRing(systemClock);
+  ring.change({ added: [{ id: 1, layers: ['ours'], hash: hashSecret(secret), ...NO_LIMITS }], removed: [] });
+  const supply = { draw: () => ({ granted: 0, left: 0, waitMs: 0 }), putBack() {} };
+  const meter = new KeyMeter(systemClock, supply);
+  const gate = createKeyGate({ ring, meter, wrongKey: async () => {} }, () => false);
+  const memory: KeyMemory = { key: null };
+  const ask = (url: string, headers: Record<string, string> = {}) => {
+    const request = { url, headers } as unknown as IncomingMessage;
+    const presented = presentedKeyOf(request, () => memory);
+    if (!presented) return null;
+    void gate.admit(presented, request, memory);
+    return { url: presented.url, opens: presented.opens(layerNamed('ours')) };
+  };
+  return {
+    secret,
+    ask,
+    remove: () => ring.change({ added: [], removed: [1] }),
+    uses: () => meter.takeUses(),
+  };
+}
+
+describe('a reader key on a kept connection', () => {
+  it('each request with the same reader key is let in and counted, until the key is deleted', () => {
+    const { secret, ask, remove, uses } = openConnection();
+    for (const row of [0, 1, 2]) {
+      const path = `/tiles/ours/2/0/${row}.png`;
+      expect(ask(`${path}?key=${secret}`)).toEqual({ url: path, opens: true });
+    }
+    expect(uses()).toEqual([{ id: 1, answered: 3, refused: 0 }]);
+    remove();
+    expect(ask(`/tiles/ours/2/0/3.png?key=${secret}`)).toMatchObject({ opens: false });
+  });
+
+  it('a reader key of an earlier request does not let in a request with another query', () => {
+    const { secret, ask } = openConnection();
+    ask(`/a?key=${secret}`);
+    const other = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'E' : 'A'}`;
+    expect(ask(`/a?key=${other}`)).toMatchObject({ opens: false });
+    expect(ask(`/a?key=${other}&key=${secret}`)).toMatchObject({ opens: false });
+    expect(ask(`/a?x?key=${secret}`)).toEqual({ url: '/a?x', opens: true });
+    expect(ask('/a')).toBeNull();
+  });
+
+  it('a reader key in the header of an earlier request does not let in requests without it', () => {
+    const { secret, ask } = openConnection();
+    expect(ask('/a', { 'x-api-key': secret })).toEqual({ url: '/a', opens: true });
+    for (const url of ['/a', '/a?', '/a?null', `/a?${'x'.repeat(secret.length)}`])
+      expect(ask(url)).toBeNull();
+    expect(ask('/a?b=1', { 'x-api-key': secret })).toEqual({ url: '/a?b=1', opens: true });
+  });
+});
