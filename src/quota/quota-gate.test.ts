@@ -117,7 +117,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
   const stop = new AbortController();
   const writers = [guarded(20_000, false, house.store), guarded(20_000, false, await house.another())].map(
     async (store, at) => {
-      for (let place = 0; place < 80 && !stop.signal.aborted; place++)
+      for (let place = 0; place < 50 && !stop.signal.aborted; place++)
         await write(store, (2 * place + at) * 16);
     },
   );
