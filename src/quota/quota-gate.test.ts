@@ -134,6 +134,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
   expect(highest).toBeGreaterThan(limit);
   expect(highest).toBeLessThanOrEqual(limit + 64 * MIB);
   await expect.poll(async () => (await service.usage()).bytes).toBeLessThanOrEqual(limit);
-  expect((await service.usage()).evicted.bytes).toBeGreaterThan(90 * MIB);
+  // More than the tolerance: the writers were not merely let through.
+  expect((await service.usage()).evicted.bytes).toBeGreaterThan(64 * MIB);
   await service.close();
 });
