@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
+import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
-import { openDatabase } from '../db/open-database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { createGridSetBook } from '../domain/grid-set-book.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -110,7 +110,7 @@ const all = async () =>
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'catalog-editor-'));
-  database = await openDatabase({ location: join(folder, 'test.db'), clock: systemClock, log: silentLogger });
+  database = await openTestDatabase(folder);
   store = createMemoryStore({ type: 'memory' });
 });
 afterEach(async () => {

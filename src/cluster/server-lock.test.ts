@@ -1,28 +1,44 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { openServerLock } from './server-lock.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 
+/** On which every pause is longer than a start waits for the lock. */
+function impatientClock(): Clock {
+  let elapsed = 0;
+  return {
+    ...systemClock,
+    monotonic: () => elapsed,
+    async sleep() {
+      elapsed += 60_000;
+    },
+  };
+}
+
 describe('the lock of a server whose stores lie on its own disk', () => {
+  let location = '';
+  beforeAll(async () => {
+    location = await createPostgresDatabase();
+  });
+
   it('the lock of a server with local stores is refused to a second, and free again when the first ends', async () => {
-    const location = await createPostgresDatabase();
-    const first = await openServerLock({ location, ...quiet, shared: false });
+    const take = () => openServerLock({ location, ...quiet, clock: impatientClock(), shared: false });
+    const first = await take();
     expect(first).not.toBeNull();
-    expect(await openServerLock({ location, ...quiet, shared: false })).toBeNull();
+    expect(await take()).toBeNull();
     await first?.close();
-    const second = await openServerLock({ location, ...quiet, shared: false });
+    const second = await take();
     expect(second).not.toBeNull();
     await second?.close();
   });
 
   it('the server lock is shared by servers whose stores can be shared, and not with one whose cannot', async () => {
-    const location = await createPostgresDatabase();
-    const take = (shared: boolean) => openServerLock({ location, ...quiet, shared });
+    const take = (shared: boolean) => openServerLock({ location, ...quiet, clock: impatientClock(), shared });
     const [first, second] = [await take(true), await take(true)];
     expect(first).not.toBeNull();
     expect(second).not.toBeNull();
@@ -36,7 +52,6 @@ describe('the lock of a server whose stores lie on its own disk', () => {
   });
 
   it('the server lock is taken again when its connection breaks', async () => {
-    const location = await createPostgresDatabase();
     const database = await openDatabase({ location, ...quiet });
     const lock = await openServerLock({ location, ...quiet, shared: false });
     const holders = async () => {

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { inLength } from '../../test/fixtures/length.ts';
 import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
 import { systemClock } from '../lib/clock.ts';
 import { BundleReader } from '../storage/bundle/bundle-reader.ts';
@@ -196,7 +197,7 @@ describe('the ledger', () => {
         expect(countsOf(ledger)).toEqual(await house.recount());
         expect(await pageCountsOf(ledger)).toEqual(await house.recount());
       }),
-      { numRuns: 12 },
+      { numRuns: inLength(6, 200) },
     );
   });
 

@@ -117,7 +117,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
   const stop = new AbortController();
   const writers = [guarded(20_000, false, house.store), guarded(20_000, false, await house.another())].map(
     async (store, at) => {
-      for (let place = 0; place < 80 && !stop.signal.aborted; place++)
+      for (let place = 0; place < 50 && !stop.signal.aborted; place++)
         await write(store, (2 * place + at) * 16);
     },
   );
@@ -134,6 +134,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
   expect(highest).toBeGreaterThan(limit);
   expect(highest).toBeLessThanOrEqual(limit + 64 * MIB);
   await expect.poll(async () => (await service.usage()).bytes).toBeLessThanOrEqual(limit);
-  expect((await service.usage()).evicted.bytes).toBeGreaterThan(90 * MIB);
+  // More than the tolerance: the writers were not merely let through.
+  expect((await service.usage()).evicted.bytes).toBeGreaterThan(64 * MIB);
   await service.close();
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combOf } from '../../test/fixtures/comb.ts';
+import { inLength } from '../../test/fixtures/length.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { countCovered, createAreaCover, MAX_VISITS, type ZoomGeometry } from './area-cover.ts';
@@ -114,6 +115,7 @@ describe('an area', () => {
           }
         }
       }),
+      { numRuns: inLength(30, 2000) },
     );
   });
 

@@ -41,14 +41,14 @@ describe('telling that the map has changed', () => {
   });
 
   it('an invalidation serves the old tile while the source is down', async () => {
-    const { road, selections } = await seededHouse();
+    const { road, selections } = await seededHouse({ zoomStop: 2 });
     await selections.invalidate('roads', {}, null);
     road.source.answer = () => Promise.reject(new Error('down'));
     expect(await outcome(2, 1, 1)).toBe('STALE');
   });
 
   it('an invalidation keeps tiles that were fetched before it from being stored', async () => {
-    const { road, selections } = await seededHouse();
+    const { road, selections } = await seededHouse({ zoomStop: 0 });
     const generation = await road.store.generation('roads');
     await selections.invalidate('roads', {}, null);
     const late = road.store.putMany(road.tiles.set, 3, [], generation);
@@ -136,13 +136,13 @@ describe('telling that the map has changed', () => {
   });
 
   it('a dry run of an invalidation counts without changing anything', async () => {
-    const { selections } = await seededHouse();
+    const { selections } = await seededHouse({ zoomStop: 2 });
     expect(await selections.count('roads', { zoomStart: 2, zoomStop: 2 })).toMatchObject([{ tiles: 16 }]);
     expect(await outcome(2, 0, 0)).toBe('HIT');
   });
 
   it('an invalidation of an unknown layer is refused', async () => {
-    const { selections } = await seededHouse();
+    const { selections } = await seededHouse({ zoomStop: 0 });
     await expect(selections.invalidate('rivers', {}, null)).rejects.toMatchObject({
       code: 'layer-unknown',
     });

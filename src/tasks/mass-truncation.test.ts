@@ -113,9 +113,11 @@ describe('truncating a layer', () => {
     expect(await ended(id)).toMatchObject({ state: 'done', tilesProcessed: 256n });
     let kept = 0;
     for await (const { x, y } of tilesIn(store, road.tiles.set, 4)) {
+      kept++;
+      // One tile of each metatile, which was fetched as a whole.
+      if (x % 4 > 0 || y % 4 > 0) continue;
       const tile = await store.get(road.tiles.set, { z: 4, x, y });
       expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }, 2))).toBe(true);
-      kept++;
     }
     expect(kept).toBe(256 - 3 * 16);
   });

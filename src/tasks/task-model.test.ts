@@ -5,10 +5,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { finished, newTask, reportOf, WIDE } from '../../test/contracts/task-store.ts';
 import { inLength } from '../../test/fixtures/length.ts';
+import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
-import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
-import { silentLogger } from '../lib/logger.ts';
 import { type Lease, NO_COUNTS } from './store/lease.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
@@ -193,7 +192,7 @@ let database: Database;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tilewarden-model-'));
-  database = await openDatabase({ location: join(folder, 'm.db'), clock: systemClock, log: silentLogger });
+  database = await openTestDatabase(folder);
 });
 
 afterAll(async () => {
@@ -232,6 +231,6 @@ it('no task is lost or goes backwards, and every count is exact, whatever happen
       await fc.asyncModelRun(() => ({ model, real }), list);
       await drain(model, real);
     }),
-    { numRuns: inLength(15, 2000) },
+    { numRuns: inLength(8, 2000) },
   );
 });

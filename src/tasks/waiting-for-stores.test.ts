@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
+import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -47,14 +48,17 @@ it.each(['seed', 'truncate'])(
       putMany: orFail(working.putMany),
       edit: orFail(working.edit),
     };
-    house = await openTaskHouse({ store });
+    const clock = createSkippingClock();
+    house = await openTaskHouse({ store, serviceClock: clock });
     const { service } = house;
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
-    const refusedAtOnce = refusals;
-    await expect.poll(() => refusals).toBeGreaterThan(refusedAtOnce);
+    const before = refusals;
+    clock.skip(1000);
+    await expect.poll(() => refusals).toBeGreaterThan(before);
     isAway = false;
+    clock.skip(2000);
     const task = await house.ended(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal, errors: [] });
     expect(task.counters.failed).toBe(0);

@@ -30,20 +30,24 @@ describe('users over HTTP', () => {
     expect(seen).not.toMatch(/scrypt|sentence/);
   });
 
-  it.each([
-    [{ ...MARY, role: 'root' }, 400, 'role'],
-    [{ ...MARY, password: 'short' }, 400, 'at least 12 characters'],
-    [{ ...MARY, name: 'a:b' }, 400, 'A name has'],
-    [{ ...MARY, layers: 'all' }, 400, 'layers'],
-    [{ ...MARY, admin: true }, 400, 'admin'],
-    [{ name: 'mary' }, 400, 'password'],
-    [[], 400, 'The body must be an object, got a list'],
-    [{ ...MARY, name: 'anna' }, 409, 'already'],
-  ])('users are not created from %j', async (body, status, message) => {
+  it('users are not created from a wrong body, which is named', async () => {
     const { send } = await openAccountApp();
-    const answer = await send('POST', '/api/v1/users', body);
-    expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
-    expect(answer.text).toContain(message);
+    for (const [body, status, message] of [
+      [{ ...MARY, role: 'root' }, 400, 'role'],
+      [{ ...MARY, password: 'short' }, 400, 'at least 12 characters'],
+      [{ ...MARY, name: 'a:b' }, 400, 'A name has'],
+      [{ ...MARY, layers: 'all' }, 400, 'layers'],
+      [{ ...MARY, admin: true }, 400, 'admin'],
+      [{ name: 'mary' }, 400, 'password'],
+      [[], 400, 'The body must be an object, got a list'],
+      [{ ...MARY, name: 'anna' }, 409, 'already'],
+    ] as const) {
+      expect(await send('POST', '/api/v1/users', body)).toMatchObject({
+        status,
+        headers: { 'content-type': 'text/plain; charset=utf-8' },
+        text: expect.stringContaining(message),
+      });
+    }
   });
 
   it('users who are administrators have no scope: not new, promoted or narrowed, nor do their tokens', async () => {
@@ -113,11 +117,12 @@ describe('tokens over HTTP', () => {
     expect((await send('DELETE', '/api/v1/tokens/x', undefined)).status).toBe(404);
   });
 
-  it.each(['tomorrow', '2020-01-01T00:00:00Z', 5])('tokens do not expire %s', async (expiresAt) => {
+  it('tokens expire at a time to come, and at nothing else', async () => {
     const { send } = await openAccountApp();
-    expect((await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer', expiresAt })).status).toBe(
-      400,
-    );
+    for (const expiresAt of ['tomorrow', '2020-01-01T00:00:00Z', 5]) {
+      const token = { name: 'cron', role: 'viewer', expiresAt };
+      expect((await send('POST', '/api/v1/tokens', token)).status).toBe(400);
+    }
   });
 });
 
@@ -143,17 +148,19 @@ describe('a session over HTTP', () => {
     expect((await get('/api/v1/me', { ...planted, ...secure })).status).toBe(401);
   });
 
-  it.each([
-    ['203.0.113.9:4711', '203.0.113.9'],
-    ['[2001:db8::1]:443', '2001:db8::1'],
-    ['[2001:db8::1]', '2001:db8::1'],
-    ['2001:db8::1', '2001:db8::1'],
-    ['198.51.100.1, 203.0.113.9:4711', '203.0.113.9'],
-  ])('a failed login behind a proxy with X-Forwarded-For: %s counts for %s', async (header, source) => {
+  it('a failed login behind a proxy counts for the last address in X-Forwarded-For, without a port', async () => {
     const { get, accounts } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } });
-    const wrong = { authorization: basic('anna', 'wrong'), 'x-forwarded-for': header };
-    expect((await get('/api/v1/me', wrong)).status).toBe(401);
-    expect(JSON.stringify(await accounts.audit.read({ limit: 10 }))).toContain(`"source":"${source}"`);
+    for (const [header, source] of [
+      ['203.0.113.9:4711', '203.0.113.9'],
+      ['[2001:db8::1]:443', '2001:db8::1'],
+      ['[2001:db8::2]', '2001:db8::2'],
+      ['2001:db8::3', '2001:db8::3'],
+      ['198.51.100.1, 203.0.113.10:4711', '203.0.113.10'],
+    ] as const) {
+      const wrong = { authorization: basic('anna', 'wrong'), 'x-forwarded-for': header };
+      expect((await get('/api/v1/me', wrong)).status).toBe(401);
+      expect(JSON.stringify(await accounts.audit.read({ limit: 1 }))).toContain(`"source":"${source}"`);
+    }
   });
 
   it('a session is another one after each login, and over after logging out', async () => {
@@ -257,19 +264,24 @@ describe('a client that listens to events', () => {
 type Change = (method: string, url: string, body: unknown) => Promise<unknown>;
 
 describe('pages of other sites', () => {
-  it.each<[string, Record<string, string>, number]>([
-    ['a form on another site', { 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, 403],
-    ['another port of this host', { 'sec-fetch-site': 'same-site', origin: 'http://localhost:9' }, 403],
-    ['an old browser on another site', { origin: 'http://evil.example' }, 403],
-    ['a page without an origin', { origin: 'null' }, 403],
-    ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }, 201],
-    ['an old browser on our own page', { origin: 'http://localhost' }, 201],
-    ['a user typing an address', { 'sec-fetch-site': 'none' }, 201],
-    ['curl', {}, 201],
-  ])('a change sent by %s with %j is a %i', async (_who, headers, status) => {
+  it('a change is accepted from our own page and from programs, and refused from other sites', async () => {
     const { send, logIn } = await openAccountApp();
     const { session } = await logIn();
-    expect((await send('POST', '/api/v1/users', MARY, { ...session, ...headers })).status).toBe(status);
+    const senders: readonly (readonly [string, Record<string, string>, number])[] = [
+      ['a form on another site', { 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, 403],
+      ['another port of this host', { 'sec-fetch-site': 'same-site', origin: 'http://localhost:9' }, 403],
+      ['an old browser on another site', { origin: 'http://evil.example' }, 403],
+      ['a page without an origin', { origin: 'null' }, 403],
+      ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }, 201],
+      ['an old browser on our own page', { origin: 'http://localhost' }, 201],
+      ['a user typing an address', { 'sec-fetch-site': 'none' }, 201],
+      ['curl', {}, 201],
+    ];
+    for (const [number, [sender, headers, expected]] of senders.entries()) {
+      const user = { ...MARY, name: `mary-${number}` };
+      const { status } = await send('POST', '/api/v1/users', user, { ...session, ...headers });
+      expect({ sender, status }).toEqual({ sender, status: expected });
+    }
   });
 
   it('a page of another site cannot log a user in', async () => {
@@ -299,18 +311,19 @@ describe('the trace of a change', () => {
     ]);
   });
 
-  it.each([
-    ['limit=0', 'from 1 to 1000'],
-    ['limit=1001', 'from 1 to 1000'],
-    ['limit=x', 'from 1 to 1000'],
-    ['outcome=good', 'done, refused, failed, unknown'],
-    ['since=yesterday', 'since must be a time'],
-  ])('the audit log with %s is refused with what is allowed', async (query, message) => {
+  it('the audit log with a wrong parameter is refused with what is allowed', async () => {
     const { get } = await openAccountApp();
-    expect(await get(`/api/v1/audit?${query}`)).toMatchObject({
-      status: 400,
-      text: expect.stringContaining(message),
-    });
+    for (const [query, message] of [
+      ['limit=0', 'from 1 to 1000'],
+      ['limit=1001', 'from 1 to 1000'],
+      ['limit=x', 'from 1 to 1000'],
+      ['outcome=good', 'done, refused, failed, unknown'],
+      ['since=yesterday', 'since must be a time'],
+      ['until=', 'until must be a time'],
+    ] as const) {
+      const text = expect.stringContaining(message);
+      expect(await get(`/api/v1/audit?${query}`)).toMatchObject({ status: 400, text });
+    }
   });
 
   it('an audit entry is on the disk before the answer is sent', async () => {
@@ -340,11 +353,6 @@ describe('the trace of a change', () => {
     await send('POST', '/api/v1/users', MARY, { authorization: basic('vera', GOOD_PASSWORD) });
     const { entries } = JSON.parse((await get('/api/v1/audit?actor=vera')).text);
     expect(entries).toMatchObject([{ action: 'POST /api/v1/users', outcome: 'refused', status: 403 }]);
-  });
-
-  it.each(['since=x', 'limit=x', 'until='])('the audit log is a 400 with %s', async (query) => {
-    const { get } = await openAccountApp();
-    expect((await get(`/api/v1/audit?${query}`)).status).toBe(400);
   });
 });
 

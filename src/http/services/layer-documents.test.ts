@@ -2,7 +2,8 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 
-const MANY = 3000;
+/** Enough for the largest piece to be less than a tenth of the whole. */
+const MANY = 2000;
 const layers = Array.from({ length: MANY }, (_, index) => layerNamed(`layer-${index}`));
 const DOCUMENTS = [
   '/tiles.json',
@@ -64,7 +65,7 @@ describe('documents about many layers', () => {
   it.each(DOCUMENTS)(
     'a document is sent compressed if possible, with its length, and not sent twice: %s',
     async (url) => {
-      const { inject } = createTestApp({ deps: { catalog: catalogOf(layers) } });
+      const { inject } = createTestApp({ deps: { catalog: catalogOf(layers.slice(0, 300)) } });
       const plain = await inject({ method: 'GET', url });
       expect(plain.headers['content-length']).toBe(String(plain.rawPayload.length));
       const packed = await inject({ method: 'GET', url, headers: { 'accept-encoding': 'gzip' } });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { decodeXml, readLongXml, readXml } from './read-xml.ts';
 import { element, writeXml } from './write-xml.ts';
 import { XmlError } from './xml-element.ts';
@@ -71,6 +72,7 @@ describe('reading XML', () => {
         expect(root.children[0]?.text).toBe(expected(content));
         expect(root.children[0]?.attributes.get('x')).toBe(expected(attribute));
       }),
+      { numRuns: inLength(40, 2000) },
     );
   });
 
@@ -101,7 +103,7 @@ describe('reading XML', () => {
           expect(error).toBeInstanceOf(XmlError);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: inLength(100, 2000) },
     );
   });
 });

@@ -72,7 +72,7 @@ it.each([
   ['the tile set is dropped', (store: TileStore) => store.dropTileSet(set)],
   ['the layer is dropped', (store: TileStore) => store.dropLayer(set.layer)],
 ])('no store reads or loses anything through an open handle when %s', async (_, remove) => {
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 2; round++) {
     await theirs.putMany(set, 8, [tile(1, 1, `old ${round}`)], 0);
     expect(await contentAt(ours, 1, 1)).toBe(`old ${round}`);
     await remove(ours);
@@ -113,7 +113,7 @@ it('no tile of another process outlives a truncation that is newer', async () =>
     () => ours.dropLayer(set.layer),
     () => ours.dropTileSet(set),
   ];
-  for (let round = 0; round < inLength(6, 60); round++) {
+  for (let round = 0; round < inLength(3, 60); round++) {
     const generation = await ours.raiseGeneration(set.layer);
     await truncations[round % truncations.length]?.();
     // Once the writer writes under the new generation, what it had in hand before has been stored or refused.
@@ -126,9 +126,9 @@ it('no tile of another process outlives a truncation that is newer', async () =>
 });
 
 it('every tile is whole and every page counted after a writer is killed', async () => {
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < inLength(2, 20); round++) {
     const child = await startWriter();
-    for (let read = 0; read < 20 * round; read++) await contentAt(ours, 128, 128);
+    for (let read = 0; read < 40 * round; read++) await contentAt(ours, 128, 128);
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;

@@ -19,7 +19,7 @@ const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const open = (root: string) => openBundleStore(options, { root, log: silentLogger, clock: systemClock });
 
 describe('a bundle store', () => {
-  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(8, 200) });
+  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(4, 200) });
 
   it('a bundle store shows the last change in every process, whatever is stored, removed and marked late', () =>
     fc.assert(
@@ -36,7 +36,7 @@ describe('a bundle store', () => {
           for (const node of nodes) await node.close();
         }
       }),
-      { numRuns: inLength(6, 3000) },
+      { numRuns: inLength(3, 3000) },
     ));
 });
 

@@ -26,7 +26,7 @@ import { TILES_IN_A_TURN } from './pack-store.ts';
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 describeOnObjectStore('a store of packs', (_, stores) => {
-  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(3, 60) });
+  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
 
   it('a new metatile is stored with one statement, and replaced with two', async () => {
     let statements = 0;

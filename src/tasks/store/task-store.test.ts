@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe } from 'vitest';
 import { describeTaskStore } from '../../../test/contracts/task-store.ts';
 import { createPostgresDatabase } from '../../../test/fixtures/shared-services.ts';
+import { openTestDatabase } from '../../../test/fixtures/test-database.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -15,7 +16,7 @@ describe('tasks in SQLite', () => {
   describeTaskStore(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tilewarden-task-store-'));
     whenOver(() => rm(folder, { recursive: true, force: true }));
-    return openDatabase({ location: join(folder, 'tasks.db'), ...quiet });
+    return openTestDatabase(folder);
   });
 });
 
