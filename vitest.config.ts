@@ -4,10 +4,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { PATIENCE_MS } from './test/fixtures/eventually.ts';
 
-/** Tests of whole servers, then of rooms that share a database or a bucket: both wait. */
-const LONG = [/\/test\//, /\/src\/(app|db|quota|storage\/s3)\//];
+/** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
+const LONG = [
+  /\/test\/(e2e\/(console|nodes|processes)|faults\/|security\/login)/,
+  /\/test\//,
+  /\/src\/(app|db|quota|storage)\//,
+];
 
-/** What takes long does not come last, when everybody waits for it. */
+/** Long files first, so that the end of a run does not wait for one of them. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) =>

@@ -37,7 +37,7 @@ export type Accounts = ReturnType<typeof openAccounts>;
 export function openAccounts(options: AccountsOptions) {
   const { database, dataFolder, clock, log, cost, proxyLogin = null, fetch } = options;
   const passwordFile = join(dataFolder, 'initial-admin-password');
-  const hasher = openPasswordHasher(log, cost);
+  const hasher = openPasswordHasher({ clock, log }, cost);
   const stored = createUserStore(database, clock);
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);

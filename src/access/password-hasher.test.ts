@@ -1,12 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHEAP } from '../../test/fixtures/accounts.ts';
+import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Standing } from './login-throttle.ts';
 import { DEFAULT_COST, parseStored } from './password-hash.ts';
 import { openPasswordHasher } from './password-hasher.ts';
 
-function open(cost = CHEAP) {
-  const hasher = openPasswordHasher(silentLogger, cost);
+function open(cost = CHEAP, clock = systemClock) {
+  const hasher = openPasswordHasher({ log: silentLogger, clock }, cost);
   onTestFinished(() => hasher.close());
   return hasher;
 }
@@ -80,6 +82,20 @@ describe('checking passwords', () => {
     asked.push(ask('a new client', 'calm'), ask('the owner', 'known'));
     await Promise.all(asked);
     expect(order).toEqual(['first', 'the owner', 'a new client', 'second', 'third']);
+  });
+
+  it('a password check that gets no turn for a minute and a half is refused, not left without an answer', async () => {
+    const clock = createVirtualClock();
+    const hasher = open({ logN: 14, r: 8, p: 1 }, clock);
+    const first = hasher.check('first', null, 'calm');
+    const starved = expect(hasher.check('starved', null, 'restless')).rejects.toMatchObject({
+      code: 'attempts-throttled',
+      retryAfterSeconds: 2,
+    });
+    await clock.run(90_000);
+    await starved;
+    expect(await first).toMatchObject({ matches: false });
+    expect(await hasher.check('next', null, 'restless')).toMatchObject({ matches: false });
   });
 
   it('the queue of password checks ends when it is closed, for waiting callers too', async () => {

@@ -1,7 +1,8 @@
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { messageKind } from '../lib/channel.ts';
-import type { Logger } from '../lib/logger.ts';
+import { ifLate } from '../lib/clock.ts';
+import type { Env } from '../lib/env.ts';
 import { openThread } from '../lib/open-thread.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
@@ -29,6 +30,8 @@ export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 /** How many may wait, by standing; clients without a place have to come back. A flood takes only the last places. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
+/** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */
+const MAX_WAIT_MS = 90_000;
 
 export type PasswordHasher = ReturnType<typeof openPasswordHasher>;
 
@@ -36,7 +39,7 @@ export type PasswordHasher = ReturnType<typeof openPasswordHasher>;
  * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with
  * reading files: four concurrent logins would hold up every tile.
  */
-export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
+export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
   const unmatchable = createUnmatchable(cost);
   const closing = new AbortController();
   const turns = new Semaphore(1);
@@ -48,20 +51,19 @@ export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
     died: 'the thread that checks passwords died; the next password starts another',
   });
 
+  /** Better standings go first, so that in a flood a turn may never come. */
+  function nextTurn(standing: Standing): Promise<() => void> {
+    const late = new AbortController();
+    const ends = AbortSignal.any([closing.signal, late.signal]);
+    const wait = () => turns.acquire(ends, -STANDINGS.indexOf(standing));
+    return ifLate(clock, MAX_WAIT_MS, () => late.abort(tooMany()), wait);
+  }
+
   async function derive(job: DerivationJob, standing: Standing): Promise<Uint8Array> {
     const waits = turns.inUse > 0 ? 1 : 0;
-    if (waits && waiting[standing] >= PLACES[standing]) {
-      throw new TilewardenError(
-        'attempts-throttled',
-        'Too many concurrent login attempts; try again shortly.',
-        {
-          retryAfterSeconds: COME_BACK_SECONDS,
-        },
-      );
-    }
+    if (waits && waiting[standing] >= PLACES[standing]) throw tooMany();
     waiting[standing] += waits;
-    const turn = turns.acquire(closing.signal, -STANDINGS.indexOf(standing));
-    const release = await turn.finally(() => {
+    const release = await nextTurn(standing).finally(() => {
       waiting[standing] -= waits;
     });
     try {
@@ -97,4 +99,9 @@ export function openPasswordHasher(log: Logger, cost = DEFAULT_COST) {
       await thread.close();
     },
   };
+}
+
+function tooMany(): TilewardenError {
+  const message = 'Too many concurrent login attempts; try again shortly.';
+  return new TilewardenError('attempts-throttled', message, { retryAfterSeconds: COME_BACK_SECONDS });
 }

@@ -15,6 +15,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { settled } from '../fixtures/settled.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 
 const SECRET = 'for tests only';
@@ -109,6 +110,7 @@ async function cached(layer: string, ...tiles: readonly string[]): Promise<void>
     () => cache(layer, ...tiles),
     (seen) => seen.every((one) => one === 'HIT'),
   );
+  await settled(app);
 }
 
 function signatureOf(body: string): string {
@@ -403,12 +405,21 @@ describe('what a change does', () => {
     type Deliveries = { deliveries: { state: string }[] };
     const delivered = async () => (await read<Deliveries>('api/v1/deliveries')).deliveries;
     const areOver = (all: Deliveries['deliveries']) => all.every(({ state }) => state === 'delivered');
-    const { length } = await eventually('earlier purges are delivered', delivered, areOver);
-    const before = purges.length;
     const keysOf = async (layer: string, tile: string) => {
       const { headers } = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
       return String(headers.get('xkey')).split(' ');
     };
+    // Purges are sent in the order of changes: after this one none of an earlier test is left.
+    const [earlier, sydney] = [purges.length, await keysOf('rows', '6/58/38.png')];
+    expect((await post({ type: 'Point', coordinates: [151, -33.8] }, {}, 'many')).status).toBe(202);
+    await eventually('earlier changes are purged', () =>
+      purges
+        .slice(earlier)
+        .flat()
+        .some((key) => sydney.includes(key)),
+    );
+    const { length } = await eventually('earlier purges are delivered', delivered, areOver);
+    const before = purges.length;
     expect((await post({ bounds: ZURICH }, {}, 'many')).status).toBe(202);
     const after = await eventually(
       'the purge is delivered',

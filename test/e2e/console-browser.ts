@@ -22,7 +22,10 @@ export interface ConsolePage {
   signIn(): Promise<void>;
   /** Opens a page of the console and waits for its heading. */
   go(path: string, heading: string): Promise<void>;
-  /** Errors in the browser's console, pages that broke, breaches of the content policy, dialogs, foreign addresses. */
+  /**
+   * Errors in the browser's console, pages that broke, breaches of the content policy, dialogs, foreign addresses, each
+   * returned once.
+   */
   complaints(): readonly string[];
   /** Faults that axe finds serious or critical, in one line each; by these rules only, or by all. */
   accessibilityFaults(rules?: readonly string[]): Promise<readonly string[]>;
@@ -38,13 +41,19 @@ interface AxeResults {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Wide enough for the layout of large screens; without a graphics card every further pixel takes processor. */
+export const WINDOW = { width: 1100, height: 640 };
 /** Logged by the browser itself about tiles that a broken source cannot make; the page shows the error. */
 const EXPECTED = /status of 50[234]/;
 
-/** A separate session, for a test that ends it: the others keep theirs. */
-export async function openOwnSession(url: string): Promise<ConsolePage> {
+/** A separate session, for a test that ends it: the others keep theirs. `prepare` comes before the page is loaded. */
+export async function openOwnSession(
+  url: string,
+  prepare: (page: Page) => Promise<unknown> = async () => {},
+): Promise<ConsolePage> {
   const own = await openConsole(await sharedBrowser(), url);
   whenOver(() => own.close());
+  await prepare(own.page);
   await own.signIn();
   return own;
 }
@@ -54,7 +63,7 @@ export async function openConsole(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: WINDOW, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -76,7 +85,7 @@ export async function openConsole(
 
   return {
     page,
-    complaints: () => complaints,
+    complaints: () => complaints.splice(0),
     async signIn() {
       const data = { name: 'admin', password: ADMIN_PASSWORD };
       const answer = await context.request.post(`${url}/api/v1/session`, { data });

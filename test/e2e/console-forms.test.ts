@@ -152,22 +152,6 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     expect((await api<{ tasks: unknown[] }>('tasks')).tasks).toHaveLength(before);
   });
 
-  it('a rectangle is drawn on the map by dragging', async () => {
-    await open.go('seed/world', 'Seed and truncate');
-    await button('Draw a rectangle').click();
-    const map = await page.locator('#console .map canvas').first().boundingBox();
-    if (!map) throw new Error('no map');
-    await page.mouse.move(map.x + map.width * 0.4, map.y + map.height * 0.3);
-    await page.mouse.down();
-    await page.mouse.move(map.x + map.width * 0.6, map.y + map.height * 0.6, { steps: 4 });
-    await page.mouse.up();
-    await eventually(
-      'the bounds are there',
-      async () => (await page.getByLabel('Max y').inputValue()) !== '',
-    );
-    await eventually('it may start', () => button('Start').isEnabled());
-  });
-
   it('the layer field finds a layer by name and by title', async () => {
     await open.go('seed/world', 'Seed and truncate');
     const field = page.getByRole('combobox', { name: 'Layer' });
@@ -181,14 +165,6 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await field.fill('no such layer');
     await page.keyboard.press('Tab');
     await page.getByText('There is no layer no such layer.').waitFor();
-  });
-
-  it('the schedule form shows the fault of a cron expression', async () => {
-    await open.go('schedules/new', 'New schedule');
-    await page.getByLabel('Cron expression').fill('61 * * * *');
-    await page.getByText(/minute.*0 to 59/).waitFor();
-    await page.getByLabel('Cron expression').fill('0 22 * *');
-    await page.getByText(/needs 5 fields .*; this has 4/).waitFor();
   });
 
   it('the schedule form shows each error of the server at its field', async () => {

@@ -101,12 +101,9 @@ describe('the console does what it shows', needs('chromium'), () => {
   });
 
   it('the layer field accepts typing while the page of the chosen layer still loads', async () => {
-    const own = await openOwnSession(server.url);
     const held = 'document.documentElement.dataset.held';
-    await own.page.addInitScript({
-      content: `addEventListener('hashchange', (event) => ${held} && event.stopImmediatePropagation())`,
-    });
-    await own.page.reload();
+    const content = `addEventListener('hashchange', (event) => ${held} && event.stopImmediatePropagation())`;
+    const own = await openOwnSession(server.url, (page) => page.addInitScript({ content }));
     await own.go('seed/flaky', 'Seed and truncate');
     const field = own.page.getByRole('combobox', { name: 'Layer' });
     await field.focus();
@@ -335,8 +332,10 @@ describe('the console does what it shows', needs('chromium'), () => {
 
     await button('Enter manually').click();
     await eventually('the form is in view and has the focus', async () => {
-      const focused = await page.evaluate('document.activeElement?.getBoundingClientRect().top');
-      return (await page.getByLabel('Name', { exact: true }).count()) === 1 && Number(focused) < 900;
+      const isInView = await page.evaluate(
+        'document.activeElement?.getBoundingClientRect().top < innerHeight',
+      );
+      return (await page.getByLabel('Name', { exact: true }).count()) === 1 && isInView === true;
     });
     const json = page.getByLabel('All settings (JSON)');
     await json.fill('{\n  "name": "third",\n  "formats": ["image/png",],\n}');

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -10,8 +10,7 @@ import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { openDatabaseProxy, openTcpProxy } from '../fixtures/tcp-proxy.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { temporaryFolder } from './server.ts';
 import { LAYER, type TaskServer } from './task-server.ts';
@@ -26,11 +25,6 @@ interface Export {
 const TILES = 85;
 const EXPORTS = '/api/v1/exports';
 const ORDER = JSON.stringify({ layer: LAYER, type: 'mbtiles', zoomStop: 3 });
-
-async function seed(node: TaskServer): Promise<void> {
-  const id = await node.start({ zoomStop: 3, threadCount: 2 });
-  expect(await node.over(id)).toMatchObject({ state: 'done', tilesProcessed: TILES });
-}
 
 async function startExport(node: TaskServer): Promise<string> {
   const answer = await node.request('POST', EXPORTS, ORDER, 'application/json');
@@ -76,60 +70,99 @@ async function kept(cluster: Cluster): Promise<readonly string[]> {
   return found.map(({ key }) => key);
 }
 
-it(
-  'an export that is requested at one node is listed, downloaded and deleted at another',
-  needs('s3'),
-  async () => {
-    const cluster = await openCluster();
-    const a = await cluster.serve({ name: 'a', workers: 1 });
-    const b = await cluster.serve({ name: 'b' });
-    await seed(a);
-    const id = await startExport(a);
-    const done = await reached(b, id, 'done');
-    expect(done).toMatchObject({ tiles: TILES });
-    for (const node of [a, b]) {
-      expect(await (await node.request('GET', EXPORTS)).json()).toEqual({ exports: [done] });
-    }
-    const [atA, atB] = [await download(a, id), await download(b, id)];
-    expect([atA.length, tilesIn(atA)]).toEqual([done.bytes, TILES]);
-    expect(atB.equals(atA)).toBe(true);
-    const etag = (await a.request('HEAD', `${EXPORTS}/${id}/file`)).headers.get('etag') ?? '';
-    const rest = await fetch(`${b.url}${EXPORTS}/${id}/file`, {
-      headers: { authorization: b.authorization, range: 'bytes=1000-', 'if-range': etag },
-    });
-    expect(rest.status).toBe(206);
-    expect(Buffer.from(await rest.arrayBuffer()).equals(atA.subarray(1000))).toBe(true);
+describe('exports of several nodes', needs('s3'), () => {
+  let cluster: Cluster;
+  /** Reaches both over proxies, and has exported nothing at the beginning of a test. */
+  let first: TaskServer;
+  let s3: TcpProxy;
+  let database: Awaited<ReturnType<typeof openDatabaseProxy>>;
 
-    expect(await startExport(b)).toBe(id);
-    await reached(a, id, 'done');
-    expect(await kept(cluster)).toHaveLength(1);
-    expect((await b.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
-    for (const what of ['', '/file']) {
-      expect((await a.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
-    }
-    expect(await kept(cluster)).toEqual([]);
-    await a.stop();
-    await b.stop();
-  },
-);
-
-it(
-  'an export of a suspended node is finished by another, and stays the same when the first resumes',
-  needs('s3'),
-  async () => {
-    const cluster = await openCluster();
+  beforeAll(async () => {
+    cluster = await openCluster();
     const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
-    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
-    whenOver(() => proxy.close());
-    const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
-    const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
-    await seed(first);
-    proxy.block();
+    s3 = await openTcpProxy({ host: hostname, port: Number(port) });
+    database = await openDatabaseProxy(cluster.database);
+    first = await cluster.serve({
+      name: 'first',
+      workers: 1,
+      store: { endpoint: `http://127.0.0.1:${s3.port}` },
+      database: database.address,
+      expectedLog: /./,
+    });
+    const id = await first.start({ zoomStop: 3, threadCount: 2 });
+    expect(await first.over(id)).toMatchObject({ state: 'done', tilesProcessed: TILES });
+  });
+
+  afterAll(async () => {
+    await s3?.close();
+    await database?.close();
+  });
+
+  /** It cannot end before the S3 store responds. */
+  async function startHeldExport(): Promise<string> {
+    s3.block();
     const id = await startExport(first);
     await reached(first, id, 'running');
+    return id;
+  }
+
+  async function deleteAt(node: TaskServer, id: string): Promise<void> {
+    expect((await node.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
+    for (const what of ['', '/file']) {
+      expect((await first.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
+    }
+    expect(await kept(cluster)).toEqual([]);
+  }
+
+  it('an export that is requested at one node is listed, downloaded and deleted at another', async () => {
+    const other = await cluster.serve({ name: 'other' });
+    const id = await startExport(first);
+    const done = await reached(other, id, 'done');
+    expect(done).toMatchObject({ tiles: TILES });
+    for (const node of [first, other]) {
+      expect(await (await node.request('GET', EXPORTS)).json()).toEqual({ exports: [done] });
+    }
+    const [here, there] = [await download(first, id), await download(other, id)];
+    expect([here.length, tilesIn(here)]).toEqual([done.bytes, TILES]);
+    expect(there.equals(here)).toBe(true);
+    const etag = (await first.request('HEAD', `${EXPORTS}/${id}/file`)).headers.get('etag') ?? '';
+    const rest = await fetch(`${other.url}${EXPORTS}/${id}/file`, {
+      headers: { authorization: other.authorization, range: 'bytes=1000-', 'if-range': etag },
+    });
+    expect(rest.status).toBe(206);
+    expect(Buffer.from(await rest.arrayBuffer()).equals(here.subarray(1000))).toBe(true);
+
+    expect(await startExport(other)).toBe(id);
+    await reached(first, id, 'done');
+    expect(await kept(cluster)).toHaveLength(1);
+    await deleteAt(other, id);
+    await other.stop();
+  });
+
+  it('a running export waits while the database is unreachable, and finishes when it is back', async () => {
+    const id = await startHeldExport();
+    database.cut();
+    s3.mend();
+    const refused = await eventually(
+      'the database is away',
+      () => first.request('GET', EXPORTS),
+      ({ status }) => status === 503,
+    );
+    expect(refused.headers.get('retry-after')).toBe('5');
+    database.mend();
+    await eventually(
+      'the database is back',
+      async () => (await first.request('GET', EXPORTS)).status === 200,
+    );
+    expect(await reached(first, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
+    expect(tilesIn(await download(first, id))).toBe(TILES);
+    await deleteAt(first, id);
+  });
+
+  it('an export of a suspended node is finished by another, and stays the same when the first resumes', async () => {
+    const id = await startHeldExport();
     const pids = [first.pid, ...first.workers()];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-
     const second = await cluster.serve({
       name: 'second',
       workers: 1,
@@ -138,7 +171,7 @@ it(
     expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
     const file = await download(second, id);
     expect(tilesIn(file)).toBe(TILES);
-    proxy.mend();
+    s3.mend();
     for (const pid of pids) process.kill(pid, 'SIGCONT');
     await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
     expect((await download(first, id)).equals(file)).toBe(true);
@@ -146,31 +179,5 @@ it(
     expect((await download(second, id)).equals(file)).toBe(true);
     await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
     await second.stop();
-  },
-);
-
-it(
-  'a running export waits while the database is unreachable, and finishes when it is back',
-  needs('s3'),
-  async () => {
-    const cluster = await openCluster();
-    const proxy = await openDatabaseProxy(cluster.database);
-    whenOver(() => proxy.close());
-    const node = await cluster.serve({ workers: 1, database: proxy.address, expectedLog: /./ });
-    await seed(node);
-    const id = await startExport(node);
-    await reached(node, id, 'running');
-    proxy.cut();
-    const refused = await eventually(
-      'the database is away',
-      () => node.request('GET', EXPORTS),
-      ({ status }) => status === 503,
-    );
-    expect(refused.headers.get('retry-after')).toBe('5');
-    proxy.mend();
-    await eventually('the database is back', async () => (await node.request('GET', EXPORTS)).status === 200);
-    expect(await reached(node, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
-    expect(tilesIn(await download(node, id))).toBe(TILES);
-    await node.stop();
-  },
-);
+  });
+});

@@ -19,6 +19,7 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { settled } from '../fixtures/settled.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }
@@ -105,12 +106,6 @@ async function expectHits(server: DiskServer): Promise<void> {
   for (let round = 0; round < 5; round++) {
     for (const z of ZOOMS) expect(await outcomeOf(server, `${z}/0/0`)).toBe('HIT');
   }
-}
-
-/** Tiles are stored after their responses: waits until all are. */
-async function settled({ url }: DiskServer): Promise<void> {
-  const landed = async () => /^tilewarden_flights 0$/m.test(await (await fetch(`${url}/metrics`)).text());
-  await eventually('all that was fetched is stored', landed);
 }
 
 async function tilesOf({ url }: DiskServer): Promise<number> {
