@@ -46,7 +46,7 @@ export async function joinNodes(
     registry.leads(leads);
   };
   const { lead } = open.use(openLeadership({ location, ...tools, changed }));
-  const staleMs = settings.memoryTierStaleSeconds * 1000;
+  const staleMs = settings.memoryTier.staleSeconds * 1000;
   const news = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;

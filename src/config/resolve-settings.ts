@@ -25,11 +25,10 @@ export interface ResolvedSettings {
 export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const problems: Explanation[] = [];
   const gridSets = resolveGridSets(document.gridSets, problems);
-  const { memoryTier, access: _, data: __, ...plain } = document;
+  const { access: _, data: __, ...plain } = document;
   const settings = {
     ...plain,
-    memoryTierBytes: sizeOf(memoryTier.size),
-    memoryTierStaleSeconds: memoryTier.staleSeconds,
+    memoryTierBytes: sizeOf(document.memoryTier.size),
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers: document.layers.map(toDeclaration),

@@ -6,12 +6,10 @@ import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 /** All settings of the application, checked and complete. Paths are absolute. */
-export interface Settings
-  extends Readonly<Omit<SettingsDocument, 'access' | 'memoryTier' | 'gridSets' | 'layers'>> {
+export interface Settings extends Readonly<Omit<SettingsDocument, 'access' | 'gridSets' | 'layers'>> {
   /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
   readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
   readonly memoryTierBytes: number;
-  readonly memoryTierStaleSeconds: number;
   readonly gridSets: GridSetBook;
   /** The file's form of those that it declares. */
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;

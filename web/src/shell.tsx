@@ -143,7 +143,9 @@ function CurrentPage() {
           </Suspense>
         )}
       </Fence>
-      <footer className="small quiet">{TEXTS.timeZone(TIME_ZONE)}</footer>
+      <footer className="small quiet">
+        {name === 'schedules' ? TEXTS.schedules.zones : TEXTS.timeZone(TIME_ZONE)}
+      </footer>
     </main>
   );
 }

@@ -27,7 +27,7 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
       may(caller, 'admin') || !ADMIN_ENTRIES.includes(entry) || (entry === 'accounts' && hasPassword(caller)),
   );
   return (
-    <div className={`sidebar ${open ? 'open' : ''}`}>
+    <aside className={`sidebar ${open ? 'open' : ''}`}>
       <a className="brand" href={addressOf('overview')}>
         <Logo />
         {TEXTS.product}
@@ -55,7 +55,7 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
         </ul>
       </nav>
       <Who caller={caller} onSignedOut={onSignedOut} />
-    </div>
+    </aside>
   );
 }
 

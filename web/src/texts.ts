@@ -298,6 +298,7 @@ export const ENGLISH = {
     source: 'Source address',
     empty: 'No entries match.',
     stranger: 'anonymous',
+    attempted: (action: string) => `attempt: ${action}`,
     change: 'Changes',
     field: 'Field',
     before: 'Before',

@@ -150,7 +150,9 @@ it('a notification is retried after 1 s, doubling to 60 s, with the same id, and
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   expect(new Set(bodies).size).toBe(1);
-  expect(await deliveries.list()).toMatchObject([{ state: 'pending', lastError: 'answered 503 to ***' }]);
+  expect(await deliveries.list()).toMatchObject([
+    { event: 'task-failed', state: 'pending', lastError: 'answered 503 to ***' },
+  ]);
   await rows.set({ until: clock.now(), next_at: clock.now() }).execute();
   await database.notify(DELIVERIES_WAITING);
   await eventually(

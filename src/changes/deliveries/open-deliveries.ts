@@ -91,15 +91,12 @@ export function openDeliveries(options: DeliveriesOptions) {
     settle: purges.settle,
     counts: store.counts,
     async list() {
-      return (await store.list()).map(({ id, name, kind, state, attempts, lastError, at }) => ({
-        id,
-        name,
-        kind,
-        state,
-        attempts,
-        lastError,
-        at: isoTime(at),
-      }));
+      const listed = await store.list();
+      return listed.map(({ number: _, revision: _r, until: _u, payload, at, ...shown }) => {
+        const { event = null } =
+          shown.kind === 'notification' ? (payload as { readonly event?: string }) : {};
+        return { ...shown, event, at: isoTime(at) };
+      });
     },
     async close(): Promise<void> {
       await purges.close();

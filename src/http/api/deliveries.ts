@@ -9,6 +9,7 @@ export const deliveryListResponse = z.object({
       id: z.string(),
       name: z.string().describe('The target, as the configuration file names it'),
       kind: z.enum(DELIVERY_KINDS),
+      event: z.string().nullable().describe('What a pending notification reports, e.g. task-failed'),
       state: z.enum(DELIVERY_STATES).describe('pending: not delivered yet; it is retried for 24 hours'),
       attempts: count,
       lastError: z.string().nullable(),

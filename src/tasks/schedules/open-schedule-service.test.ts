@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { author } from '../../../test/fixtures/author.ts';
 import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { keyForRequest } from '../task-author.ts';
 import { createScheduleRunner, openScheduleService, type ScheduleService } from './open-schedule-service.ts';
@@ -90,6 +91,23 @@ describe('a schedule', () => {
 
     await runner.lookAtAll();
     expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
+  });
+
+  it('a run of a schedule has failed when its task has, and says why', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    house.road.source.answer = () =>
+      Promise.reject(new TilewardenError('source-bad-answer', 'no such layer'));
+    const schedule = await added(schedules, {
+      draft: { zoomStart: 0, zoomStop: 0, tileFailureRetryCount: 0 },
+    });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    const [run] = await schedules.runs(schedule.id, 1);
+    expect(await house.ended(run?.taskId ?? 0)).toMatchObject({ outcome: 'failed' });
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 1)).toMatchObject([
+      { state: 'failed', detail: expect.stringMatching(/1 of 1 tiles? failed/) },
+    ]);
   });
 
   it('a schedule starts its task though a caller has used the key of its run', async () => {

@@ -179,8 +179,9 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     if (!run) return null;
     const task = run.taskId === null ? null : await tasks.get(run.taskId);
     if (!task || task.state === 'done' || task.state === 'aborted') {
-      if (task?.outcome === 'failed') onFailed?.(schedule, { ...run, detail: task.reason });
-      await store.changeRun(schedule.id, run.dueAt, 'over', task?.reason ?? null);
+      const hasFailed = task?.outcome === 'failed';
+      if (hasFailed) onFailed?.(schedule, { ...run, detail: task.reason });
+      await store.changeRun(schedule.id, run.dueAt, hasFailed ? 'failed' : 'over', task?.reason ?? null);
       return null;
     }
     const now = clock.now();

@@ -83,7 +83,11 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
         preciseTimeText(entry.time),
         entry.actor ?? WORDS.stranger,
         <>
-          <span title={requestText(entry)}>{actionText(entry)}</span>
+          <span title={requestText(entry)}>
+            {/refused|failed/.test(entry.outcome ?? '')
+              ? WORDS.attempted(actionText(entry))
+              : actionText(entry)}
+          </span>
           <Change entry={entry} />
           <Restore entry={entry} onRestored={onRestored} />
         </>,
@@ -119,13 +123,14 @@ const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
   schedule: (id) => addressOf('schedules', id),
   user: () => addressOf('accounts'),
   token: () => addressOf('accounts'),
+  key: () => addressOf('keys'),
   quota: () => addressOf('quota'),
 };
 
 function Target({ target }: { target: string | null }) {
   const [kind = '', ...name] = target?.split(':') ?? [];
   const address = TARGET_PAGES[kind]?.(name.join(':'));
-  return address === undefined ? target : <a href={address}>{name.join(':') || kind}</a>;
+  return address === undefined ? target : <a href={address}>{kind === 'layer' ? name.join(':') : target}</a>;
 }
 
 /** The fields of what was changed; a declaration is wrapped as `document`. */

@@ -118,7 +118,7 @@ function DeliveryTable({ deliveries }: { deliveries: Deliveries['deliveries'] })
           .slice(0, isWhole ? undefined : FIRST)
           .map((delivery) => [
             delivery.id,
-            <Named key="name" name={delivery.name} kind={WORDS.kinds[delivery.kind]} />,
+            <Named key="name" name={delivery.name} kind={delivery.event ?? WORDS.kinds[delivery.kind]} />,
             DELIVERY_STATES[delivery.state],
             preciseTimeText(delivery.at),
             delivery.lastError && withLocalTimes(delivery.lastError),

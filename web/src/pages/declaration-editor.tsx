@@ -81,7 +81,7 @@ export function DeclarationEditor(props: {
       <Card title={WORDS.declaration} className="span-6">
         <form className="stack" ref={form} onSubmit={(event) => event.preventDefault()}>
           <fieldset className="stack" disabled={document === null}>
-            <div className="form-grid tops">
+            <div className="form-grid tops pairs">
               <TextField
                 label={TEXTS.name}
                 value={shown.name}

@@ -133,13 +133,14 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
     <fieldset className="stack">
       <legend>{WORDS.gridSets}</legend>
       {subsets.map((subset, at) => (
-        <div className="row" key={subset.name}>
-          <span>{subset.name}</span>
+        <div className="row tops" key={subset.name}>
+          <strong>{subset.name}</strong>
           {(['zoomStart', 'zoomStop'] as const).map((field) => (
             <TextField
               key={field}
               label={TEXTS.seed[field]}
               inputMode="numeric"
+              size={6}
               value={subset[field] ?? ''}
               error={faultIn(faults, `gridSets[${at}].${field}`) ?? faults[`gridSets[${at}]`] ?? null}
               onText={(text) => zoom(at, field, text)}
@@ -152,7 +153,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
           />
         </div>
       ))}
-      <div className="row">
+      <div className="row tops">
         <TextField
           label={WORDS.addGridSet}
           list="grid-set-names"
@@ -162,6 +163,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
         />
         <Suggestions id="grid-set-names" values={names} />
         <Button
+          kind="beside-fields"
           disabled={wanted === '' || unknown || subsets.some(({ name }) => name === wanted)}
           onClick={() => {
             save([...subsets, { name: wanted }]);

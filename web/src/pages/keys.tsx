@@ -34,7 +34,9 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
       cells={(key) => [
         key.name,
         layerNames(key.layers),
-        key.origins?.join(', ') ?? WORDS.any,
+        <span key="origins" className="row tight">
+          {key.origins?.join(', ') ?? WORDS.any}
+        </span>,
         limitText(key),
         countText(key.requestsToday),
       ]}

@@ -135,7 +135,7 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
       ) : (
         <img src={picture} alt="" loading="lazy" width={40} height={40} />
       )}
-      <span className="cut">
+      <span className="cut" title={`${titleOf(layer)} ${layer.name}`}>
         <strong className="name">{titleOf(layer)}</strong>
         {layer.title !== '' && layer.title !== layer.name && (
           <span className="small quiet"> {layer.name}</span>

@@ -114,7 +114,7 @@ function What({ schedule }: { schedule: Schedule }) {
         [TEXTS.seed.area, bounds?.map(coordinateText).join(', ') ?? where],
         [TEXTS.seed.byUse, share === null ? null : percentText(share)],
         [TEXTS.tasks.threads, threadCount],
-        [TEXTS.tasks.created, `${timeText(createdAt)} ${TEXTS.tasks.by(createdBy)}`],
+        [TEXTS.tasks.created, `${timeText(createdAt, schedule.timeZone)} ${TEXTS.tasks.by(createdBy)}`],
       ]}
     />
   );
@@ -130,13 +130,13 @@ function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
   return (
     <Table
       label={WORDS.history}
-      head={[WORDS.due(timeZone), TEXTS.tasks.started, TEXTS.audit.outcome, WORDS.task]}
+      head={[WORDS.due, TEXTS.tasks.started, TEXTS.audit.outcome, WORDS.task]}
       rows={runs.map((run) => [
         `${run.dueAt} ${run.at}`,
         timeText(run.dueAt, timeZone),
         timeText(run.at, timeZone),
         <>
-          <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
+          <RunBadge run={run} /> <span>{run.detail && withLocalTimes(run.detail, timeZone)}</span>
         </>,
         run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>,
       ])}

@@ -54,7 +54,7 @@ function ScheduleLine({ schedule }: { schedule: Schedule }) {
   const { id, name, layer, type, lastRun, timeZone } = schedule;
   return (
     <div className="schedule-line">
-      <span className="cut">
+      <span className="cut" title={name}>
         <a href={addressOf('schedules', String(id))}>
           <strong>{name}</strong>
         </a>

@@ -25,8 +25,10 @@ import {
   TaskBar,
   TaskButtons,
 } from '../parts/task-parts.tsx';
+import { mayWorkOn, useCaller } from '../session.tsx';
 import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
+import { LayerExports } from './layer-exports.tsx';
 
 /** They have maps. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
@@ -64,6 +66,7 @@ export function TaskPage({ id }: { id: string }) {
 }
 
 function TaskDetails({ task }: { task: Task }) {
+  const caller = useCaller();
   return (
     <div className="grid">
       <Card>
@@ -96,9 +99,12 @@ function TaskDetails({ task }: { task: Task }) {
       <Card title={WORDS.request} className="span-6">
         <Request task={task} />
       </Card>
-      <Card title={WORDS.curl}>
-        <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
-      </Card>
+      {task.type !== 'export' && (
+        <Card title={WORDS.curl}>
+          <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
+        </Card>
+      )}
+      {task.type === 'export' && mayWorkOn(caller, task.layer) && <LayerExports layer={task.layer} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Action } from '../api/use-action.ts';
 import { TEXTS } from '../texts.ts';
-import { Button, Copy, Input } from './basics.tsx';
+import { Button, FoldedCopy, Input } from './basics.tsx';
 
 let lastFocused: HTMLElement | null = null;
 
@@ -70,7 +70,7 @@ export function Confirm({ children, name, command, ...question }: Question & Saf
   return (
     <Dialog {...question} ready={name === undefined || typed === name} kind="danger">
       <div>{children}</div>
-      {command !== undefined && <Copy text={command} label={TEXTS.tasks.curl} />}
+      {command !== undefined && <FoldedCopy text={command} label={TEXTS.tasks.curl} />}
       {name !== undefined && (
         <Input label={TEXTS.layer.typeName(name)} value={typed} autoComplete="off" onText={setTyped} />
       )}

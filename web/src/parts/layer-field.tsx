@@ -141,7 +141,7 @@ export function ChosenLayer(props: {
         const change = (chosen: string) => chosen !== name && props.onChange(chosen);
         return (
           <div className="stack">
-            <div className="row tops">
+            <div className="layer-choice">
               <LayerField
                 required
                 layers={all}

@@ -60,9 +60,9 @@ export function Plot(props: {
           ))}
       </figcaption>
       <div className="plot-scale small quiet" aria-hidden="true">
-        <span>{text(highest)}</span>
-        <span>{text(highest / 2)}</span>
-        <span>{text(0)}</span>
+        {[...new Set([highest, highest / 2, 0].map(text))].map((value) => (
+          <span key={value}>{value}</span>
+        ))}
       </div>
       <div
         className="plot"

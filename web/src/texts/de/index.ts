@@ -300,6 +300,7 @@ const GERMAN: Texts = {
     source: 'Quelladresse',
     empty: 'Keine passenden Einträge.',
     stranger: 'anonym',
+    attempted: (action) => `Versuch: ${action}`,
     change: 'Änderungen',
     field: 'Feld',
     before: 'Vorher',

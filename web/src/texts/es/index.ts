@@ -297,6 +297,7 @@ const SPANISH: Texts = {
     source: 'Dirección de origen',
     empty: 'Ninguna entrada coincide.',
     stranger: 'anónimo',
+    attempted: (action) => `intento: ${action}`,
     change: 'Cambios',
     field: 'Campo',
     before: 'Antes',

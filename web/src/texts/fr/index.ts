@@ -299,6 +299,7 @@ const FRENCH: Texts = {
     source: 'Adresse d’origine',
     empty: 'Aucune entrée ne correspond.',
     stranger: 'anonyme',
+    attempted: (action) => `tentative : ${action}`,
     change: 'Modifications',
     field: 'Champ',
     before: 'Avant',

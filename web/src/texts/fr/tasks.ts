@@ -10,10 +10,9 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     seed: 'Seed : créer les tuiles manquantes',
     reseed: 'Reseed : recréer toutes les tuiles',
     truncate: 'Truncate : supprimer des tuiles',
-    invalidate:
-      'Invalider : marquer les tuiles comme périmées ; chacune est renouvelée à la prochaine demande',
+    invalidate: 'Invalider : marquer les tuiles comme périmées',
     blank: 'Zone vide : accepter les tuiles vides',
-    export: 'Exporter : copier les tuiles en cache dans un fichier',
+    export: 'Exporter : copier les tuiles dans un fichier',
   },
 
   tasks: {
@@ -81,7 +80,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     requested: (what, count) => `${what} : ${tasksText(count)}.`,
     waiting: 'attend l’hôte',
     waitingForStore: 'attend le disque',
-    waitingFor: (host, why, until) => `Attend ${host} (${why}). Prochain essai à ${until}`,
+    waitingFor: (host, why, until) => `Prochain essai à ${until} : ${host} (${why})`,
     took: (time) => `a duré ${time}`,
     failedTiles: (count) => `${count} en échec`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
@@ -222,7 +221,8 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     neverRuns: 'aucune tant qu’elle est désactivée',
     neverRan: 'aucune exécution',
     history: 'Historique',
-    due: (zone) => `Prévue (${zone})`,
+    due: 'Prévue',
+    zones: 'Les heures sont dans le fuseau horaire de chaque planification.',
     task: 'Tâche',
     noHistory: 'Aucune exécution. Exécutez-la maintenant pour l’essayer.',
     started: (id) => `Tâche #${id} démarrée.`,
