@@ -28,7 +28,7 @@ export async function fillPages(root: string, layer: string, pages: number): Pro
   return copyBundle(root, Math.max(1, Math.ceil(pages / PAGES_OF_A_BUNDLE)));
 }
 
-/** A bundle's tiles count from its corner, so that a copy of its file elsewhere is as good as one that was written. */
+/** A bundle's tiles count from its corner, so that a copy of its file elsewhere equals one that was written. */
 function copyBundle(root: string, bundles: number): number {
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
   const file = join(root, names.find((name) => /0_0\/.*\.sqlite$/.test(name)) ?? '');

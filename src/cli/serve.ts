@@ -34,7 +34,8 @@ export const serve: Command = {
     });
     moveTo(settings.data);
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
-    if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
+    if (outlivesTerminal(settings))
+      process.on('SIGHUP', () => void reload(() => server.applySettings(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
     await closeInTime(server, log);
@@ -64,11 +65,11 @@ function showInitialPassword(
   terminal.out(`First sign-in: user admin; the password is in ${file} until it is changed\n`);
 }
 
-async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {
+async function reload(applySettings: () => Promise<readonly string[]>, log: Logger): Promise<void> {
   try {
-    const restart = await takeUp();
+    const restart = await applySettings();
     log.info({}, 'settings reloaded');
-    if (restart.length > 0) log.warn({ settings: restart }, 'these settings take effect with a restart only');
+    if (restart.length > 0) log.warn({ settings: restart }, 'these settings need a restart');
   } catch (error) {
     log.error({ err: error }, 'settings cannot be used; nothing has changed');
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
@@ -66,7 +66,7 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
       signal: signal ?? null,
     });
     if (answer.status < SUCCESS || answer.status >= REDIRECTION)
-      throw refusal(answer, { server, credentials, fields });
+      throw serverRefusal(answer, { server, credentials, fields });
     return readJson(answer.text, server);
   }
 
@@ -137,7 +137,7 @@ function authorizationOf(credentials: Credentials): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-function refusal(
+function serverRefusal(
   { status, text, retryAfter, ofTilewarden }: Answer,
   { server, credentials, fields }: ClientSettings & { readonly fields: FieldFlags },
 ): ServerRefusal {

@@ -7,7 +7,7 @@ interface ServerLockOptions extends DatabaseOptions {
 }
 
 /** Milliseconds. A server that was killed may still be taken for alive for a moment. */
-const PATIENCE = 5000;
+const LOCK_TIMEOUT_MS = 5000;
 const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";
 
@@ -25,7 +25,7 @@ export async function openServerLock(options: ServerLockOptions): Promise<{ clos
       if (session) await ended(session.lost, stop.signal);
       if (stop.signal.aborted) return;
       session = await take(options).catch(() => null);
-      if (!session) options.log.error({}, 'The lock that keeps other servers from this database is lost.');
+      if (!session) options.log.error({}, 'the lock that keeps other servers from this database is lost');
       await options.clock.sleep(PAUSE, stop.signal).catch(() => {});
     }
   }
@@ -41,7 +41,7 @@ export async function openServerLock(options: ServerLockOptions): Promise<{ clos
 }
 
 async function takeInTime(options: ServerLockOptions): Promise<SessionClient | null> {
-  const deadline = options.clock.monotonic() + PATIENCE;
+  const deadline = options.clock.monotonic() + LOCK_TIMEOUT_MS;
   for (;;) {
     const session = await take(options);
     if (session || options.clock.monotonic() > deadline) return session;

@@ -1,6 +1,6 @@
 import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { declarationOf } from '../http/api/schedule-document.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
@@ -67,7 +67,7 @@ function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
 
 /** What a layer's names may lead to. */
 export interface LayerContext {
-  readonly gridSets: GridSetBook;
+  readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];
   readonly byName: LayersByName;
 }
@@ -117,7 +117,7 @@ function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanatio
 function checkGridSetNames(
   layer: LayerDeclaration,
   path: ValuePath,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
   problems: Explanation[],
 ): boolean {
   const unknown = [...gridSetNames(layer).entries()].filter(([, name]) => !gridSets.find(name));

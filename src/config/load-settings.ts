@@ -141,7 +141,7 @@ function withValueAt(tree: unknown, path: ValuePath, value: unknown): unknown {
   return { ...tree, [step]: withValueAt(tree?.[step], rest, value) };
 }
 
-function placeOf({ path, key }: Explanation): ValuePath {
+function issuePath({ path, key }: Explanation): ValuePath {
   return key === undefined ? path : [...path, key];
 }
 
@@ -151,7 +151,7 @@ type Locate = (explanation: Explanation) => string;
 function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[]): Locate {
   return (explanation) => {
     const { path, key, message } = explanation;
-    const printed = printPath(placeOf(explanation));
+    const printed = printPath(issuePath(explanation));
     const given = overrides.find(({ override }) => printPath(override.path) === printed);
     if (given) return `${given.origin}  ${message}`;
     if (!file) return `${printed}  ${message}`;
@@ -170,7 +170,7 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const others = issues.filter(({ path }) => !missing.has(printPath(path)));
   const problems = [...revealed.problems, ...others];
   if (result.success && problems.length === 0) return result.data;
-  const further = furtherProblems(revealed.tree, problems.map(placeOf));
+  const further = furtherProblems(revealed.tree, problems.map(issuePath));
   throw new SettingsError([...problems, ...further].map(locate));
 }
 

@@ -46,7 +46,7 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     'no-auth',
     'access.enabled',
     null,
-    'no accounts: everybody on this machine may do everything; only on a loopback address',
+    'no accounts: every user of this machine may do everything; only on a loopback address',
     { turnsOff: true },
   ),
   override(

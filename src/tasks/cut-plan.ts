@@ -16,7 +16,7 @@ export interface UsedPage extends PagePlace {
   readonly uses: number;
 }
 
-/** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
+/** Tiles along the side of a bundle: a piece covers as few bundles as possible. */
 const BUNDLE_SIDE = 128;
 /** Small tasks are cut finer, so that every thread gets several pieces. */
 const PIECES_PER_THREAD = 8;
@@ -71,7 +71,7 @@ export function cutTruncatePlan(
   return { levels: cut, stepColumns, stepRows, geometry };
 }
 
-/** One piece of one step, which stands for all zooms: the file is written in one place. */
+/** One piece of one step for all zooms: the file is written by one worker. */
 export function cutExportPlan(
   [first]: readonly TileRangeLevel[],
   geometry: readonly ZoomGeometry[] | null,

@@ -1,5 +1,5 @@
 import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
-import type { ParameterBook } from '../catalog/parameter-book.ts';
+import type { ParameterStore } from '../catalog/parameter-store.ts';
 import type { Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -10,7 +10,7 @@ import type { TaskDraft } from './task-draft.ts';
 import { countSelected, type SelectedTiles, selects, type TileSelection } from './tile-selection.ts';
 
 export interface RenewalOptions {
-  readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly parameters: Pick<ParameterStore, 'values'>;
   readonly usesOf: UsesOf;
 }
 
@@ -21,7 +21,7 @@ interface CountedSet {
   readonly used: MostUsedPages;
 }
 
-/** What is stored of a selection, by tile set, the most used first, and drafts of tasks that renew it. */
+/** The stored tiles of a selection, by tile set, the most used first, and drafts of tasks that renew them. */
 export async function lookAt(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
   const { layer } = bound;
   const seen: CountedSet[] = [];
@@ -90,7 +90,7 @@ function renewalsOf(
 
 type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
-/** How often tiles of the page are asked for, as far as anybody knows. */
+/** How often tiles of the page are requested, as far as recorded. */
 export type UsesOf = (page: PageOfSet) => number;
 
 interface UsedPage extends PageOfSet {
@@ -100,7 +100,7 @@ interface UsedPage extends PageOfSet {
 /** Kept in the task's plan, which is read with each piece. */
 const MAX_KEPT = 256;
 
-/** The pages of a tile set that are asked for most, of however many are shown to it. */
+/** The most requested pages of a tile set. */
 class MostUsedPages {
   readonly #usesOf: UsesOf;
   readonly #set: TileSetKey;

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
-import { until } from '../../test/fixtures/tile-road.ts';
+import { until } from '../../test/fixtures/pipeline-harness.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
 
-let house: TaskHouse | null = null;
+let fixture: TaskFixture | null = null;
 
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await fixture?.close();
+  fixture = null;
 });
 
 function closedUntil(moment: number): never {
@@ -19,14 +19,14 @@ function closedUntil(moment: number): never {
 }
 
 /** The host is left alone until the moment, as far as the upper zooms go. */
-async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskHouse> {
-  house = await openTaskHouse({ tasks });
-  const { source } = house.road;
+async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskFixture> {
+  fixture = await openTaskFixture({ tasks });
+  const { source } = fixture.harness;
   source.answer = (request: SourceRequest): SourceResult => {
     if (request.metatile.z >= 3 && Date.now() < moment) closedUntil(moment);
     return source.draw(request);
   };
-  return house;
+  return fixture;
 }
 
 describe('a task whose host is left alone', () => {

@@ -1,14 +1,14 @@
 import { afterEach, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 
-let house: TaskHouse | null = null;
-afterEach(() => house?.close());
+let fixture: TaskFixture | null = null;
+afterEach(() => fixture?.close());
 
 it('a task that waits for room on the disk reports which disk, and how little is free', async () => {
   const full = { bsize: 4096, blocks: 1000, bavail: 5, files: 0, ffree: 0 };
@@ -19,8 +19,8 @@ it('a task that waits for room on the disk reports which disk, and how little is
     log: silentLogger,
     measure: async () => full,
   });
-  house = await openTaskHouse({ store });
-  const { service } = house;
+  fixture = await openTaskFixture({ store });
+  const { service } = fixture;
   const { id } = await service.create({ layer: 'roads', zoomStop: 2 }, author('me'));
   await expect.poll(async () => (await service.get(id))?.reason).not.toBeNull();
   const task = await service.get(id);
@@ -47,18 +47,18 @@ it.each(['seed', 'truncate'])(
       putMany: orFail(working.putMany),
       deleteRange: orFail(working.deleteRange),
     };
-    house = await openTaskHouse({ store });
-    const { service } = house;
+    fixture = await openTaskFixture({ store });
+    const { service } = fixture;
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
     const refusedAtOnce = refusals;
     await expect.poll(() => refusals).toBeGreaterThan(refusedAtOnce);
     isAway = false;
-    const task = await house.ended(id);
+    const task = await fixture.ended(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal, errors: [] });
     expect(task.counters.failed).toBe(0);
-    const asked = house.road.source.requests.map(({ metatile }) => JSON.stringify(metatile));
+    const asked = fixture.harness.source.requests.map(({ metatile }) => JSON.stringify(metatile));
     expect(asked).toHaveLength(new Set(asked).size);
   },
 );

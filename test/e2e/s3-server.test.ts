@@ -136,13 +136,13 @@ async function truncate(server: TaskServer): Promise<void> {
 
 /** One metatile is stored, and nothing else. */
 async function storeOneMetatile(server: TaskServer): Promise<void> {
-  await server.settled();
+  await server.untilStored();
   await truncate(server);
   expect(await usage(server)).toBe(0);
   expect(await look(server, HERE)).toBe('MISS');
   await untilStored(server);
   // A request during its storing shares its flight, and that is a MISS too.
-  await server.settled();
+  await server.untilStored();
 }
 
 async function untilStored(server: TaskServer): Promise<void> {

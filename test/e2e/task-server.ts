@@ -65,7 +65,7 @@ export interface TaskServer extends RunningServer {
   /** Reads the tiles over HTTP and compares every pixel with the picture of the mock. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Tiles are stored after their responses: waits until all are. */
-  settled(): Promise<unknown>;
+  untilStored(): Promise<unknown>;
   /** Process ids of the workers. */
   workers(): readonly number[];
 }
@@ -207,7 +207,7 @@ export function speakTo(server: RunningServer): TaskServer {
       await Promise.all(readers);
       return length;
     },
-    settled: () =>
+    untilStored: () =>
       eventually(
         'all that was fetched is stored',
         async () => (await request('GET', '/metrics')).text(),

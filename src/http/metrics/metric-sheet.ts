@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [value: number, labels?: Labels];
 
-/** What is counted is the whole sum since the start. The name says what is known of each sample. */
+/** A counter is the sum since the start. */
 export interface Metric<Source> {
   readonly kind: 'gauge' | 'counter';
   readonly name: string;

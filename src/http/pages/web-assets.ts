@@ -35,10 +35,10 @@ const PAGE_POLICY = [
 ].join('; ');
 
 const INDEX = 'index.html';
-/** The build puts a hash of the content into these names, so one name never changes what it means. */
+/** The build puts a hash of the content into these names, so their content never changes. */
 const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
 
-/** Reads the page into memory: at request time no path is made from what a caller sent. */
+/** Reads the pages into memory: no request builds a file path. */
 export async function loadWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && contentTypeOf(entry.name) !== null);
@@ -58,7 +58,7 @@ function createWebAsset(path: string, bytes: Buffer) {
     path,
     contentType: contentTypeOf(path) ?? 'application/octet-stream',
     bytes,
-    /** Worked out when first asked for; null when packing does not pay. */
+    /** Compressed on first request; null if compression does not pay. */
     packed(): Promise<Buffer | null> {
       packing ??= pack(bytes);
       return packing;

@@ -95,10 +95,10 @@ export class BundleIndex {
   readonly #root: string;
   readonly #pages: Statement<[string], { identity: string; pages: string }>;
 
-  /** `patience` is how many milliseconds a call may block its thread. */
-  constructor(layout: BundleLayout, patience: number) {
+  /** `timeoutMs` is how many milliseconds a call may block its thread. */
+  constructor(layout: BundleLayout, timeoutMs: number) {
     this.#root = layout.layers;
-    this.#db = openFile(layout, patience);
+    this.#db = openFile(layout, timeoutMs);
     this.#pages = this.#db.prepare(
       `SELECT identity, pages FROM content WHERE id = ? AND state = ${RESTING} AND identity IS NOT NULL`,
     );
@@ -259,19 +259,19 @@ export function stampAtRest(path: string): string | null {
   return file ? `${basename(path)} ${file.size}:${file.mtimeNs}` : null;
 }
 
-function openFile(layout: BundleLayout, patience: number): Sqlite {
+function openFile(layout: BundleLayout, timeoutMs: number): Sqlite {
   try {
-    return openWhole(layout, patience);
+    return openWhole(layout, timeoutMs);
   } catch (error) {
     if (!isDamage(error)) throw error;
     for (const end of ['', '-wal', '-shm']) rmSync(`${layout.index}${end}`, { force: true });
-    return openWhole(layout, patience);
+    return openWhole(layout, timeoutMs);
   }
 }
 
-function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
+function openWhole({ making, index }: BundleLayout, timeoutMs: number): Sqlite {
   if (!existsSync(index)) makeSharedFile(making, index, SCHEMA);
-  const db = new Database(index, { fileMustExist: true, timeout: patience });
+  const db = new Database(index, { fileMustExist: true, timeout: timeoutMs });
   try {
     // What a power cut takes from it shows in the stamps, and is looked at.
     db.pragma('synchronous = NORMAL');

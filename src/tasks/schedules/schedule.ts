@@ -22,13 +22,13 @@ export interface ScheduleDeclaration {
   readonly overrun: Overrun;
   readonly enabled: boolean;
   readonly work: ScheduledWork;
-  /** What is to be done; `layer` and `type` come from above. */
+  /** The request; `layer` and `type` come from above. */
   readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'key'>;
 }
 
 /**
  * due ─► started ─► over            (the task ended, in whatever way, or there was none to wait for)
- *   │       └─► held ─► started     (its hours were over; taken up again when they come back)
+ *   │       └─► held ─► started     (its hours were over; resumed when they come back)
  *   ├─► skipped                     (the run before it is not over yet)
  *   └─► failed                      (the task could not be made; the detail says why)
  */

@@ -35,10 +35,10 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       return null;
     },
     report: inBatches(record),
-    /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
+    /** Releases the leases of a holder. `crashed`: it died at work, perhaps because of the piece. */
     free: (holder: LeaseHolder, crashed: boolean): Promise<number> =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
-    /** After a start, when no holder can be alive: every piece is free, every running task waits to be taken up again. */
+    /** After a start, when no holder can be alive: every piece is free, every running task is pending again. */
     adopt: (): Promise<void> => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
     /** Every lease that is held, with its beat. */
     beats: (): Promise<readonly { readonly token: number; readonly beat: number }[]> =>
@@ -64,20 +64,20 @@ interface Waiting<Item, Response> {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is handed in in one turn, or while a batch is under way, goes together. One that spoils a batch fails alone. */
+/** Batches items submitted in one turn or while a batch runs. If a batch fails, its items are tried one by one. */
 function inBatches<Item, Response>(
   work: (items: readonly Item[]) => Promise<readonly Response[]>,
 ): (item: Item) => Promise<Response> {
   let waiting: Waiting<Item, Response>[] = [];
   let running = false;
 
-  async function settle(batch: readonly Waiting<Item, Response>[]): Promise<void> {
+  async function perform(batch: readonly Waiting<Item, Response>[]): Promise<void> {
     try {
       const answers = await work(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Response);
     } catch (error) {
       if (batch.length === 1) batch[0]?.reject(error);
-      else for (const one of batch) await settle([one]);
+      else for (const one of batch) await perform([one]);
     }
   }
 
@@ -87,7 +87,7 @@ function inBatches<Item, Response>(
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      await settle(batch);
+      await perform(batch);
     }
     running = false;
   }

@@ -15,7 +15,7 @@ import { createTaskStore, type NewTask } from './task-store.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 
-async function openHouse(location?: string) {
+async function openFixture(location?: string) {
   const address = location ?? (await createPostgresDatabase());
   const database = await openDatabase({ location: address, ...quiet });
   whenOver(() => database.close());
@@ -29,10 +29,10 @@ async function openHouse(location?: string) {
   return { address, database, tasks, leases, create };
 }
 
-/** Holds a task's row until it is told to let go. */
+/** Holds a task's row lock until it is released. */
 async function holdRow(database: Database, id: number): Promise<() => Promise<void>> {
   let letGo = () => {};
-  const told = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     letGo = resolve;
   });
   let held = () => {};
@@ -42,7 +42,7 @@ async function holdRow(database: Database, id: number): Promise<() => Promise<vo
   const holding = database.transaction(null, async (query) => {
     await lockTasks(query, [id]);
     held();
-    await told;
+    await released;
   });
   await holds;
   return async () => {
@@ -52,7 +52,7 @@ async function holdRow(database: Database, id: number): Promise<() => Promise<vo
 }
 
 it('a change of one task delays no lease, report or stop of another', async () => {
-  const { database, tasks, leases, create } = await openHouse();
+  const { database, tasks, leases, create } = await openFixture();
   const held = await create(newTask(8));
   const other = await create(newTask(8));
   const letGo = await holdRow(database, held.id);
@@ -67,25 +67,25 @@ it('a change of one task delays no lease, report or stop of another', async () =
 });
 
 it('many workers on several connections do each step of several tasks once', async () => {
-  const first = await openHouse();
-  const houses = [first, await openHouse(first.address), await openHouse(first.address)];
+  const first = await openFixture();
+  const fixtures = [first, await openFixture(first.address), await openFixture(first.address)];
   const ids: number[] = [];
   for (const side of [6, 4, 5]) ids.push((await first.create(newTask(side, { threadCount: 6 }))).id);
 
-  async function work(house: (typeof houses)[number], owner: string): Promise<void> {
+  async function work(fixture: (typeof fixtures)[number], owner: string): Promise<void> {
     for (;;) {
-      const lease = await house.leases.take({ owner, freeThreads: 1, workers: 9 });
+      const lease = await fixture.leases.take({ owner, freeThreads: 1, workers: 9 });
       if (lease) {
-        expect(await house.leases.report(finished(lease))).toBe('go-on');
+        expect(await fixture.leases.report(finished(lease))).toBe('go-on');
         continue;
       }
-      const left = await house.tasks.active(null);
+      const left = await fixture.tasks.active(null);
       if (left.length === 0) return;
       await systemClock.sleep(5);
     }
   }
 
-  await Promise.all(houses.flatMap((house, h) => [0, 1, 2].map((w) => work(house, `${h}-${w}`))));
+  await Promise.all(fixtures.flatMap((fixture, h) => [0, 1, 2].map((w) => work(fixture, `${h}-${w}`))));
   for (const id of ids) {
     const task = await first.tasks.get(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task?.tilesTotal });
@@ -93,7 +93,7 @@ it('many workers on several connections do each step of several tasks once', asy
 });
 
 it('reports of one worker go together, and one that is refused does not spoil the others', async () => {
-  const { tasks, leases, create } = await openHouse();
+  const { tasks, leases, create } = await openFixture();
   const { id } = await create(newTask(64, { threadCount: 3 }));
   const wish = { owner: 'a', freeThreads: 1, workers: 1 };
   const [a, b, c] = [await leases.take(wish), await leases.take(wish), await leases.take(wish)];
@@ -106,13 +106,13 @@ it('reports of one worker go together, and one that is refused does not spoil th
 });
 
 it('a change is sent though an older transaction is still open, and that one’s change when it has ended', async () => {
-  const { database, tasks, create } = await openHouse();
+  const { database, tasks, create } = await openFixture();
   const first = await create(newTask(8));
   const second = await create(newTask(8));
   const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
   whenOver(() => watch.close());
-  const told: string[] = [];
-  await watch.subscribe(null, ({ task }) => void told.push(`${task.id} ${task.state}`));
+  const reported: string[] = [];
+  await watch.subscribe(null, ({ task }) => void reported.push(`${task.id} ${task.state}`));
 
   let letGo = () => {};
   const waiting = new Promise<void>((resolve) => {
@@ -135,15 +135,15 @@ it('a change is sent though an older transaction is still open, and that one’s
   });
   await hasBegun;
   await tasks.pause(second.id);
-  await eventually('the later change is told', () => told.includes(`${second.id} paused`));
+  await eventually('the later change is reported', () => reported.includes(`${second.id} paused`));
   letGo();
   await slow;
-  await eventually('the earlier change is told', () => told.includes(`${first.id} paused`));
-  expect(told.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
+  await eventually('the earlier change is reported', () => reported.includes(`${first.id} paused`));
+  expect(reported.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
 });
 
 it('a client that reconnects with the last event id gets all changes since, also simultaneous ones', async () => {
-  const { database, tasks, create } = await openHouse();
+  const { database, tasks, create } = await openFixture();
   const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
   whenOver(() => watch.close());
   const ids = [(await create(newTask(8))).id, (await create(newTask(8))).id, (await create(newTask(8))).id];

@@ -8,7 +8,6 @@ import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
 import { boxOf } from './place-in-grid-set.ts';
 
-/** A line of the audit log. */
 export type AuditChange = (entry: {
   readonly feed: string;
   readonly source: string | null;
@@ -16,7 +15,7 @@ export type AuditChange = (entry: {
   readonly after: object;
 }) => Promise<void>;
 
-export interface DeskOptions extends Env {
+export interface FeedProcessorOptions extends Env {
   readonly store: FeedStore;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
@@ -40,10 +39,10 @@ interface Batch {
 
 const MAX_ERROR = 500;
 
-export type FeedDesk = ReturnType<typeof createFeedDesk>;
+export type FeedProcessor = ReturnType<typeof createFeedProcessor>;
 
 /** The steps of every feed between reading changes and acknowledging them, and its state. */
-export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
+export function createFeedProcessor(feed: ChangeFeedSettings, options: FeedProcessorOptions) {
   const { store, apply, audit, log, stateChanged } = options;
   const { name } = feed;
   let shown: { readonly state: FeedState; readonly error: string | null } | null = null;
