@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
-import { createConfigFileApplier } from './app/apply-config-file.ts';
+import { createFileApplier } from './app/apply-config-file.ts';
 import { readCapabilities } from './app/import-settings.ts';
 import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
@@ -66,12 +66,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const { accounts, initialPassword, ...auth } = await openAuth(settings, node, env, open);
     const { catalog } = node.parts;
     const renewCertificate = () => server.reload();
-    const applier = createConfigFileApplier({
-      file: file ?? null,
-      catalog,
-      ...node.fileTaker,
-      renewCertificate,
-    });
+    const applier = createFileApplier({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
     const deps = {
       ...env,
       ...node.parts,
@@ -119,10 +114,10 @@ async function openResponses(
   { clock, log }: ServerEnv,
   open: ClosingStack,
 ) {
-  const { services, pipeline, registry, stores, nodeChanges, flush, leads } = node;
+  const { services, pipeline, registry, stores, peers, flush, leads } = node;
   const { database, events, limiter, blankAreas, tallies } = services;
   const { counters, activity, blankSuspects } = tallies;
-  const isAway = () => nodeChanges?.isAway() ?? false;
+  const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
@@ -152,7 +147,7 @@ async function openResponses(
     },
     async readiness() {
       await accessFile(settings.data, constants.W_OK);
-      if (nodeChanges?.isAway() && (await nodeChanges.mayShow())) return AWAY;
+      if (peers?.isAway() && (await peers.mayShow())) return AWAY;
       await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
       await Promise.all([...stores.values()].map(checkStore));
       return null;

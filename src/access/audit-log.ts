@@ -187,7 +187,6 @@ function readAuditLine(line: string): AuditEntry | null {
 }
 
 export interface AuditFilter {
-  /** Of the request. */
   readonly id?: string;
   readonly actor?: string;
   readonly source?: string;

@@ -20,7 +20,7 @@ const PUT_BACK_MS = 1000;
 export type ReaderKeys = ReturnType<typeof openReaderKeys>;
 
 /** Reader keys as the HTTP server uses them, in any process. */
-export interface ReaderKeyAccess {
+export interface KeyAuth {
   readonly ring: Pick<KeyRing, 'find' | 'isValid'>;
   readonly meter: Pick<KeyMeter, 'admit'>;
   /** Counts a wrong key against an address. Throws `attempts-throttled` when there were too many. */

@@ -29,7 +29,7 @@ export interface ConfigFileParts {
 const LAYERS_PER_TURN = 100;
 
 /** Applies layers, grid sets, upstreams and schedules of a reloaded file. An invalid file changes nothing. */
-export function createConfigFileApplier(parts: ConfigFileParts) {
+export function createFileApplier(parts: ConfigFileParts) {
   const { file, apply, announce, schedule, renewCertificate } = parts;
 
   async function applySettings(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {

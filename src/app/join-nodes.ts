@@ -32,7 +32,7 @@ export async function joinNodes(
   const register = async () => open.use(await openNodeRegistry({ database, instance, self, ...tools }));
   const location = settings.database;
   if (location === null) {
-    return { instance, registry: await register(), lead: leadAlone, leads: () => true, nodeChanges: null };
+    return { instance, registry: await register(), lead: leadAlone, leads: () => true, peers: null };
   }
   const { openServerLock } = await import('../cluster/server-lock.ts');
   const lock = await openServerLock({ location, ...tools, shared: sharesStores(settings) });
@@ -47,10 +47,10 @@ export async function joinNodes(
   };
   const { lead } = open.use(openLeadership({ location, ...tools, changed }));
   const staleMs = settings.memoryTierStaleSeconds * 1000;
-  const nodeChanges = isShared(settings)
+  const peers = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;
-  return { instance, registry, lead, leads: () => leading, nodeChanges };
+  return { instance, registry, lead, leads: () => leading, peers };
 }
 
 function inUse(settings: Settings): TilewardenError {
@@ -65,7 +65,7 @@ interface FollowOptions {
   readonly pipeline: TilePipeline;
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
-  readonly nodeChanges: NodeChanges | null;
+  readonly peers: NodeChanges | null;
   /** Applies declarations of other nodes in this one. */
   readonly refreshCatalog: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
@@ -75,7 +75,7 @@ export type Following = Awaited<ReturnType<typeof followNodes>>;
 
 /** Keeps this node and the others in step. */
 export async function followNodes(options: FollowOptions, open: ClosingStack) {
-  const { nodeChanges, processes, events, stores } = options;
+  const { peers, processes, events, stores } = options;
   let made = 0;
   let obeyed = 0;
   const others = {
@@ -84,21 +84,21 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
       processes?.forget(forgotten);
     },
   };
-  const alone = !nodeChanges && !processes;
+  const alone = !peers && !processes;
   const pipeline = alone ? options.pipeline : forgetEverywhere(options.pipeline, events, others);
-  if (nodeChanges) {
-    nodeChanges.onChange(options.refreshCatalog);
-    nodeChanges.onChange(createChangeReader(stores, pipeline, processes));
-    open.use(await nodeChanges.follow());
-    pipeline.guardCopies(nodeChanges);
+  if (peers) {
+    peers.onChange(options.refreshCatalog);
+    peers.onChange(createChangeReader(stores, pipeline, processes));
+    open.use(await peers.follow());
+    pipeline.guardCopies(peers);
   }
   return {
     /** Whatever it forgets, replaces or removes, other processes and nodes forget too. */
     pipeline,
     /** Keeps keys for readers in step with the other processes and nodes. */
     async followKeys(keys: ReaderKeys): Promise<void> {
-      if (nodeChanges) keys.shareRates();
-      nodeChanges?.onChange(keys.refresh);
+      if (peers) keys.shareRates();
+      peers?.onChange(keys.refresh);
       await keys.refresh();
       keys.onChange((change) => {
         made++;
@@ -108,10 +108,10 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
     /** `counts`: resolves when processes have reported their counts; `changes`: when all processes and nodes obey earlier changes. */
     async flush(what: 'counts' | 'changes'): Promise<void> {
       await processes?.flush();
-      if (what === 'counts' || !nodeChanges) return;
+      if (what === 'counts' || !peers) return;
       for (const mine = made; obeyed < mine; ) {
         const upTo = made;
-        await nodeChanges.waitForAllNodes();
+        await peers.waitForAllNodes();
         obeyed = Math.max(obeyed, upTo);
       }
     },

@@ -25,7 +25,7 @@ const COLLECT_INTERVAL = 3_600_000;
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
   const { services, membership, declarations, work, log } = parts;
-  const { nodeChanges, registry } = membership;
+  const { peers, registry } = membership;
   const { tasks, schedules, quota } = work;
   const file = createFileTaker(settings, parts);
   const editor = createCatalogEditor({
@@ -35,7 +35,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
     log,
     async announce() {
       await declarations.announce();
-      await nodeChanges?.waitForAllNodes();
+      await peers?.waitForAllNodes();
     },
     changed: declarations.outdate,
     gridSetDocuments: file.gridSetDocuments,
@@ -65,10 +65,7 @@ function collectTiles({ membership, declarations, clock, log }: EditingParts) {
   return membership.lead((signal) => repeat(() => declarations.records.collectAll(signal), pace, signal));
 }
 
-function shareService({
-  membership: { nodeChanges },
-  declarations: { service },
-}: EditingParts): ServiceSettings {
+function shareService({ membership: { peers }, declarations: { service } }: EditingParts): ServiceSettings {
   return {
     ...service,
     get current() {
@@ -76,7 +73,7 @@ function shareService({
     },
     async change(change, by) {
       await service.change(change, by);
-      await nodeChanges?.waitForAllNodes();
+      await peers?.waitForAllNodes();
     },
   };
 }

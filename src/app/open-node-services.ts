@@ -19,7 +19,7 @@ export type NodeServices = Awaited<ReturnType<typeof openNodeServices>>;
 export async function openNodeServices(
   settings: Settings,
   database: Database,
-  { instance, leads, nodeChanges }: Membership,
+  { instance, leads, peers }: Membership,
   env: NodeEnv,
   open: ClosingStack,
 ) {
@@ -28,7 +28,7 @@ export async function openNodeServices(
       ...env,
       upstreams: settings.upstreams,
       budgets: createBoundedCounters(database),
-      ...(nodeChanges && {
+      ...(peers && {
         shares: createHostShares(database, instance),
         outages: createHostOutageStore(database, instance),
       }),
@@ -41,7 +41,7 @@ export async function openNodeServices(
     cutter: open.use(openCutterThread(env.log)),
     atTheGate: SERVER_AT_THE_GATE,
     sweeps: leads,
-    ...(nodeChanges && { outage: nodeChanges, claims: createFlightClaims(database, instance, env) }),
+    ...(peers && { outage: peers, claims: createFlightClaims(database, instance, env) }),
   };
   return openTileServices(settings, parts, open);
 }

@@ -45,12 +45,9 @@ export async function openNode(
   const declarations = await openDeclarations(services, { clock, processes, forkWorker });
   const stores = services.catalog.stores();
   const { pipeline, events } = services;
-  const { nodeChanges } = membership;
+  const { peers } = membership;
   const refreshCatalog = declarations.refresh;
-  const following = await followNodes(
-    { stores, pipeline, events, nodeChanges, refreshCatalog, processes },
-    open,
-  );
+  const following = await followNodes({ stores, pipeline, events, peers, refreshCatalog, processes }, open);
   const parts = { ...env, services, membership, declarations, following };
   const { notifier, applyChanges, flush, exporter, ...work } = await openWork(settings, parts, open);
   const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work }, open);

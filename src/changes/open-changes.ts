@@ -5,7 +5,7 @@ import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedState, FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
-import { type AuditChange, createFeedProcessor } from './feed-processor.ts';
+import { type AuditChange, createFeedIntake } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
@@ -53,8 +53,8 @@ export async function openChanges(options: ChangesOptions) {
 
   async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
     await store.prepare([feed.name]);
-    const processor = createFeedProcessor(feed, { ...options, store });
-    const tools = { processor, store, clock, log };
+    const intake = createFeedIntake(feed, { ...options, store });
+    const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);
       webhooks.set(feed.name, webhook);

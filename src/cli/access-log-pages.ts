@@ -30,7 +30,6 @@ const MAX_ADDRESS = 2000;
 const MAX_LINE = 16_384;
 /** Pages of a tile set; rare ones make room for others. */
 const MAX_PAGES = 50_000;
-/** Of the request for a task. */
 const MAX_SENT = 3000;
 const STANDARD_INPUT = '-';
 

@@ -25,7 +25,6 @@ export interface SourceContext {
   /** The table `http` of `globals`. */
   readonly http: TrackedTable;
   readonly allGrids: MapProxyGrids;
-  /** Of the cache. */
   readonly grids: readonly MapProxyGrid[];
   /** Of the cache: in what the source is asked, e.g. `png`; undefined: as tiles are stored. */
   readonly requestFormat: string | undefined;

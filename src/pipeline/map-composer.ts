@@ -18,7 +18,6 @@ export interface MapRequest {
   readonly bounds: Bounds;
   readonly width: number;
   readonly height: number;
-  /** Of the picture that is answered. */
   readonly format: Format;
   /** What shows where the layers are transparent; null: nothing. */
   readonly background: Colour | null;

@@ -29,7 +29,6 @@ export interface StoreDriver<Options = unknown> {
 }
 
 export interface StoreTools extends Env {
-  /** Of the store. */
   readonly name: string;
   /** A folder of this machine that is the store's own. */
   readonly root: string;

@@ -60,7 +60,6 @@ export interface OpenTaskService extends TaskService {
   close(): Promise<void>;
 }
 
-/** Those who do the work. */
 interface Workforce {
   /** There is work, perhaps for others: processes are started if there are none. */
   start?(): void;

@@ -179,7 +179,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
 }
 
 interface StoredSet {
-  /** Of the store. */
   readonly name: string;
   readonly store: TileStore;
   readonly set: TileSetKey;

@@ -7,7 +7,7 @@ import { problemOf } from '../../src/http/problems.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
 import {
-  createMemoryBudgetStore,
+  createMemoryBudgets,
   openUpstreamLimiter,
 } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
@@ -94,7 +94,7 @@ class Stage {
     const clock = this.#clock;
     this.#limiter = openUpstreamLimiter({
       upstreams: { [HOST]: upstreamOptions.parse(scenario.limits) },
-      budgets: createMemoryBudgetStore(),
+      budgets: createMemoryBudgets(),
       clock,
       random: () => 0.5,
       log: silentLogger,

@@ -19,7 +19,6 @@ export interface Delivery {
   readonly number: number;
   readonly id: string;
   readonly kind: DeliveryKind;
-  /** Of the target. */
   readonly name: string;
   readonly state: DeliveryState;
   readonly payload: unknown;

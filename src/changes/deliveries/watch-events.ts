@@ -17,7 +17,6 @@ interface EventWatchOptions extends Env {
   readonly tasks: Pick<TaskService, 'list' | 'subscribe'>;
   readonly events: TileEvents;
   readonly hosts: UpstreamReport;
-  /** By name. */
   readonly stores: ReadonlyMap<string, StoreWithRoom>;
   /** Hosts that are not reported: the receivers of notifications. */
   readonly receivers: Pick<ReadonlySet<string>, 'has'>;

@@ -1,9 +1,9 @@
 import type { Env } from '../../lib/env.ts';
-import type { FeedProcessor } from '../feed-processor.ts';
+import type { FeedIntake } from '../feed-intake.ts';
 import type { FeedStore } from '../feed-store.ts';
 
 export interface PolledFeedTools extends Env {
-  readonly processor: FeedProcessor;
+  readonly intake: FeedIntake;
   readonly store: FeedStore;
 }
 
@@ -20,18 +20,18 @@ export interface PolledFeed {
 /** Until the signal aborts. What fails is shown, and tried again. */
 export async function follow(
   feed: PolledFeed,
-  { processor, log }: PolledFeedTools,
+  { intake, log }: PolledFeedTools,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await feed.look(signal);
-      if (!signal.aborted) await processor.works();
+      if (!signal.aborted) await intake.works();
     } catch (error) {
       await feed.leave?.();
       const reason = error instanceof Error ? error.message || error.name : String(error);
       if (!signal.aborted) {
-        await processor
+        await intake
           .fails(reason)
           .catch((cause: unknown) => log.debug({ err: cause }, 'could not record a failing feed'));
       }

@@ -31,7 +31,7 @@ const MERGE_MS = 400;
 
 export function createPostgresFeed(
   feed: FeedSettingsOf<'postgres'>,
-  { processor, clock }: PolledFeedTools,
+  { intake, clock }: PolledFeedTools,
 ): PolledFeed {
   const table = parseTableName(feed.table)?.quoted ?? '';
   const columns = 'id::text, layer, minx, miny, maxx, maxy, srid';
@@ -61,10 +61,10 @@ export function createPostgresFeed(
     const read = await collectYielding(readRows(rows, feed.layers));
     const faults = read.filter((one) => typeof one === 'string');
     const changes = read.filter((one) => typeof one !== 'string');
-    if (rows.length > 0) await processor.accept({ changes, received: rows.length });
+    if (rows.length > 0) await intake.accept({ changes, received: rows.length });
     undeleted = rows.map(({ id }) => id);
     await deleteRows(client);
-    if (faults.length > 0) await processor.works(faults.at(-1));
+    if (faults.length > 0) await intake.works(faults.at(-1));
     return rows.length;
   }
 
@@ -78,7 +78,7 @@ export function createPostgresFeed(
     const counted = await client.query<{ count: number }>(
       `select count(*)::int as count from (select from ${table} limit ${MAX_COUNTED}) as waiting`,
     );
-    await processor.waiting(counted.rows[0]?.count ?? 0);
+    await intake.waiting(counted.rows[0]?.count ?? 0);
   }
 
   return {

@@ -27,9 +27,9 @@ it('a file in the place of the folder for applied lists makes the feed failing b
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-lists-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'applied'), '');
-  const processor = { waiting: async () => {} };
+  const intake = { waiting: async () => {} };
   const feed = feedOf(folder, {
-    processor,
+    intake,
     clock: systemClock,
     log: silentLogger,
   } as unknown as PolledFeedTools);
@@ -43,7 +43,7 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   const lines = Array.from({ length: LINES }, (_, i) => `16/${2 * (i % 1000)}/${2 * Math.floor(i / 1000)}`);
   writeFileSync(join(folder, 'long.tiles'), lines.join('\n'));
   const accepted: { tiles: number; applied: number | undefined; isMoved: boolean }[] = [];
-  const processor = {
+  const intake = {
     async accept({ changes, applied }: { changes: readonly Change[]; applied?: number }) {
       const tiles = changes.reduce((sum, { place }) => sum + (place?.polygons.length ?? 0), 0);
       accepted.push({ tiles, applied, isMoved: existsSync(join(folder, 'applied', 'long.tiles')) });
@@ -54,7 +54,7 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   };
   let now = 0;
   const clock = { ...systemClock, monotonic: () => now };
-  const feed = feedOf(folder, { processor, clock, log: silentLogger } as unknown as PolledFeedTools);
+  const feed = feedOf(folder, { intake, clock, log: silentLogger } as unknown as PolledFeedTools);
   const { signal } = new AbortController();
   await feed.look(signal);
   expect(accepted).toEqual([]);

@@ -24,7 +24,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
   const writer = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(options, WRITERS) }) });
   const turns = new Map<string, Semaphore>();
   const bus = new EventEmitter().setMaxListeners(0);
-  const notifications = openNotifications({ ...options, onNotification: (channel) => bus.emit(channel) });
+  const notifications = openNotifications({ ...options, onNotify: (channel) => bus.emit(channel) });
   await greet(query, notifications.close);
 
   const database: Database = {
@@ -99,7 +99,7 @@ function refuseBusy(lock: string): (error: unknown) => never {
 
 interface NotificationOptions extends Env {
   readonly location: string;
-  readonly onNotification: (channel: string) => void;
+  readonly onNotify: (channel: string) => void;
 }
 
 /** Milliseconds between attempts to listen again after the connection was lost. */
@@ -115,10 +115,7 @@ function openNotifications(options: NotificationOptions): { close(): Promise<voi
   });
 }
 
-async function listenOnce(
-  { location, onNotification }: NotificationOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function listenOnce({ location, onNotify }: NotificationOptions, signal: AbortSignal): Promise<void> {
   const client = new pg.Client({ connectionString: location, keepAlive: true });
   const ended = new Promise<void>((resolve, reject) => {
     client.on('error', reject);
@@ -126,7 +123,7 @@ async function listenOnce(
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   ended.catch(() => {});
-  client.on('notification', ({ payload }) => onNotification(payload ?? ''));
+  client.on('notification', ({ payload }) => onNotify(payload ?? ''));
   try {
     await Promise.race([client.connect().then(() => client.query('listen tilewarden')), ended]);
     await ended;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ReaderKeyAccess } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { HttpProblem } from '../problems.ts';
@@ -138,7 +138,7 @@ export interface KeyMemory {
   key: { readonly secret: string; readonly held: HeldKey } | null;
 }
 
-export function createKeyGate({ ring, meter, wrongKey }: ReaderKeyAccess, trusts: TrustsProxy) {
+export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: TrustsProxy) {
   function find(secret: string, memory: KeyMemory): HeldKey | null {
     const known = memory.key;
     if (known && known.secret === secret && ring.isValid(known.held)) return known.held;

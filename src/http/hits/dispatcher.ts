@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { ReaderKeyAccess } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/turnstile.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
@@ -42,7 +42,7 @@ export interface DispatcherOptions {
   /** The database does not answer: no request waits for it. */
   readonly isAway?: () => boolean;
   /** Without it keys for readers mean nothing. */
-  readonly keys?: ReaderKeyAccess;
+  readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { KeyMeter } from '../../access/key-meter.ts';
 import { KeyRing } from '../../access/key-ring.ts';
-import type { ReaderKeyAccess } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { CATALOG_CHANGED } from '../../catalog/catalog-entries.ts';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -154,10 +154,7 @@ function accessThrough(channel: Channel, proxyHeaders: ProxyHeaderNames | null):
 }
 
 /** The keys in the memory of this process; the primary tells of changes, and supplies what limits leave. */
-async function keysThrough(
-  channel: Channel,
-  clock: Clock,
-): Promise<ReaderKeyAccess & { readonly meter: KeyMeter }> {
+async function keysThrough(channel: Channel, clock: Clock): Promise<KeyAuth & { readonly meter: KeyMeter }> {
   const ring = new KeyRing(clock);
   channel.handle(READER_KEYS_CHANGED, (change) => ring.change(change));
   ring.change({ added: await channel.ask(READER_KEYS, null), removed: [] });

@@ -116,10 +116,7 @@ const COUNTERS: readonly Metric<readonly Count[]>[] = [
   counted(['delivery_failures_total', 'kind', 'name'], 'Failed attempts to send a purge or notification'),
   counted(['store_requests_total', 'store', 'operation'], 'Requests to an object store'),
   counted(['store_request_failures_total', 'store', 'operation'], 'Failed requests to an object store'),
-  counted(
-    ['store_request_bytes_total', 'store', 'operation'],
-    'Bytes of objects in requests to an object store',
-  ),
+  counted(['store_request_bytes_total', 'store', 'operation'], 'Bytes of objects sent or received'),
 ];
 
 function counted(names: readonly [string, ...string[]], help: string) {
@@ -173,11 +170,9 @@ const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
     budget ? [[budget.used]] : [],
   ),
   host(['budget_limit'], 'Daily request budget', ({ budget }) => (budget ? [[budget.limit]] : [])),
-  host(
-    ['closed_until_seconds', 'reason'],
-    'Unix time from which tasks may send requests again; 0: now',
-    ({ closed }) => [[(closed?.until ?? 0) / 1000, { reason: closed?.reason ?? 'none' }]],
-  ),
+  host(['closed_until_seconds', 'reason'], 'Unix time when tasks may go on; 0: now', ({ closed }) => [
+    [(closed?.until ?? 0) / 1000, { reason: closed?.reason ?? 'none' }],
+  ]),
 ];
 
 function host(

@@ -3,7 +3,7 @@ import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/vi
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgetStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,7 +16,7 @@ interface Given {
   readonly limits?: object;
   readonly start?: string;
   readonly clock?: VirtualClock;
-  readonly budgets?: ReturnType<typeof createMemoryBudgetStore>;
+  readonly budgets?: ReturnType<typeof createMemoryBudgets>;
   /** Places that other nodes leave to this one. */
   readonly share?: number;
 }
@@ -25,7 +25,7 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, budgets, sha
   const time = clock ?? createVirtualClock(Date.parse(start));
   const limiter = openUpstreamLimiter({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
-    budgets: budgets ?? createMemoryBudgetStore(),
+    budgets: budgets ?? createMemoryBudgets(),
     ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
     clock: time,
     random: () => 0.5,
@@ -207,7 +207,7 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
-    const budgets = createMemoryBudgetStore();
+    const budgets = createMemoryBudgets();
     const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
     let sent = 0;
@@ -232,7 +232,7 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter loses no more than a hundredth of a budget when it dies', async () => {
-    const budgets = createMemoryBudgetStore();
+    const budgets = createMemoryBudgets();
     const limits = { dailyBudget: 1000 };
     (await open({ limits, budgets }).acquire()).end(ANSWERED);
     const { acquire } = open({ limits, budgets });

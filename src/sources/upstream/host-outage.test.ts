@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import type { HostOutage } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { HostOutageStore } from './host-outage.ts';
-import { createMemoryBudgetStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -42,7 +42,7 @@ function openNodes() {
   const [one, other] = [1, 2].map((node) =>
     openUpstreamLimiter({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
-      budgets: createMemoryBudgetStore(),
+      budgets: createMemoryBudgets(),
       outages: storeOf(node),
       clock,
       random: () => 0.5,

@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openLimiterChannel, serveLimiter } from './limiter-channel.ts';
-import { createMemoryBudgetStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,7 +16,7 @@ function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
   const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
-    budgets: createMemoryBudgetStore(),
+    budgets: createMemoryBudgets(),
     clock,
     random: () => 0.5,
     log: silentLogger,

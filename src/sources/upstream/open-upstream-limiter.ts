@@ -74,7 +74,7 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
 }
 
 /** In memory only, for clients without a budget. */
-export function createMemoryBudgetStore(): BudgetStore {
+export function createMemoryBudgets(): BudgetStore {
   const counts = new Map<string, number>();
   return {
     async take(name, wanted, limit) {

@@ -11,7 +11,7 @@ import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts'
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import {
-  createMemoryBudgetStore,
+  createMemoryBudgets,
   openUpstreamLimiter,
   type UpstreamLimiterOptions,
 } from './open-upstream-limiter.ts';
@@ -49,7 +49,7 @@ describe('the upstream client', () => {
       random: () => 0.5,
       log: silentLogger,
     };
-    const limiter = openUpstreamLimiter({ ...env, ...waits, budgets: createMemoryBudgetStore() });
+    const limiter = openUpstreamLimiter({ ...env, ...waits, budgets: createMemoryBudgets() });
     return openUpstreamClient({ ...env, userAgent: 'Tilewarden/test', limiter, limits });
   }
 

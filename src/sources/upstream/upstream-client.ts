@@ -6,7 +6,7 @@ import { systemRandom } from '../../lib/random.ts';
 import { createSourceLife } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
-import { createMemoryBudgetStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   type AnswerFreshness,
@@ -217,13 +217,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openLimiterFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamLimiter {
-  return openUpstreamLimiter({
-    upstreams,
-    clock,
-    log,
-    random: systemRandom,
-    budgets: createMemoryBudgetStore(),
-  });
+  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, budgets: createMemoryBudgets() });
 }
 
 function mediaTypeOf(header: string | undefined): string | null {

@@ -11,7 +11,6 @@ interface SentinelOptions {
   readonly bucket: Pick<ObjectStore, 'get' | 'put' | 'list'>;
   readonly prefix: string;
   readonly database: Database;
-  /** Of the store. */
   readonly name: string;
   readonly index: Pick<PackIndex, 'isEmpty'>;
 }

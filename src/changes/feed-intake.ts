@@ -15,7 +15,7 @@ export type AuditChange = (entry: {
   readonly after: object;
 }) => Promise<void>;
 
-export interface FeedProcessorOptions extends Env {
+export interface FeedIntakeOptions extends Env {
   readonly store: FeedStore;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
@@ -39,10 +39,10 @@ interface Batch {
 
 const MAX_ERROR = 500;
 
-export type FeedProcessor = ReturnType<typeof createFeedProcessor>;
+export type FeedIntake = ReturnType<typeof createFeedIntake>;
 
 /** The steps of every feed between reading changes and acknowledging them, and its state. */
-export function createFeedProcessor(feed: ChangeFeedSettings, options: FeedProcessorOptions) {
+export function createFeedIntake(feed: ChangeFeedSettings, options: FeedIntakeOptions) {
   const { store, apply, audit, log, stateChanged } = options;
   const { name } = feed;
   let shown: { readonly state: FeedState; readonly error: string | null } | null = null;
