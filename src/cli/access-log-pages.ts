@@ -1,4 +1,4 @@
-/** Counts the pages that an access log asks for. The server knows which tile an address means. */
+/** Counts the requested pages in an access log. The server resolves addresses to tiles. */
 import { createReadStream } from 'node:fs';
 import type { ApiResponse } from '../app/api-response.ts';
 import { cutLines } from '../lib/cut-lines.ts';

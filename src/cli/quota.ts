@@ -114,7 +114,7 @@ function everyOf(text: string | undefined): object {
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit[0] };
 }
 
-/** What the fields of the body are called as flags. */
+/** Flags by field of the body. */
 const FIELDS: FieldFlags = {
   globalQuota: 'size',
   'globalQuota.value': 'size',

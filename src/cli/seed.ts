@@ -56,7 +56,7 @@ export const truncate: Command = {
     flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
 };
 
-/** A task, for what the flags narrow the layer to. */
+/** A task over the part of the layer that the flags select. */
 async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
   if (given.operands.length === 0)
     throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');

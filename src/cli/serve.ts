@@ -104,7 +104,7 @@ export const worker: Command = {
 /** npm passes Ctrl-C on to a process that has had it from the terminal already: within this it is one signal. */
 const SAME_SIGNAL_MS = 500;
 
-/** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
+/** After this a stop no longer waits. Supervisors commonly allow ten seconds. */
 const STOP_DEADLINE_MS = 9500;
 
 /** Resolves at the first SIGTERM or SIGINT. A second one ends the process on the spot. */

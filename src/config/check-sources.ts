@@ -22,7 +22,7 @@ export interface LayersByName {
   keys(): Iterable<string>;
 }
 
-/** What a source's own options cannot tell: whether it goes with the layer it stands in, and with the other layers. */
+/** Checks across objects: whether a source fits its layer, and the other layers. */
 export function sourceProblems(
   layer: Declared,
   byName: LayersByName,

@@ -17,7 +17,7 @@ import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
-/** Reads what is declared over the network as the configuration file would be read. */
+/** Parses declarations sent over HTTP as those of the configuration file. */
 export function createDocumentReader({
   stores,
   adoptFolders,
@@ -145,7 +145,7 @@ function gridSetOf(given: SettingsDocument['gridSets'][number]): GridSet {
   }
 }
 
-/** The schema of the whole file is asked, so that its messages are the file's. */
+/** Validates with the schema of the whole file, so that messages are the same. */
 function checked(list: Lists, document: unknown): SettingsDocument {
   const tree = { layers: [], [list]: [document] };
   const references = [...referencesIn(document, [])].map(onlyFromFile);

@@ -1,4 +1,4 @@
-/** Settings that a flag or an environment variable can give, and where they stand in the file. */
+/** Settings that a flag or an environment variable can set, with their paths in the file. */
 export interface SettingOverride {
   readonly flag: string;
   readonly path: readonly string[];

@@ -171,7 +171,7 @@ const gridSetSchema = z
     error: 'needs exactly one of resolutions, scaleDenominators and levels',
   });
 
-/** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
+/** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
   data: text.default('data').describe('Folder for tiles and state'),

@@ -2,7 +2,7 @@ import type { ImagePart, Samples } from './raster-image.ts';
 
 export type Side = 'top' | 'right' | 'bottom' | 'left';
 
-/** What is remembered of a picture to tell whether its neighbours go on from it. */
+/** The edges of a picture, to check whether its neighbours continue it. */
 export interface PictureLook {
   /** 0xAABBGGRR when all of it is of one colour; null otherwise. */
   readonly colour: number | null;
