@@ -24,7 +24,7 @@ const READER_TIMEOUT_MS = 500;
 const POLL = 100;
 /** A change was made; a node has applied it. */
 const CHANGED = 'node-news';
-const APPLIED = 'node-news-changesApplied';
+const APPLIED = 'node-news-heard';
 
 export type NodeChanges = ReturnType<typeof createNodeChanges>;
 

@@ -62,7 +62,7 @@ export const COUNTED = messageKind<Counted>('counted');
 export const READER_KEYS_CHANGED = messageKind<KeyChange>('reader-keys-changed');
 export const FORGET = messageKind<Forgotten>('forget');
 /** Answered when all earlier messages are handled and all earlier counts are reported. */
-export const FLUSH = messageKind('flush');
+export const FLUSH = messageKind('settle');
 /** Until `GO_ON`, requests to the primary wait. */
 export const HOLD = messageKind('hold');
 export const GO_ON = messageKind('go-on');
