@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { PATIENCE_MS } from './test/fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
 /** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
 const LONG = [
@@ -29,10 +29,10 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
     // Notices what hangs. Slowness is no fault: other programs may want the same processors. A test has several waits of
-    // PATIENCE_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
+    // WAIT_TIMEOUT_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
     testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 600_000,
     hookTimeout: 600_000,
-    expect: { poll: { timeout: PATIENCE_MS } },
+    expect: { poll: { timeout: WAIT_TIMEOUT_MS } },
     pool: 'forks',
     // Four more than processors, because many tests mostly wait; not too many whole servers at once.
     maxWorkers: Math.min(10, availableParallelism() + 4),

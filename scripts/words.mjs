@@ -26,8 +26,14 @@ const BETTER = {
   anew: 'again',
   nought: 'zero',
   'at once': 'immediately, or concurrently, or together',
+  told: 'reported, notified, or the message itself',
+  scout: 'probe',
+  patience: 'timeout, with its unit',
+  lest: 'so that … not',
+  'as good as': 'nearly',
+  'that which': 'a noun',
 };
-const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replace(' ', '\\s')})\\b`, 'gi');
+const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replaceAll(' ', '\\s')})\\b`, 'gi');
 /** A user of the operating system. */
 const MEANT = /^User nobody$/m;
 

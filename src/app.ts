@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
+import { createFileApplier } from './app/apply-config-file.ts';
 import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
 import { openNode, type ServerEnv } from './app/open-node.ts';
@@ -10,7 +11,6 @@ import { describeStores } from './app/open-stores.ts';
 import { databaseOf, type TileServices } from './app/open-tile-services.ts';
 import { opened } from './app/opened.ts';
 import { createTileRefresh } from './app/refresh-tile.ts';
-import { createTakeUp } from './app/take-up-file.ts';
 import type { NodeRole } from './cluster/node-registry.ts';
 import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
@@ -47,45 +47,45 @@ export interface App {
   readonly url: string;
   /** The first administrator's password, if one was made up at this start. */
   readonly initialPassword: { readonly password: string; readonly file: string } | null;
-  /** Takes up settings that were read again, and answers which need a restart. Throws and changes nothing when they cannot be used. */
-  takeUp(loaded: LoadedSettings): Promise<readonly string[]>;
-  /** Answers what is under way, then closes everything in reverse order. */
+  /** Applies reloaded settings and returns those that need a restart. Throws and changes nothing if they are invalid. */
+  applySettings(loaded: LoadedSettings): Promise<readonly string[]>;
+  /** Answers requests in flight, then closes everything in reverse order. */
   close(): Promise<void>;
 }
 
 type Node = Awaited<ReturnType<typeof openNode>>;
 
-/** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
+/** Opens, connects and starts all parts, and closes them in reverse order. */
 export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
   return opened(async (open) => {
     const { file } = env;
     const performsTasks = taskSettings(settings).workers > 0;
     const roles: readonly NodeRole[] = performsTasks ? ['serve', 'worker'] : ['serve'];
     const node = await openNode(settings, env, roles, open);
-    const { accounts, initialPassword, ...doors } = await openDoors(settings, node, env, open);
+    const { accounts, initialPassword, ...auth } = await openAuth(settings, node, env, open);
     const { catalog } = node.parts;
     const renewCertificate = () => server.reload();
-    const taking = createTakeUp({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
+    const applier = createFileApplier({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
     const deps = {
       ...env,
       ...node.parts,
-      ...doors,
+      ...auth,
       ...(await openResponses(settings, node, accounts, env, open)),
       accounts,
       rest: {
         stores: describeStores(settings),
         memoryTierBytes: settings.memoryTierBytes,
         configFile: file?.current.configFile ?? '',
-        reload: taking.reload,
+        reload: applier.reload,
       },
     };
     const server: HttpServer = await listen(settings, node, deps, env.processes, open);
-    return { url: server.address.url, initialPassword, takeUp: taking.takeUp };
+    return { url: server.address.url, initialPassword, applySettings: applier.applySettings };
   });
 }
 
-/** Who may come in, and the changes that callers report. */
-async function openDoors(settings: Settings, node: Node, env: ServerEnv, open: ClosingStack) {
+/** Accounts and keys, and the feeds of changes. */
+async function openAuth(settings: Settings, node: Node, env: ServerEnv, open: ClosingStack) {
   const { clock, log } = env;
   const { enabled, oidc, proxyLogin } = settings.access;
   const proxied = oidc && openProxiedFetch(settings.proxies);
@@ -98,9 +98,9 @@ async function openDoors(settings: Settings, node: Node, env: ServerEnv, open: C
   const isOwn = (header: string) => accounts.authenticator.isOwn(header);
   node.pipeline.guardCredentials(enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
-  const door = await openDoor(settings, accounts, log);
+  const access = await openAccess(settings, accounts, log);
   const changes = await openFeeds(node, settings, accounts.audit, env, open);
-  return { ...door, accounts, changes };
+  return { ...access, accounts, changes };
 }
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
@@ -113,10 +113,10 @@ async function openResponses(
   { clock, log }: ServerEnv,
   open: ClosingStack,
 ) {
-  const { services, pipeline, registry, stores, news, settled, leads } = node;
+  const { services, pipeline, registry, stores, peers, flush, leads } = node;
   const { database, events, limiter, blankAreas, tallies } = services;
   const { counters, activity, blankSuspects } = tallies;
-  const isAway = () => news?.isAway() ?? false;
+  const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
@@ -124,13 +124,13 @@ async function openResponses(
     blankAreas,
     blankSuspects,
     isAway,
-    settled,
+    flush,
     hostsNamedIn,
     nodes: registry,
     assets: await listPages(),
     imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
-    refresh: createTileRefresh({ pipeline, events, clock, settled }),
+    refresh: createTileRefresh({ pipeline, events, clock, flush }),
     about: { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(settings.proxies) },
     metrics: {
       pipeline,
@@ -146,7 +146,7 @@ async function openResponses(
     },
     async readiness() {
       await accessFile(settings.data, constants.W_OK);
-      if (news?.isAway() && (await news.mayShow())) return AWAY;
+      if (peers?.isAway() && (await peers.mayShow())) return AWAY;
       await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
       await Promise.all([...stores.values()].map(checkStore));
       return null;
@@ -181,7 +181,7 @@ async function listen(
   return server;
 }
 
-/** What a layer would be, before it is declared. */
+/** Previews of layers before they are declared. */
 async function openImports(
   { catalog, documents, outside }: TileServices,
   pipeline: Pick<TilePipeline, 'read'>,
@@ -218,8 +218,8 @@ export async function openAccountsApp(
   };
 }
 
-/** Who is let in, and the first administrator if there is none yet. */
-async function openDoor(
+/** Accounts, with the first administrator if there is none yet. */
+async function openAccess(
   { access: { enabled, adminPassword, proxyLogin }, server: { host } }: Settings,
   accounts: Accounts,
   log: Logger,

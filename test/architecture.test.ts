@@ -104,7 +104,7 @@ const files = [...sourceFiles('src'), ...sourceFiles('packages')];
 const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
 
 // The doors themselves are checked by dependency-cruiser in `npm run check`.
-describe('the house', () => {
+describe('the source tree', () => {
   it('only src/config reads the environment', () => {
     const readers = code.filter(({ text }) => /\bprocess\s*\.\s*env\b/.test(text));
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);

@@ -11,10 +11,10 @@ import { bundleLayout } from '../src/storage/bundle/bundle-layout.ts';
 import { BundleWriting } from '../src/storage/bundle/bundle-writing.ts';
 import { packTiles } from '../src/storage/bundle/write-commands.ts';
 import type { TileStore } from '../src/storage/tile-store.ts';
+import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';
 import { paintImage } from './fixtures/sample-images.ts';
-import { tileRoads } from './fixtures/tile-road.ts';
 
-const open = tileRoads();
+const open = pipelineHarnesses();
 const GRID = { columns: 4, rows: 4, tileWidth: 256, tileHeight: 256, gutter: 0 };
 
 afterEach(() => {
@@ -59,18 +59,18 @@ it('a JPEG metatile is cut into JPEG tiles without decoding', async () => {
 });
 
 it('a metatile of a reseed needs one request to the source and three to the store', async () => {
-  const road = open();
+  const harness = open();
   const asked: string[] = [];
-  for (const [name, method] of Object.entries(road.store)) {
+  for (const [name, method] of Object.entries(harness.store)) {
     const watched = (...args: unknown[]) => {
       asked.push(name);
       return (method as (...all: unknown[]) => unknown)(...args);
     };
-    Object.assign(road.store as TileStore, { [name]: watched });
+    Object.assign(harness.store as TileStore, { [name]: watched });
   }
-  await road.renew('all', 4, 0, 0);
+  await harness.renew('all', 4, 0, 0);
   expect(asked).toEqual(['ticket', 'validatorOf', 'putMany']);
-  expect(road.source.requests).toHaveLength(1);
+  expect(harness.source.requests).toHaveLength(1);
 });
 
 it('metatiles are written in one transaction with two statements per tile and a few more', () => {

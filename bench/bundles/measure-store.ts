@@ -53,7 +53,7 @@ async function measure(
   figures.push({ step, processor: (user + system) / things, wall });
 }
 
-async function inTurns<T>(things: Iterable<T>, work: (thing: T) => Promise<unknown>): Promise<void> {
+async function collectYielding<T>(things: Iterable<T>, work: (thing: T) => Promise<unknown>): Promise<void> {
   const waiting = things[Symbol.iterator]();
   const run = async () => {
     for (let next = waiting.next(); !next.done; next = waiting.next()) await work(next.value);
@@ -94,10 +94,10 @@ async function fill(): Promise<void> {
   const tileAt = createSyntheticTiles();
   const sparse = thinTiles(thin);
   await measure('dense: write, a tile', side ** 2, (store) =>
-    inTurns(metatiles(tileAt), (tiles) => store.putMany(setOf('dense'), ZOOM, tiles, 0)),
+    collectYielding(metatiles(tileAt), (tiles) => store.putMany(setOf('dense'), ZOOM, tiles, 0)),
   );
   await measure('thin: write, a tile', sparse.length, (store) =>
-    inTurns(sparse, ({ x, y }) => store.putMany(setOf('thin'), ZOOM, [tileAt(x, y)], 0)),
+    collectYielding(sparse, ({ x, y }) => store.putMany(setOf('thin'), ZOOM, [tileAt(x, y)], 0)),
   );
   addDiskUse('dense', side ** 2);
   addDiskUse('thin', sparse.length);

@@ -11,7 +11,7 @@ const TASKS = 1000;
 const CONSOLES = 50;
 const IDLE_SECONDS = 60;
 /** Until 50 sign-ins and what the page asks first are over. */
-const SETTLE_MS = 20_000;
+const IDLE_MS = 20_000;
 const SLOWER = 4;
 const LOADS = 7;
 
@@ -148,7 +148,7 @@ async function measureScrolling(using: Browser, path: string, label: string): Pr
 async function measureIdle(of: ManyLayers): Promise<Figure> {
   const stop = new AbortController();
   const consoles = Array.from({ length: CONSOLES }, () => holdConsole(of, stop.signal));
-  await delay(SETTLE_MS);
+  await delay(IDLE_MS);
   const before = processorSeconds([of.pid]);
   await delay(IDLE_SECONDS * 1000);
   const used = (processorSeconds([of.pid]) - before) / IDLE_SECONDS;

@@ -180,7 +180,7 @@ function contestant(name: string, { url, pid, stop }: ServerProcess): Contestant
 }
 
 /** The first look at the bucket comes ten seconds after a start, and has the client of S3 loaded and compiled. */
-const SETTLING_MS = 12_000;
+const IDLE_MS = 12_000;
 
 /** Both are restarted in each round: how the same code is compiled differs from process to process by some percent. */
 async function compareHits(idle: string): Promise<void> {
@@ -193,11 +193,11 @@ async function compareHits(idle: string): Promise<void> {
       contestant('bundles', await serve('alone', configOf({ type: 'bundle' }, idle))),
     ];
     for (const one of both) await measureLoad(one, { ...load, seconds: 4 });
-    await pause(SETTLING_MS);
+    await pause(IDLE_MS);
     const before = both.map(({ pids }) => processorSeconds(pids()));
-    await pause(SETTLING_MS);
+    await pause(IDLE_MS);
     for (const [at, one] of both.entries()) {
-      const idling = (processorSeconds(one.pids()) - (before[at] ?? 0)) / (SETTLING_MS / 1000);
+      const idling = (processorSeconds(one.pids()) - (before[at] ?? 0)) / (IDLE_MS / 1000);
       const { microsecondsEach, requestsPerSecond } = await measureLoad(one, load);
       all[one.name]?.push(microsecondsEach);
       alone[one.name]?.push(microsecondsEach - (1e6 * idling) / requestsPerSecond);

@@ -5,7 +5,7 @@ import { type Latencies, readHits } from './read-hits.ts';
 
 /**
  * Reads hits in a process of its own, so that what the measurement does meanwhile does not count as waiting. It is
- * this same file: started with an address, a layer, a zoom and a side it reads until it is told to stop.
+ * this same file: started with an address, a layer, a zoom and a side it reads until it is stopped.
  */
 export interface ReaderProcess {
   /** What was read since the last call, or since the start. */

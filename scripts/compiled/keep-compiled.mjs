@@ -11,7 +11,7 @@ import sharp from 'sharp';
 import { root } from '../steps.mjs';
 
 /** Milliseconds. A machine with much else to do is given time. */
-const PATIENCE = 120_000;
+const TIMEOUT_MS = 120_000;
 
 /** Answers as a step does. */
 export async function keepCompiled(dist) {
@@ -50,7 +50,7 @@ function startServer(dist, folder) {
   return spawn(process.execPath, [...keep, join(dist, 'cli', 'main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: Object.fromEntries(ours),
-    timeout: PATIENCE,
+    timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
 }

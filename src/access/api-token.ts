@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** The beginning lets people, and tools that look for leaked secrets, see what it is. */
+/** The prefix identifies it to people and to secret scanners. */
 const PREFIX = 'tw_';
 const SECRET_BYTES = 32;
 const TOKEN = /^tw_[A-Za-z0-9_-]{43}$/;

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import { inBatches } from '../lib/in-batches.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
@@ -54,7 +54,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       try {
         await put(auditEntry(draft, clock.now()));
       } catch (cause) {
-        log.error({ err: cause }, 'The audit log cannot be written; changes are refused');
+        log.error({ err: cause }, 'the audit log cannot be written; changes are refused');
         throw new TilewardenError(
           'audit-unwritable',
           'The audit log cannot be written, so nothing may be changed now.',
@@ -73,7 +73,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       notes.leftOut = 0;
       const after = leftOut > 0 ? { leftOutBefore: leftOut } : draft.after;
       put(auditEntry({ ...draft, after }, clock.now())).catch((error: unknown) => {
-        log.warn({ err: error }, 'The audit log cannot be written');
+        log.warn({ err: error }, 'the audit log cannot be written');
       });
     },
 
@@ -83,7 +83,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       return await latestFitting(latestFirst(), filter);
     },
 
-    /** Writes what is waiting. */
+    /** Writes pending entries. */
     async close(): Promise<void> {
       await prepared;
       await writes.idle();
@@ -100,7 +100,7 @@ function lineOf(entry: AuditEntry): string {
 export interface AuditEntry {
   /** ISO 8601. */
   readonly time: string;
-  /** Of the request; the log of the server knows it by the same name. */
+  /** Of the request, as in the server's log. */
   readonly id: string | null;
   /**
    * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
@@ -117,7 +117,7 @@ export interface AuditEntry {
   readonly action: string;
   /** As it came, without the query. */
   readonly path: string | null;
-  /** What was changed, e.g. `user:mary`. */
+  /** The changed object, e.g. `user:mary`. */
   readonly target: string | null;
   /** In words, e.g. `started a seed of roads`; null: the action says it. */
   readonly summary: string | null;
@@ -131,7 +131,7 @@ export interface AuditEntry {
 export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
 
 function auditEntry(draft: AuditDraft, now: number): AuditEntry {
-  const { phase, action, ...told } = draft;
+  const { phase, action, ...fields } = draft;
   return {
     time: new Date(now).toISOString(),
     id: null,
@@ -147,7 +147,7 @@ function auditEntry(draft: AuditDraft, now: number): AuditEntry {
     after: null,
     outcome: null,
     status: null,
-    ...withoutAbsent(told),
+    ...omitUndefined(fields),
   };
 }
 
@@ -164,7 +164,6 @@ function readAuditLine(line: string): AuditEntry | null {
 }
 
 export interface AuditFilter {
-  /** Of the request. */
   readonly id?: string;
   readonly actor?: string;
   readonly source?: string;
@@ -199,7 +198,7 @@ async function latestFitting(
   return found;
 }
 
-/** Whether the entry is one of those that were asked for. */
+/** Whether the entry matches the filter. */
 function fits(
   entry: AuditEntry,
   { id, actor, source, text, target, outcome, since, until }: AuditFilter,

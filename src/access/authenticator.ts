@@ -22,7 +22,7 @@ export interface Presented {
   readonly authorization: string | null;
   readonly session: string | null;
   readonly address: string;
-  /** What a trusted proxy says; null: nothing. It goes before the session. */
+  /** The user of a trusted proxy; null: none. It takes precedence over the session. */
   readonly proxy?: ProxyHeaders | null;
 }
 
@@ -48,7 +48,7 @@ interface AuthenticatorDeps extends Env {
 }
 
 const USED_EVERY_MS = 60_000;
-const LONGEST_PASSWORD = 512;
+const MAX_PASSWORD_LENGTH = 512;
 
 /**
  * Says who is asking; null when that is not shown. What is true of a user or token is read from the database each
@@ -115,7 +115,7 @@ export class Authenticator {
 
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
   async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
-    if (password.length > LONGEST_PASSWORD) return null;
+    if (password.length > MAX_PASSWORD_LENGTH) return null;
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
@@ -124,7 +124,7 @@ export class Authenticator {
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
     const user = stored === null ? null : await users.find(name);
-    // What was checked may have been changed meanwhile, and others may have joined the check after that.
+    // The account may have changed during the check, and others may have joined the check after that.
     return user && user.password === stored ? this.#byMatch(user) : null;
   }
 
@@ -227,7 +227,7 @@ export class Authenticator {
   /** An accepted caller does not wait for statistics. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'The last use of an account could not be recorded');
+      this.#deps.log.warn({ err: error }, 'the last use of an account could not be recorded');
     });
   }
 }
@@ -255,10 +255,10 @@ function isJwtShaped(text: string): boolean {
 }
 
 /** Tokens of some issuers list hundreds of groups. */
-const LONGEST = 12_000;
+const MAX_HEADER_LENGTH = 12_000;
 
 function readAuthorization(header: string): Authorization | null {
-  if (header.length > LONGEST) return null;
+  if (header.length > MAX_HEADER_LENGTH) return null;
   const [, scheme = '', rest = ''] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
   if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', secret: rest };
   if (scheme.toLowerCase() !== 'basic') return null;
@@ -305,7 +305,7 @@ export class CredentialCache {
     return hmac.digest('base64');
   }
 
-  /** What is used stays. */
+  /** Entries in use stay. */
   holds(entry: string): boolean {
     const end = this.#ends.get(entry);
     if (end === null || this.#clock.monotonic() >= end) return false;

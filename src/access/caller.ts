@@ -2,7 +2,7 @@ export interface Caller {
   /** A user's name, or `token:NAME`. */
   readonly name: string;
   readonly role: Role;
-  /** Patterns of the layers the caller may work on; `*` in one stands for any text. */
+  /** Patterns of the layers the caller may work on; `*` matches any text. */
   readonly layers: readonly string[];
   /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
   readonly via: Via;
@@ -51,7 +51,7 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
 }
 
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
-/** Each role may do what the ones before it may: look; seed, stop and truncate; everything. */
+/** Each role includes the ones before it: read; seed, stop and truncate; everything. */
 export type Role = (typeof ROLES)[number];
 
 export function roleSuffices(role: Role, needed: Role): boolean {

@@ -20,7 +20,7 @@ export function highestRole(groups: readonly string[], roles: RoleMap): Role | n
   return ROLES.findLast((role) => found.includes(role)) ?? null;
 }
 
-/** What the claims give; a null role: nothing at all. */
+/** Role and layers from the claims; a null role: no access. */
 export function rightsOf(
   claims: Claims,
   { roleClaim, roles, layersClaim }: ClaimSettings,
@@ -40,7 +40,7 @@ export function nameIn(claims: Claims): string {
   return String(name ?? '').slice(0, MAX_NAME_LENGTH);
 }
 
-/** A claim by its name, which may have dots, or by its path; undefined: there is none. */
+/** A claim by its name, which may have dots, or by its path. */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;

@@ -55,7 +55,7 @@ export async function forgetInitialPassword(passwordFile: string): Promise<void>
   await rm(passwordFile, { force: true });
 }
 
-/** One that everybody knows is none; and where other machines reach the server, nor is a short one. */
+/** Refuses well-known passwords, and short ones if the server is reachable from other machines. */
 function judge(given: string, exposure: Exposure, log: Logger): void {
   const weakness = weaknessOf(given, FIRST_ADMINISTRATOR);
   if (weakness === null) return;

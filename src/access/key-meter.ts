@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { HeldKey } from './reader-key.ts';
 
 export type LimitKind = 'rate' | 'day';
@@ -54,7 +54,7 @@ const DAY_MS = 86_400_000;
 /** Permits of a rate that are not used by then are lost: later they would exceed it. */
 const RATE_PERMITS_LAST_MS = 250;
 const DAY_PERMITS_LAST_MS = 1000;
-/** The supply is asked again after this long, as others may have put permits back. */
+/** The supply is queried again after this long, as others may have put permits back. */
 const ASK_AGAIN_MS = 1000;
 const MAX_BLOCK = 5000;
 /** Blocks of this size or more are drawn before the last is used up, so that no request waits. */
@@ -118,18 +118,18 @@ export class KeyMeter {
   }
 
   #counted({ id }: HeldKey, verdict: Verdict): Verdict {
-    const use = getOrMake(this.#uses, id, () => ({ answered: 0, refused: 0 }));
+    const use = getOrCreate(this.#uses, id, () => ({ answered: 0, refused: 0 }));
     if (verdict === null) use.answered++;
     else use.refused++;
     return verdict;
   }
 
   #take(key: HeldKey, kind: LimitKind, limit: number): Verdict | Promise<Verdict> {
-    const hand = getOrMake(this.#hands[kind], key.id, () => newHand(kind, limit));
-    const settled = this.#decided(hand, kind);
-    if (settled !== undefined) {
+    const hand = getOrCreate(this.#hands[kind], key.id, () => newHand(kind, limit));
+    const decision = this.#decided(hand, kind);
+    if (decision !== undefined) {
       this.#drawAhead(key.id, kind, hand);
-      return settled;
+      return decision;
     }
     hand.drawing ??= this.#draw(key.id, kind, hand);
     const drawn = hand.drawing;
@@ -145,7 +145,7 @@ export class KeyMeter {
     hand.drawing?.catch(() => {});
   }
 
-  /** Undefined: the supply has to be asked. */
+  /** Undefined: the supply has to be queried. */
   #decided(hand: Hand, kind: LimitKind): Verdict | undefined {
     const now = this.#clock.monotonic();
     const lasts = kind === 'rate' ? now - hand.usedAt < RATE_PERMITS_LAST_MS : hand.day === this.#today();
@@ -163,17 +163,17 @@ export class KeyMeter {
     const day = this.#today();
     const grant = this.#supply.draw({ id, kind, wanted: hand.wanted });
     if (!(grant instanceof Promise)) {
-      this.#takeUp(hand, grant, day);
+      this.#useGrant(hand, grant, day);
       return null;
     }
     return grant
-      .then((given) => this.#takeUp(hand, given, day))
+      .then((given) => this.#useGrant(hand, given, day))
       .finally(() => {
         hand.drawing = null;
       });
   }
 
-  #takeUp(hand: Hand, { granted, left, waitMs }: Grant, day: number): void {
+  #useGrant(hand: Hand, { granted, left, waitMs }: Grant, day: number): void {
     const now = this.#clock.monotonic();
     hand.permits = granted + (hand.day === day ? hand.permits : 0);
     hand.usedAt = now;

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** A try that has been allowed. It counts as failed unless it is said otherwise. */
+/** An allowed try. It counts as failed until it is reported as successful. */
 export interface Attempt {
   readonly standing: Standing;
   succeeded(): void;
@@ -19,7 +19,7 @@ const CROWDED_OUT_MS = 2000;
 /**
  * Slows down guessing, by where it comes from and by what it aims at. Where an account has been logged in to
  * before keeps tries of its own for it: strangers cannot lock its owner out by failing. And wherever it is calm a
- * try is allowed, however many fail elsewhere: an owner on the road gets in.
+ * try is allowed, however many fail elsewhere: an owner who is travelling can still sign in.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -111,7 +111,7 @@ function bucketOf(buckets: Map<string, AttemptBucket>, key: string, now: number)
   return remember(buckets, key, buckets.get(key) ?? new AttemptBucket(now));
 }
 
-/** Bounded: of too many, those that were not asked for longest are forgotten. */
+/** Bounded: the least recently used are evicted. */
 function remember<Value>(known: Map<string, Value>, key: string, value: Value): Value {
   known.delete(key);
   known.set(key, value);
@@ -173,10 +173,10 @@ export const STANDINGS = ['known', 'calm', 'restless'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
 const CAPACITY = 10;
-/** Ten failures in five minutes are anybody's right. */
+/** Ten failures in five minutes are allowed. */
 const REFILL_MS = 30_000;
 const FIRST_PAUSE_MS = 30_000;
-const LONGEST_PAUSE_MS = 15 * 60_000;
+const MAX_PAUSE_MS = 15 * 60_000;
 const FORGIVEN_AFTER_MS = 60 * 60_000;
 
 /** Tries that refill with time. Who uses them up pauses, longer each time; pauses end by themselves, always. */
@@ -196,7 +196,7 @@ class AttemptBucket {
     return Math.max(0, this.#pausedUntil - now);
   }
 
-  /** Milliseconds until every try is there again; 0: none has been used up lately. */
+  /** Milliseconds until all tries are available again; 0: they are. */
   untilFull(now: number): number {
     this.#refill(now);
     const missing = Math.floor((CAPACITY - this.#tries) * REFILL_MS);
@@ -204,7 +204,7 @@ class AttemptBucket {
     return Math.max(missing, unforgiven);
   }
 
-  /** Returns what makes it undone: the try turned out to be none. Tries during a pause change nothing. */
+  /** Returns a function that undoes it, if the try did not count. Tries during a pause change nothing. */
   take(now: number): () => void {
     if (this.wait(now) > 0) return () => {};
     this.#tries = Math.max(0, this.#tries - 1);
@@ -223,7 +223,7 @@ class AttemptBucket {
   }
 
   #pause(now: number): void {
-    this.#pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#pauses, LONGEST_PAUSE_MS);
+    this.#pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#pauses, MAX_PAUSE_MS);
     this.#pauses += 1;
   }
 

@@ -16,7 +16,7 @@ export interface OidcSettings extends ClaimSettings {
   readonly audience: string | null;
 }
 
-/** What is kept of a sign-in between its beginning and its end. */
+/** The state of a sign-in in progress. */
 export interface LoginSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -40,7 +40,7 @@ const ALGORITHMS = ['RS256', 'ES256'];
 
 export type OidcProvider = ReturnType<typeof createOidcProvider>;
 
-/** The issuer of an OpenID Connect sign-in, as this server sees it. It is asked when it is first needed. */
+/** The issuer of an OpenID Connect sign-in. It is contacted when it is first needed. */
 export function createOidcProvider(
   settings: OidcSettings,
   { clock, log, fetch = globalThis.fetch }: Env & { readonly fetch?: typeof globalThis.fetch },
@@ -176,7 +176,7 @@ export function createOidcProvider(
     return claims;
   }
 
-  /** What the ID token lacks is taken from userinfo, which must be about the same subject. */
+  /** Claims missing in the ID token are taken from userinfo, which must have the same subject. */
   async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
     const { roleClaim, layersClaim } = settings;
     const wanted = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
@@ -206,7 +206,7 @@ export function createOidcProvider(
       return iss === issuer && [aud].flat().some((audience) => own.includes(String(audience)));
     },
 
-    /** Where the browser goes to sign in, and what has to be remembered until it comes back. */
+    /** The sign-in URL, and the state to keep until the browser returns. */
     async begin(redirectUri: string): Promise<{ readonly url: string } & LoginSecrets> {
       const { config } = await current();
       const client = await import('openid-client');
@@ -223,7 +223,7 @@ export function createOidcProvider(
       return { url: url.href, state, nonce, verifier, redirectUri };
     },
 
-    /** The claims of who has signed in. Throws when the answer of the issuer is not valid. */
+    /** The claims of the signed-in user. Throws if the issuer's response is invalid. */
     async end(query: string, login: LoginSecrets): Promise<Claims> {
       const { config } = await configuration();
       const client = await import('openid-client');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createAccountDesk } from './account-desk.ts';
+import { createAccountService } from './account-service.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { createExternalSessions } from './external-sessions.ts';
@@ -23,7 +23,7 @@ import { createUserStore } from './user-store.ts';
 interface AccountsOptions extends Env {
   readonly database: Database;
   readonly dataFolder: string;
-  /** What a password check costs; a test may make it cheap. */
+  /** The cost of a password check; tests make it cheap. */
   readonly cost?: ScryptCost;
   readonly oidc?: OidcSettings | null;
   /** To the issuer. */
@@ -33,7 +33,7 @@ interface AccountsOptions extends Env {
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** Everything about who may do what, over one database and one data folder. */
+/** Accounts, sessions, tokens and keys, over one database and one data folder. */
 export function openAccounts(options: AccountsOptions) {
   const { database, dataFolder, clock, log, cost, proxyLogin = null, fetch } = options;
   const passwordFile = join(dataFolder, 'initial-admin-password');
@@ -48,14 +48,14 @@ export function openAccounts(options: AccountsOptions) {
   const shared = database.dialect === 'postgres' ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);
-  /** Of its own: an old key in a page must not keep anyone there from logging in. */
+  /** Separate: an old key in a page must not block logins from the same address. */
   const keyThrottle = new LoginThrottle(clock);
-  const heard = {
+  const sharedThrottle = {
     failedElsewhere: (source: string, account: string) =>
       (account.startsWith(WRONG_KEY) ? keyThrottle : throttle).failedElsewhere(source, account),
   };
   const failures =
-    shared && openSharedFailures({ database, instance: randomUUID(), throttle: heard, clock, log });
+    shared && openSharedFailures({ database, instance: randomUUID(), throttle: sharedThrottle, clock, log });
   const readerKeys = openReaderKeys({
     database,
     throttle: keyThrottle,
@@ -88,7 +88,7 @@ export function openAccounts(options: AccountsOptions) {
   });
 
   return {
-    users: createAccountDesk({ users: stored, hasher, passwordFile }),
+    users: createAccountService({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
     externalSessions,
@@ -98,7 +98,7 @@ export function openAccounts(options: AccountsOptions) {
     authenticator,
     audit,
     throttle,
-    /** Where a made-up password lies until it is changed. */
+    /** The file of a generated password, until it is changed. */
     passwordFile,
     /** The password of the first administrator, if one was made up now; null otherwise. */
     ensureAdministrator: (given: string | null, exposure: Exposure = 'network'): Promise<string | null> =>
@@ -118,5 +118,5 @@ const WRITABLE_BY_ALL = 0o002;
 export async function warnOfOpenFolder(folder: string, log: Logger): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & WRITABLE_BY_ALL) === 0 || process.platform === 'win32') return;
-  log.warn({ folder }, `everybody on this machine can write into the data folder; run: chmod o-w ${folder}`);
+  log.warn({ folder }, `all users of this machine can write into the data folder; run: chmod o-w ${folder}`);
 }

@@ -19,8 +19,8 @@ const PUT_BACK_MS = 1000;
 
 export type ReaderKeys = ReturnType<typeof openReaderKeys>;
 
-/** What of the keys the part that answers HTTP needs, in whatever process it is. */
-export interface KeyDoor {
+/** Reader keys as the HTTP server uses them, in any process. */
+export interface KeyAuth {
   readonly ring: Pick<KeyRing, 'find' | 'isValid'>;
   readonly meter: Pick<KeyMeter, 'admit'>;
   /** Counts a wrong key against an address. Throws `attempts-throttled` when there were too many. */
@@ -78,7 +78,7 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
   };
   const meter = new KeyMeter(clock, supply);
 
-  /** Takes up what was created or deleted, here or on another node. */
+  /** Applies keys created or deleted, here or on another node. */
   async function refresh(): Promise<void> {
     const added = await store.listAfter(ring.lastId);
     const complete = (await store.count()) === ring.size + added.length;
@@ -141,9 +141,9 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
     shareRates(): void {
       rateIsShared = true;
     },
-    /** Hears of every change that this node takes up. */
-    onChange(heard: (change: KeyChange) => void): void {
-      listener = heard;
+    /** Called with every change that this node applies. */
+    onChange(onKeyChange: (change: KeyChange) => void): void {
+      listener = onKeyChange;
     },
     async create(draft: ReaderKeyDraft, createdBy: string) {
       const created = await store.create(draft, createdBy);

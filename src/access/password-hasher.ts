@@ -84,7 +84,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
       return formatStored({ cost, salt, key: Buffer.from(key) });
     },
 
-    /** `stored` null stands for a user who does not exist: it takes as long and never matches. */
+    /** `stored` null: the user does not exist; the check takes as long and never matches. */
     async check(password: string, stored: string | null, standing: Standing) {
       const known = stored === null ? null : parseStored(stored);
       const { cost: paid, salt, key } = known ?? unmatchable;

@@ -2,7 +2,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { Caller } from './caller.ts';
 import { externalCaller, highestRole, type RoleMap } from './claims.ts';
 
-/** Names of headers in which a trusted proxy says who has signed in with it. */
+/** Names of headers in which a trusted proxy names the signed-in user. */
 export interface ProxyLogin {
   readonly user: string;
   readonly groups: string;

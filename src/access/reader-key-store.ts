@@ -12,7 +12,7 @@ const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
 const SECOND_US = 1_000_000;
 
-/** What is not yet in the database. */
+/** Not yet in the database. */
 export interface RecentUse {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -21,7 +21,7 @@ export interface RecentUse {
 
 export type ReaderKeyStore = ReturnType<typeof createReaderKeyStore>;
 
-/** Keys for readers in the database, and what was drawn of their limits. Only hashes of the keys are kept. */
+/** Reader keys in the database, with the use of their limits. Only hashes of the keys are stored. */
 export function createReaderKeyStore(database: Database, clock: Clock) {
   return {
     /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */

@@ -7,7 +7,7 @@ import { checkLayerPatterns } from './user.ts';
 export interface ReaderKey {
   readonly id: number;
   readonly name: string;
-  /** Patterns of layer names; `*` in one stands for any text. */
+  /** Patterns of layer names; `*` matches any text. */
   readonly layers: readonly string[];
   /** Null: any. */
   readonly origins: readonly string[] | null;
@@ -32,7 +32,7 @@ export interface HeldKey
   readonly hash: string;
 }
 
-/** The beginning lets people, and tools that look for leaked secrets, see what it is. */
+/** The prefix identifies it to people and to secret scanners. */
 const SECRET = /^twk_[A-Za-z0-9_-]{43}$/;
 
 export function createReaderSecret(): string {

@@ -14,7 +14,7 @@ const LOCK = 'accounts';
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** Who is logged in to the console. Kept in the database, so that a restart ends no session. */
+/** Sessions of the console. Kept in the database, so that a restart ends none. */
 export function createSessionStore(database: Database, clock: Clock) {
   const table = createSessionTable(database, clock, 'sessions');
   return {

@@ -11,28 +11,28 @@ export interface SharedFailuresOptions extends Env {
 }
 
 const CHANNEL = 'login-failed';
-/** Milliseconds. Failures that are older have been heard of, or are as good as forgiven. */
-const HEARD_WITHIN = 60_000;
+/** Milliseconds. Older failures have been read already, or are nearly forgiven. */
+const READ_WITHIN_MS = 60_000;
 const KEPT_FOR = 10 * 60_000;
 const LOOK_INTERVAL = 5000;
-const MOST = 1000;
+const MAX_FAILURES_READ = 1000;
 
-/** Tells the other nodes of wrong passwords, and the throttle of this one of theirs. */
+/** Reports failed logins to the other nodes, and theirs to the throttle of this one. */
 export function openSharedFailures({ database, instance, throttle, clock, log }: SharedFailuresOptions) {
-  let heard = new Set<number>();
+  let seen = new Set<number>();
 
   async function look(): Promise<void> {
     const now = await database.now();
     const rows = await database.query
       .selectFrom('login_failures')
       .selectAll()
-      .where('at', '>', now - HEARD_WITHIN)
+      .where('at', '>', now - READ_WITHIN_MS)
       .where('instance', '!=', instance)
       .orderBy('id', 'desc')
-      .limit(MOST)
+      .limit(MAX_FAILURES_READ)
       .execute();
-    for (const { id, source, account } of rows) if (!heard.has(id)) throttle.failedElsewhere(source, account);
-    heard = new Set(rows.map(({ id }) => id));
+    for (const { id, source, account } of rows) if (!seen.has(id)) throttle.failedElsewhere(source, account);
+    seen = new Set(rows.map(({ id }) => id));
   }
 
   async function record(source: string, account: string): Promise<void> {

@@ -6,7 +6,7 @@ import { createTokenSecret, hashSecret } from './api-token.ts';
 import type { Role } from './caller.ts';
 import { checkAccount } from './user.ts';
 
-/** Lets a script in without anybody's password. */
+/** Authenticates a script without a user's password. */
 export interface ApiToken {
   readonly id: number;
   readonly name: string;
@@ -58,7 +58,7 @@ export function createTokenStore(database: Database, clock: Clock) {
       return { token, secret };
     },
 
-    /** Null for a secret that is none, or that has expired. */
+    /** Null for an unknown or expired secret. */
     async find(secret: string): Promise<ApiToken | null> {
       const row = await database.query
         .selectFrom('tokens')

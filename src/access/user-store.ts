@@ -25,7 +25,7 @@ export type UserStore = ReturnType<typeof createUserStore>;
 export function createUserStore(database: Database, clock: Clock) {
   return {
     async find(name: string): Promise<StoredUser | null> {
-      const row = await rowOf(database.query, name);
+      const row = await userRow(database.query, name);
       return row ? { ...userOf(row), password: row.password } : null;
     },
 
@@ -73,7 +73,7 @@ export function createUserStore(database: Database, clock: Clock) {
         return { before, after: await existing(query, name) };
       }),
 
-    /** The same password at another cost: nothing that anybody would notice. */
+    /** The same password hashed at another cost; not a change for the user. */
     restorePassword: (name: string, from: string, to: string): Promise<void> =>
       database.transaction(LOCK, async (query) => {
         await query
@@ -97,19 +97,19 @@ export function createUserStore(database: Database, clock: Clock) {
   };
 }
 
-async function rowOf(query: Statements, name: string): Promise<Schema['users'] | null> {
+async function userRow(query: Statements, name: string): Promise<Schema['users'] | null> {
   const row = await query.selectFrom('users').selectAll().where('name', '=', name).executeTakeFirst();
   return row ?? null;
 }
 
 async function existing(query: Statements, name: string): Promise<User> {
-  const row = await rowOf(query, name);
+  const row = await userRow(query, name);
   if (row) return userOf(row);
   throw new TilewardenError('account-unknown', 'There is no such user.');
 }
 
 async function refuseTakenName(query: Statements, name: string): Promise<void> {
-  if (!(await rowOf(query, name))) return;
+  if (!(await userRow(query, name))) return;
   throw new TilewardenError('account-conflict', `User ${name} already exists.`);
 }
 
@@ -135,7 +135,7 @@ async function keepAnAdministrator(query: Statements, user: User): Promise<void>
   );
 }
 
-/** Only administrators make tokens: who is none any more keeps none. */
+/** Only administrators have tokens: they are revoked when the role is lost. */
 async function revokeTokens(query: Statements, name: string): Promise<void> {
   await query.deleteFrom('tokens').where('created_by', '=', name).execute();
 }

@@ -5,7 +5,7 @@ import { checkBody } from '../http/api/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
 import { AREA_FIELDS } from '../http/api/values.ts';
 import type { Env } from '../lib/env.ts';
-import { createPace } from '../lib/in-turns.ts';
+import { createPace } from '../lib/yielding.ts';
 import { VISITS_PER_TURN } from '../tasks/area-cover.ts';
 import { planTask } from '../tasks/plan-task.ts';
 import { exportTo, partOf } from './exporter.ts';
@@ -14,7 +14,7 @@ import { whileOpen } from './opened.ts';
 
 type Order = Parameters<typeof taskDraftOf>[0] & { readonly layer: string };
 
-/** Copies what is cached of a tile set into a file. A server may run on the data folder or not. `geoJson` has not been checked. */
+/** Copies the cached tiles of a tile set into a file, also while a server runs on the data folder. `geoJson` is unchecked. */
 export function exportLayer(
   settings: Settings,
   work: Order & Pick<ExportOptions, 'target' | 'signal' | 'onProgress'> & { readonly geoJson: object },

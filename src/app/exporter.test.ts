@@ -6,8 +6,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/e2e/server.ts';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
-import { createGate } from '../../test/fixtures/tile-road.ts';
+import { createGate } from '../../test/fixtures/pipeline-harness.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
@@ -27,12 +27,12 @@ beforeEach(() => {
 });
 
 /** With two cached tiles. `watch` stands before an export; `files`: those of the store. */
-async function openHouse(
+async function openFixture(
   watch: () => Promise<void> = async () => {},
   files?: StoreFiles,
-): Promise<TaskHouse> {
+): Promise<TaskFixture> {
   const settings = { data, node: null, stores: { default: { type: 'memory' } }, database: null } as never;
-  const house = await openTaskHouse({
+  const fixture = await openTaskFixture({
     exporter(database): Exporter {
       const catalog = { stores: () => new Map(files && [['', { files } as never]]) };
       const exporter = createExporter({ settings, database, catalog, log: silentLogger });
@@ -45,19 +45,19 @@ async function openHouse(
       };
     },
   });
-  whenOver(() => house.close());
-  const { store, tiles } = house.road;
+  whenOver(() => fixture.close());
+  const { store, tiles } = fixture.harness;
   if (files) Object.assign(tiles.bound.store, { files });
   for (const x of [0, 1])
     await store.putMany(tiles.set, 1, [{ x, y: 0, bytes: Buffer.from(`${x}`), createdAt: 1 }], 0);
-  return house;
+  return fixture;
 }
 
-async function truncateFirst({ road }: TaskHouse): Promise<void> {
-  const { set } = road.tiles;
+async function truncateFirst({ harness }: TaskFixture): Promise<void> {
+  const { set } = harness.tiles;
   const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
-  await road.store.raiseGeneration(set.layer, [{ gridSet: set.gridSet, z: 1, rect }]);
-  await road.store.edit(set, 1, rect, { type: 'remove' });
+  await harness.store.raiseGeneration(set.layer, [{ gridSet: set.gridSet, z: 1, rect }]);
+  await harness.store.edit(set, 1, rect, { type: 'remove' });
 }
 
 function columnsIn(name: string | null): readonly unknown[] {
@@ -68,7 +68,7 @@ function columnsIn(name: string | null): readonly unknown[] {
 }
 
 it('an export is a task that ends with its tiles counted and its file kept under a name of its own', async () => {
-  const { service, ended } = await openHouse();
+  const { service, ended } = await openFixture();
   const done = await ended((await service.create(ORDER, ME)).id);
   expect(done).toMatchObject({
     state: 'done',
@@ -85,17 +85,17 @@ it('an export is a task that ends with its tiles counted and its file kept under
 it('an export ordered after a truncation has none of the truncated tiles, though one was running', async () => {
   const gate = createGate();
   let begun = 0;
-  const house = await openHouse(async () => {
+  const fixture = await openFixture(async () => {
     if (++begun === 1) await gate.opened;
   });
-  const first = await house.service.create(ORDER, ME);
+  const first = await fixture.service.create(ORDER, ME);
   await eventually('it runs', () => begun === 1);
-  await truncateFirst(house);
-  const second = await house.service.create(ORDER, ME);
+  await truncateFirst(fixture);
+  const second = await fixture.service.create(ORDER, ME);
   expect(second.id).not.toBe(first.id);
   gate.open();
-  expect(columnsIn((await house.ended(second.id)).file)).toEqual([1]);
-  expect(await house.ended(first.id)).toMatchObject({ state: 'aborted', file: null });
+  expect(columnsIn((await fixture.ended(second.id)).file)).toEqual([1]);
+  expect(await fixture.ended(first.id)).toMatchObject({ state: 'aborted', file: null });
 });
 
 it('a whole file that a store did not take is handed over later, unless its tiles were truncated since', async () => {
@@ -111,25 +111,25 @@ it('a whole file that a store did not take is handed over later, unless its tile
     names: async () => names,
     remove: async () => {},
   };
-  const house = await openHouse(undefined, files);
-  const { id } = await house.service.create(ORDER, ME);
+  const fixture = await openFixture(undefined, files);
+  const { id } = await fixture.service.create(ORDER, ME);
   const waits = await eventually(
     'it waits',
-    () => house.service.get(id),
+    () => fixture.service.get(id),
     (task) => task?.waitingFor != null,
   );
   expect(waits).toMatchObject({ state: 'running', reason: 'The object store is away.' });
   expect(readdirSync(folder)).toContain(`task-${id}.mbtiles.done`);
-  await truncateFirst(house);
+  await truncateFirst(fixture);
   fails = false;
-  const done = await house.ended(id);
+  const done = await fixture.ended(id);
   expect(done).toMatchObject({ state: 'done', tilesProcessed: 1n });
   expect(names).toEqual([done.file]);
   expect(readdirSync(folder)).toEqual([]);
 });
 
 it('an export without a tile fails with its reason and leaves no file', async () => {
-  const { service, ended } = await openHouse();
+  const { service, ended } = await openFixture();
   const failed = await ended((await service.create({ ...ORDER, zoomStop: 0 }, ME)).id);
   expect(failed).toMatchObject({
     state: 'aborted',
@@ -142,13 +142,13 @@ it('an export without a tile fails with its reason and leaves no file', async ()
 it('an export that is stopped with its server goes on after the next start', async () => {
   const gate = createGate();
   let begun = 0;
-  const house = await openHouse(async () => {
+  const fixture = await openFixture(async () => {
     if (++begun === 1) await gate.opened;
   });
-  const { id } = await house.service.create(ORDER, ME);
+  const { id } = await fixture.service.create(ORDER, ME);
   await eventually('it runs', () => begun === 1);
-  const restarted = house.restart();
+  const restarted = fixture.restart();
   gate.open();
   await restarted;
-  expect(await house.ended(id)).toMatchObject({ state: 'done', tilesProcessed: 2n });
+  expect(await fixture.ended(id)).toMatchObject({ state: 'done', tilesProcessed: 2n });
 });

@@ -2,10 +2,10 @@ import type { Settings } from '../config/settings.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
 
-/** What an administrator is to do about a host in a private network. */
+/** Tells an administrator how to allow a host in a private network. */
 type PrivateAdvice = (host: string) => string;
 
-/** Which hosts may be asked for pictures, by the settings as they were last read. */
+/** The hosts that sources may use, by the current settings. */
 export class HostRules {
   readonly #advice: PrivateAdvice;
   #upstreams: Settings['upstreams'];
@@ -26,7 +26,7 @@ export class HostRules {
     return this.#configured.has(host);
   }
 
-  takeUp(next: Settings): void {
+  applySettings(next: Settings): void {
     this.#upstreams = next.upstreams;
     this.#configured = hostsOf(next);
   }

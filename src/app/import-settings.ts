@@ -68,7 +68,7 @@ export async function importFromAddress(
   }
 }
 
-/** Through a client that says which hosts may be asked. Not checked. */
+/** Through a client that restricts the hosts. Not validated. */
 export async function readCapabilities(
   address: string,
   only: readonly string[] | null,
@@ -89,7 +89,7 @@ export async function readCapabilities(
   return importCapabilities(bytes, { address: url, only, gridSets: builtInGridSets() });
 }
 
-/** A configuration file of another program, or the folder where it lies. `users`: its file of users, if elsewhere. */
+/** A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. */
 export async function importFromFile(path: string, users: string | null): Promise<ImportedSettings> {
   const file = configurationAt(path);
   if (/\.ya?ml$/i.test(file))

@@ -32,7 +32,7 @@ export async function joinNodes(
   const register = async () => open.use(await openNodeRegistry({ database, instance, self, ...tools }));
   const location = settings.database;
   if (location === null) {
-    return { instance, registry: await register(), lead: leadAlone, leads: () => true, news: null };
+    return { instance, registry: await register(), lead: leadAlone, leads: () => true, peers: null };
   }
   const { openServerLock } = await import('../cluster/server-lock.ts');
   const lock = await openServerLock({ location, ...tools, shared: sharesStores(settings) });
@@ -47,10 +47,10 @@ export async function joinNodes(
   };
   const { lead } = open.use(openLeadership({ location, ...tools, changed }));
   const staleMs = settings.memoryTier.staleSeconds * 1000;
-  const news = isShared(settings)
+  const peers = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;
-  return { instance, registry, lead, leads: () => leading, news };
+  return { instance, registry, lead, leads: () => leading, peers };
 }
 
 function inUse(settings: Settings): TilewardenError {
@@ -65,60 +65,60 @@ interface FollowOptions {
   readonly pipeline: TilePipeline;
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
-  readonly news: NodeChanges | null;
-  /** Takes up in this node what has been declared elsewhere. */
+  readonly peers: NodeChanges | null;
+  /** Applies declarations of other nodes in this one. */
   readonly refreshCatalog: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
 }
 
 export type Following = Awaited<ReturnType<typeof followNodes>>;
 
-/** How this node keeps up with the others, and they with it. */
+/** Keeps this node and the others in step. */
 export async function followNodes(options: FollowOptions, open: ClosingStack) {
-  const { news, processes, events, stores } = options;
+  const { peers, processes, events, stores } = options;
   let made = 0;
-  let heard = 0;
+  let obeyed = 0;
   const others = {
     forget(forgotten: Forgotten) {
       made++;
       processes?.forget(forgotten);
     },
   };
-  const alone = !news && !processes;
+  const alone = !peers && !processes;
   const pipeline = alone ? options.pipeline : forgetEverywhere(options.pipeline, events, others);
-  if (news) {
-    news.onAsked(options.refreshCatalog);
-    news.onAsked(createTakeUp(stores, pipeline, processes));
-    open.use(await news.follow());
-    pipeline.guardCopies(news);
+  if (peers) {
+    peers.onChange(options.refreshCatalog);
+    peers.onChange(createChangeReader(stores, pipeline, processes));
+    open.use(await peers.follow());
+    pipeline.guardCopies(peers);
   }
   return {
-    /** What it forgets, replaces or removes others forget too. */
+    /** Whatever it forgets, replaces or removes, other processes and nodes forget too. */
     pipeline,
     /** Keeps keys for readers in step with the other processes and nodes. */
     async followKeys(keys: ReaderKeys): Promise<void> {
-      if (news) keys.shareRates();
-      news?.onAsked(keys.refresh);
+      if (peers) keys.shareRates();
+      peers?.onChange(keys.refresh);
       await keys.refresh();
       keys.onChange((change) => {
         made++;
         processes?.keysChanged(change);
       });
     },
-    /** Resolves when processes have told what they counted; or when they and all nodes obey every change made before. */
-    async settled(what: 'counts' | 'changes'): Promise<void> {
-      await processes?.settle();
-      if (what === 'counts' || !news) return;
-      for (const mine = made; heard < mine; ) {
+    /** `counts`: resolves when processes have reported their counts; `changes`: when all processes and nodes obey earlier changes. */
+    async flush(what: 'counts' | 'changes'): Promise<void> {
+      await processes?.flush();
+      if (what === 'counts' || !peers) return;
+      for (const mine = made; obeyed < mine; ) {
         const upTo = made;
-        await news.waitForAllNodes();
-        heard = Math.max(heard, upTo);
+        await peers.waitForAllNodes();
+        obeyed = Math.max(obeyed, upTo);
       }
     },
   };
 }
 
-function createTakeUp(
+function createChangeReader(
   stores: ReadonlyMap<string, TileStore>,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
   processes: HttpProcesses | undefined,
@@ -126,11 +126,11 @@ function createTakeUp(
   const cursors = new Map<string, string>();
   return async () => {
     for (const [name, store] of stores) {
-      const told = await store.news?.(cursors.get(name) ?? null);
-      if (!told) continue;
-      for (const one of told.news) pipeline.changedElsewhere(one);
-      cursors.set(name, told.cursor);
+      const read = await store.changesSince?.(cursors.get(name) ?? null);
+      if (!read) continue;
+      for (const change of read.changes) pipeline.changedElsewhere(change);
+      cursors.set(name, read.cursor);
     }
-    await processes?.settle();
+    await processes?.flush();
   };
 }

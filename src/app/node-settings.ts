@@ -1,4 +1,4 @@
-/** What follows from the settings of a node: its name, where it listens, and what it shares with other nodes and processes. */
+/** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
 import { createHash } from 'node:crypto';
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,12 +26,12 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
 
 const FILE = 'http.sock';
 /** unix(7): a path has at most 107 bytes. */
-const LONGEST = 100;
+const MAX_PATH_BYTES = 100;
 
 /** Where the primary listens for its processes. Only the server's own user can connect. */
 export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
   const path = join(data, FILE);
-  if (Buffer.byteLength(path) <= LONGEST) return path;
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
   const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
   return join(tmpdir(), `tilewarden-${name}.sock`);
 }

@@ -19,7 +19,7 @@ import { openStores, withoutCaches } from './open-stores.ts';
 import { databaseOf } from './open-tile-services.ts';
 import { whileOpen } from './opened.ts';
 
-/** What is cached and declared, for commands that ask no source. A server may run on the data folder or not. */
+/** Stores and catalog for commands that need no source, also while a server runs on the data folder. */
 export async function openCache(
   settings: Settings,
   tools: Env & { readonly readOnly: boolean },

@@ -21,7 +21,7 @@ interface DeclarationParts {
 
 export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
 
-/** What is declared, kept in step in the processes of this node. */
+/** Declared layers and grid sets, kept in step among the processes of this node. */
 export async function openDeclarations(services: NodeServices, parts: DeclarationParts) {
   const { catalog, events, documents } = services;
   const { clock, processes, forkWorker } = parts;
@@ -35,7 +35,7 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   async function announce(file: SettingsHandover | null = null): Promise<void> {
     processes?.catalogChanged(file);
     await workers.announce(file);
-    await processes?.settle();
+    await processes?.flush();
   }
 
   /** With those that are drawn from them. */
@@ -66,8 +66,8 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   };
 }
 
-/** Milliseconds until a worker that does not take up a change counts as hanging. */
-const WORKER_PATIENCE = 10_000;
+/** Milliseconds until a worker that does not apply a change counts as hanging. */
+const WORKER_TIMEOUT_MS = 10_000;
 
 /** The processes that perform tasks for this node. */
 class Workers {
@@ -93,7 +93,7 @@ class Workers {
   async announce(file: SettingsHandover | null): Promise<void> {
     const tell = ({ process: worker, channel }: ForkedProcess) =>
       channel
-        .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_PATIENCE))
+        .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_TIMEOUT_MS))
         .catch(() => void worker.kill('SIGKILL'));
     await Promise.all([...this.#running].map(tell));
   }

@@ -22,10 +22,10 @@ interface EditingParts extends Env {
 /** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
 const COLLECT_INTERVAL = 3_600_000;
 
-/** Changes of what is declared: over HTTP in all nodes, by the configuration file in this one. */
+/** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
   const { services, membership, declarations, work, log } = parts;
-  const { news, registry } = membership;
+  const { peers, registry } = membership;
   const { tasks, schedules, quota } = work;
   const file = createFileTaker(settings, parts);
   const editor = createCatalogEditor({
@@ -35,7 +35,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
     log,
     async announce() {
       await declarations.announce();
-      await news?.waitForAllNodes();
+      await peers?.waitForAllNodes();
     },
     changed: declarations.outdate,
     gridSetDocuments: file.gridSetDocuments,
@@ -65,7 +65,7 @@ function collectTiles({ membership, declarations, clock, log }: EditingParts) {
   return membership.lead((signal) => repeat(() => declarations.records.collectAll(signal), pace, signal));
 }
 
-function shareService({ membership: { news }, declarations: { service } }: EditingParts): ServiceSettings {
+function shareService({ membership: { peers }, declarations: { service } }: EditingParts): ServiceSettings {
   return {
     ...service,
     get current() {
@@ -73,7 +73,7 @@ function shareService({ membership: { news }, declarations: { service } }: Editi
     },
     async change(change, by) {
       await service.change(change, by);
-      await news?.waitForAllNodes();
+      await peers?.waitForAllNodes();
     },
   };
 }
@@ -89,7 +89,7 @@ function createFileTaker(settings: Settings, { services, declarations, work }: E
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
       services.limiter.setUpstreams(next.upstreams);
-      const changed = services.takeUp(next);
+      const changed = services.applySettings(next);
       reloaded = [...new Set([...changed, ...other])];
       return changed;
     },

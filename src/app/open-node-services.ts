@@ -1,6 +1,6 @@
 import { createFlightClaims } from '../cluster/flight-claims.ts';
 import { createHostOutageStore } from '../cluster/host-outage-store.ts';
-import { createShareBook } from '../cluster/share-book.ts';
+import { createHostShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import type { Database } from '../db/database.ts';
@@ -10,16 +10,16 @@ import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.t
 import type { Membership } from './join-nodes.ts';
 import { type NodeEnv, openTileServices } from './open-tile-services.ts';
 
-/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
-const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
+/** Milliseconds that a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */
+const SERVER_AT_THE_GATE = { maxWaitMs: 500, withReserve: true };
 
 export type NodeServices = Awaited<ReturnType<typeof openNodeServices>>;
 
-/** What makes and keeps tiles in a node, with what it shares with others. */
+/** The tile services of a node, with the limits that it shares with others. */
 export async function openNodeServices(
   settings: Settings,
   database: Database,
-  { instance, leads, news }: Membership,
+  { instance, leads, peers }: Membership,
   env: NodeEnv,
   open: ClosingStack,
 ) {
@@ -27,10 +27,10 @@ export async function openNodeServices(
     openUpstreamLimiter({
       ...env,
       upstreams: settings.upstreams,
-      book: createBoundedCounters(database),
-      ...(news && {
-        shares: createShareBook(database, instance),
-        news: createHostOutageStore(database, instance),
+      budgets: createBoundedCounters(database),
+      ...(peers && {
+        shares: createHostShares(database, instance),
+        outages: createHostOutageStore(database, instance),
       }),
     }),
   );
@@ -41,7 +41,7 @@ export async function openNodeServices(
     cutter: open.use(openCutterThread(env.log)),
     atTheGate: SERVER_AT_THE_GATE,
     sweeps: leads,
-    ...(news && { outage: news, claims: createFlightClaims(database, instance, env) }),
+    ...(peers && { outage: peers, claims: createFlightClaims(database, instance, env) }),
   };
   return openTileServices(settings, parts, open);
 }

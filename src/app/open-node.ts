@@ -45,11 +45,11 @@ export async function openNode(
   const declarations = await openDeclarations(services, { clock, processes, forkWorker });
   const stores = services.catalog.stores();
   const { pipeline, events } = services;
-  const { news } = membership;
+  const { peers } = membership;
   const refreshCatalog = declarations.refresh;
-  const following = await followNodes({ stores, pipeline, events, news, refreshCatalog, processes }, open);
+  const following = await followNodes({ stores, pipeline, events, peers, refreshCatalog, processes }, open);
   const parts = { ...env, services, membership, declarations, following };
-  const { notifier, applyChanges, settled, exporter, ...work } = await openWork(settings, parts, open);
+  const { notifier, applyChanges, flush, exporter, ...work } = await openWork(settings, parts, open);
   const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work }, open);
   return {
     ...membership,
@@ -58,7 +58,7 @@ export async function openNode(
     pipeline: following.pipeline,
     followKeys: following.followKeys,
     entries: declarations.entries,
-    settled,
+    flush,
     notifier,
     applyChanges,
     fileTaker,

@@ -22,7 +22,7 @@ import type { TaskService } from '../tasks/task-service.ts';
 import type { TileServices } from './open-tile-services.ts';
 
 /** Milliseconds for one request. */
-const PATIENCE = 10_000;
+const TIMEOUT_MS = 10_000;
 const HOUR = 3_600_000;
 /** RFC 9110, 15.3. */
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
@@ -53,7 +53,7 @@ export function openOutgoing(settings: Settings, parts: OutgoingParts, open: Clo
   const send = async (request: OutgoingRequest, signal: AbortSignal): Promise<void> => {
     const limits = {
       priority: 'interactive',
-      timeoutMs: PATIENCE,
+      timeoutMs: TIMEOUT_MS,
       alsoAccept: SUCCESS,
       packed: true,
     } as const;

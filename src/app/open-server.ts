@@ -50,7 +50,7 @@ async function openPrimary(given: Settings, env: ServerOptions, count: number): 
     throw error;
   });
 
-  async function takeUp(loaded: LoadedSettings): Promise<void> {
+  async function applySettings(loaded: LoadedSettings): Promise<void> {
     const next = onPort(loaded.settings);
     refuseMoving(current(), next);
     if (next.server.tls) await readTlsFiles(next.server.tls);
@@ -72,8 +72,8 @@ async function openPrimary(given: Settings, env: ServerOptions, count: number): 
   return {
     url: urlOf(settings.server),
     initialPassword: app.initialPassword,
-    takeUp(loaded) {
-      const done = reloading.then(() => takeUp(loaded));
+    applySettings(loaded) {
+      const done = reloading.then(() => applySettings(loaded));
       reloading = done.catch(() => {});
       return done.then(() => []);
     },
@@ -85,7 +85,7 @@ async function openPrimary(given: Settings, env: ServerOptions, count: number): 
   };
 }
 
-/** Where the server listens and what it keeps stays the same as long as it runs. */
+/** Address and stores cannot change while the server runs. */
 function refuseMoving(current: Settings, next: Settings): void {
   const moved =
     current.data !== next.data ||
@@ -99,7 +99,7 @@ function refuseMoving(current: Settings, next: Settings): void {
   );
 }
 
-/** All of them, and those that take their place, are to listen on one and the same. */
+/** All processes, and their replacements, must listen on the same port. */
 async function freePort(host: string): Promise<number> {
   const probe = createServer().listen({ host, port: 0 });
   await once(probe, 'listening');

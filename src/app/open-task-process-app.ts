@@ -14,7 +14,7 @@ import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services
 import { opened } from './opened.ts';
 
 /** Milliseconds that a write waits at a quota. */
-const AT_THE_GATE = { patience: 60_000, withReserve: false };
+const AT_THE_GATE = { maxWaitMs: 60_000, withReserve: false };
 
 /** A process that does tasks for the node which forked it; `port` leads there. */
 export function openTaskProcessApp(settings: Settings, env: NodeEnv, port: ProcessPort) {
@@ -38,10 +38,10 @@ export function openTaskProcessApp(settings: Settings, env: NodeEnv, port: Proce
       return openTileServices(quiet, parts, open);
     })();
     channel.handle(CATALOG_CHANGED, async (file) => {
-      const { documents, takeUp } = await opening;
+      const { documents, applySettings } = await opening;
       // By what number its tiles are known comes before a declaration.
       await documents.declared.refresh();
-      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
+      if (file !== null) applySettings(settingsFrom(file as SettingsHandover));
     });
     const parts = await opening;
     open.use(openCounterFeed(parts.tallies, channel, env));

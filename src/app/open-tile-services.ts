@@ -5,8 +5,8 @@ import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
-import { openParameterBook } from '../catalog/parameter-book.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
+import { openParameterStore } from '../catalog/parameter-store.ts';
 import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { SettingsFile } from '../config/load-settings.ts';
@@ -37,10 +37,10 @@ import { HostRules } from './host-rules.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
-/** What a test must be able to hold. */
+/** Injected by tests. */
 export interface NodeEnv extends Env {
   readonly random: Random;
-  /** Where the settings came from; without it they stay what they are. */
+  /** Where the settings came from; without it they cannot be reloaded. */
   readonly file?: SettingsFile;
 }
 
@@ -51,14 +51,14 @@ interface TileServiceParts<Limiter extends UpstreamLimiter>
   readonly database: Database;
   readonly limiter: Limiter;
   readonly cutter: TileCutter;
-  readonly atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>;
+  readonly atTheGate: Pick<QuotaGateOptions, 'maxWaitMs' | 'withReserve'>;
   /** Where other nodes make tiles too. */
   readonly claims?: FlightClaims;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
 
-/** What it takes to make and keep tiles, in the server and in its workers. */
+/** Everything that makes and stores tiles, in the server and in its workers. */
 export async function openTileServices<Limiter extends UpstreamLimiter>(
   settings: Settings,
   parts: TileServiceParts<Limiter>,
@@ -111,7 +111,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   await declared.refresh();
   const making = openMaking(settings, opened, parts, open);
   const readLayer = createLayerReader(making.pipeline);
-  // Closed before the pipeline, which waits for what is being stored.
+  // Closed before the pipeline, which waits for tiles being stored.
   open.use(gate);
   const openPreview = (source: SourceSettings) =>
     opener(source, catalog.layer(layerBelow(source)?.layer ?? ''));
@@ -121,16 +121,16 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
     limiter,
     catalog,
     documents: { entries, declared, reader, admit: (source: unknown) => hosts.admit(source) },
-    /** The file was read again; answers what is not as it was. */
-    takeUp(next: Settings): readonly string[] {
-      hosts.takeUp(next);
+    /** Applies a reloaded file; returns the names of changed layers. */
+    applySettings(next: Settings): readonly string[] {
+      hosts.applySettings(next);
       return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
     },
     outside: { upstreams, openSource: openPreview, privateAdvice },
   };
 }
 
-/** What makes tiles, and what it counts and notes. */
+/** The pipeline, with its counters. */
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,
@@ -138,7 +138,7 @@ function openMaking(
   open: ClosingStack,
 ) {
   const events = createTileEvents();
-  const parameters = open.use(openParameterBook({ database, events, clock, log }));
+  const parameters = open.use(openParameterStore({ database, events, clock, log }));
   const parameterSets = open.use(openParameterSets({ database, events, clock, most: maxParameterSets }));
   const counters = new Counters(() => takeStoreRequests(stores));
   const activity = new LayerActivity(events, clock);
@@ -166,7 +166,7 @@ function openMaking(
     parameterSets,
     blankAreas,
     pipeline,
-    /** What the processes of a node count, and add up. */
+    /** Counters that are summed over the processes of a node. */
     tallies: { counters, activity, blankSuspects },
   };
 }

@@ -31,17 +31,17 @@ const TIDY_INTERVAL = 3_600_000;
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
-/** What is done to tiles on request, by schedule, by a quota, and because the data behind them have changed. */
+/** Work on tiles: tasks, schedules, quotas and data changes. */
 export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
   const { services, membership, declarations, following, clock, random, log } = parts;
   const { database, catalog, events, limiter, parameters, parameterSets } = services;
   const { lead, leads } = membership;
   const { pipeline } = following;
   const stores = catalog.stores();
-  const obeyed = () => following.settled('changes');
+  const obeyed = () => following.flush('changes');
   const outgoing = openOutgoing(settings, { services, lead, obeyed, clock, log }, open);
   const { deliveries } = outgoing;
-  const forgottenByAll = () => deliveries.settle();
+  const forgottenByAll = () => deliveries.flush();
   const tasksStored = createTaskStore(database);
   const marks = open.use(
     openMarks({ catalog, pipeline, forgottenByAll, leads, tasks: tasksStored, clock, log }),
@@ -52,10 +52,10 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     renew: (...selected) => selections.renew(...selected),
   });
   const above = open.use(openLayersAbove({ catalog, events, applier }));
-  const settled = async (what: 'counts' | 'changes') => {
-    if (what === 'counts') return following.settled(what);
-    await deliveries.settle();
-    await above.settle();
+  const flush = async (what: 'counts' | 'changes') => {
+    if (what === 'counts') return following.flush(what);
+    await deliveries.flush();
+    await above.flush();
   };
   await declarations.outdate(declarations.redeclared);
   const exporter = await openExporter(settings, parts, open);
@@ -73,7 +73,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       settings: taskSettings(settings),
       lead,
       ...(declarations.forkWorker && { forkWorker: declarations.forkWorker }),
-      forgottenByAll: () => settled('changes'),
+      forgottenByAll: () => flush('changes'),
       parameterSets,
       usedPages: (set) => quota.usedPages(set),
       clock,
@@ -98,7 +98,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       selections: {
         async invalidateDraft(draft) {
           const marked = await selections.invalidateDraft(draft);
-          await settled('changes');
+          await flush('changes');
           return marked;
         },
       },
@@ -119,7 +119,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     deliveries,
     notifier: outgoing.notifier,
     applyChanges: applier.apply,
-    settled,
+    flush,
   };
 }
 

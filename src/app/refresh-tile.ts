@@ -11,11 +11,11 @@ interface RefreshParts {
   readonly pipeline: Pick<TilePipeline, 'read' | 'renew'>;
   readonly events: TileEvents;
   readonly clock: Clock;
-  readonly settled: (what: 'changes') => Promise<void>;
+  readonly flush: (what: 'changes') => Promise<void>;
 }
 
-/** Makes a tile now, with its metatile, and replaces what is cached of it, here and in a CDN. */
-export function createTileRefresh({ pipeline, events, clock, settled }: RefreshParts) {
+/** Makes a tile now, with its metatile, and replaces the cached ones, here and in a CDN. */
+export function createTileRefresh({ pipeline, events, clock, flush }: RefreshParts) {
   return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<CachedTile> => {
     const { z, x, y } = index;
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
@@ -25,7 +25,7 @@ export function createTileRefresh({ pipeline, events, clock, settled }: RefreshP
     const { layer, gridSet } = tiles.set;
     const places = [{ gridSet, z, rect: metatile.rect }];
     events.emit({ type: 'outdated', layer, places, above: 'invalidate', at: clock.now() });
-    await settled('changes');
+    await flush('changes');
     return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
   };
 }

@@ -17,7 +17,7 @@ export interface KeptBlankArea extends BlankArea {
 /** All of them are looked through when a picture is suspect. */
 const MAX_OF_A_LAYER = 200;
 
-/** Where administrators have said that blank is right, besides what stands in a layer's declaration. */
+/** Areas that administrators have confirmed as blank, besides those in a layer's declaration. */
 export type BlankAreas = ReturnType<typeof createBlankAreas>;
 
 /** Every process looks into the same table, and only when a picture is suspect. */
@@ -48,7 +48,7 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) 
         );
       });
     },
-    /** What was taken back; null when the layer has none with that id. */
+    /** The removed area; null if the layer has none with that id. */
     async remove(layer: string, id: number): Promise<KeptBlankArea | null> {
       return await database.transaction('blank-areas', async (query) => {
         const row = await query

@@ -6,7 +6,7 @@ import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts
 import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
@@ -27,7 +27,7 @@ let store: TileStore;
 
 /** A node: its own catalog and editor on the database and store that all share. */
 async function openNode() {
-  const gridSets = createGridSetBook(builtInGridSets());
+  const gridSets = createGridSetRegistry(builtInGridSets());
   const stores = new Map([['default', store]]);
   const openSource = () => ({
     maxMetatile: null,

@@ -17,7 +17,7 @@ import type {
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarnations.ts';
-import type { ParameterBook, ParameterValues } from './parameter-book.ts';
+import type { ParameterStore, ParameterValues } from './parameter-store.ts';
 import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
 
@@ -63,7 +63,7 @@ export interface EntryChanged {
 }
 
 interface ChangeOptions {
-  /** What the caller believes to be there; null: nothing; absent: whatever is there. */
+  /** The expected current version; null: none; absent: any. */
   readonly expected?: number | null;
   readonly by: string;
   /** Only says what would become of cached tiles. */
@@ -82,7 +82,7 @@ interface CatalogEditorOptions<Source> {
   readonly reader: DocumentReader<Source>;
   /** Throws when the addresses of such a source or feed are not accepted over the network. */
   readonly admit: (given: unknown) => void;
-  readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly parameters: Pick<ParameterStore, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
   readonly records: Pick<TileRecords, 'record' | 'collect'>;
@@ -91,13 +91,13 @@ interface CatalogEditorOptions<Source> {
   readonly announce: () => Promise<void>;
   /** Called when a change of these layers has taken effect everywhere. */
   readonly changed: (layers: readonly string[]) => Promise<void>;
-  /** What a layer that is removed in this transaction has besides its tiles. */
+  /** Other data of a layer that is removed in this transaction. */
   readonly belongings: (inside: EntryTransaction['query']) => Promise<Leftovers>;
   /** It goes too. Done twice, or late, it harms no other layer of that name. */
   readonly clear: (layer: string, leftovers: Leftovers, by: string) => Promise<void>;
 }
 
-/** Changes what is declared, durably, and in every process before it returns. */
+/** Changes declarations, durably, and in every process before it returns. */
 export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>) {
   const { catalog, entries, declared, reader, parameters, records } = options;
 
@@ -294,7 +294,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return await carryThrough(await planRemoval(kind, name), former, change);
     },
 
-    /** Forgets what was not to outlive the last run, if no other server runs, and does what a crash left undone. */
+    /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
         await entries.put({ kind, name, document: null, changedBy: 'server' });

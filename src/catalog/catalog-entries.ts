@@ -12,7 +12,7 @@ export type EntryKind = 'layer' | 'grid-set';
 /** There is one `service`; `tiles` are the records of `incarnations.ts`, by layer. */
 type KeptKind = EntryKind | 'service' | 'tiles';
 
-/** What a removed layer may still have: tasks and schedules up to these ids. */
+/** Leftovers of a removed layer: tasks and schedules up to these ids. */
 export interface Leftovers {
   readonly task: number;
   readonly schedule: number;
@@ -37,7 +37,7 @@ export interface CatalogEntry {
 interface EntryChange
   extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'changedBy'>,
     Partial<Pick<CatalogEntry, 'aside' | 'leftovers'>> {
-  /** What the caller believes to be there; null: nothing; undefined: whatever is there. */
+  /** The expected current version; null: none; undefined: any. */
   readonly expected?: number | null;
 }
 
@@ -45,7 +45,7 @@ interface EntryChange
 export interface EntryTransaction {
   readonly query: Statements;
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
-  /** Throws `entry-changed` when what is there is not what was expected. */
+  /** Throws `entry-changed` if the current version is not the expected one. */
   put(change: EntryChange): Promise<CatalogEntry>;
   /** A number that no other transaction of this or another database is given; it rises. */
   fresh(): Promise<number>;
@@ -68,14 +68,14 @@ export function createCatalogEntries(
       work({
         query,
         async get(kind, name) {
-          const row = await rowOf(query, kind, name);
-          return row ? entryOf(row) : null;
+          const row = await entryRow(query, kind, name);
+          return row ? readEntry(row) : null;
         },
         async put(change) {
-          checkExpected(await rowOf(query, change.kind, change.name), change.expected);
+          checkExpected(await entryRow(query, change.kind, change.name), change.expected);
           const row = rowAfter(change, await raise(query, 'catalog'), clock.now());
           await upsert(query, [row]);
-          return entryOf(row);
+          return readEntry(row);
         },
         fresh: async () => (await raise(query, 'catalog')) * CHANCE + Math.floor(random() * CHANCE),
       }),
@@ -83,13 +83,13 @@ export function createCatalogEntries(
   return {
     transaction,
     async get(kind: KeptKind, name: string): Promise<CatalogEntry | null> {
-      const row = await rowOf(database.query, kind, name);
-      return row ? entryOf(row) : null;
+      const row = await entryRow(database.query, kind, name);
+      return row ? readEntry(row) : null;
     },
-    /** What has changed after a version, oldest first; removed ones too. */
+    /** Changes after a version, oldest first, removals included. */
     async after(version: number, limit: number): Promise<readonly CatalogEntry[]> {
       const changed = rows().where('version', '>', version).orderBy('version').limit(limit);
-      return (await changed.execute()).map(entryOf);
+      return (await changed.execute()).map(readEntry);
     },
     put: (change: EntryChange): Promise<CatalogEntry> => transaction(({ put }) => put(change)),
     /** Many that are not there yet, or not as they are given. */
@@ -109,11 +109,11 @@ export function createCatalogEntries(
     /** Those that are not to outlive the server. */
     async transient(): Promise<readonly CatalogEntry[]> {
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
-      return maybe.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
+      return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);
     },
     /** Of removed layers that may have left something. */
     async unfinished(): Promise<readonly CatalogEntry[]> {
-      return (await rows().where('drops', 'is not', null).execute()).map(entryOf);
+      return (await rows().where('drops', 'is not', null).execute()).map(readEntry);
     },
     async cleared({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
       await database.transaction('catalog', async (query) => {
@@ -162,7 +162,7 @@ async function upsert(query: Statements, rows: readonly RowOf<'catalog_entries'>
     .execute();
 }
 
-function rowOf(query: Statements, kind: KeptKind, name: string) {
+function entryRow(query: Statements, kind: KeptKind, name: string) {
   return query
     .selectFrom('catalog_entries')
     .selectAll()
@@ -184,7 +184,7 @@ function checkExpected(
   );
 }
 
-function entryOf(row: RowOf<'catalog_entries'>): CatalogEntry {
+function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
   return {
     kind: row.kind as KeptKind,
     name: row.name,
@@ -197,7 +197,7 @@ function entryOf(row: RowOf<'catalog_entries'>): CatalogEntry {
   };
 }
 
-/** Version 0.2 listed there what was to be dropped. */
+/** Version 0.2 listed tile sets to be dropped there. */
 function leftoversOf(kept: Leftovers | readonly { readonly layer: string }[]): Leftovers {
   return 'task' in kept ? kept : { task: 0, schedule: 0, wrong: kept.map(({ layer }) => layer) };
 }
@@ -207,7 +207,7 @@ function leftoversOf(kept: Leftovers | readonly { readonly layer: string }[]): L
  * the configuration file was read again; null otherwise.
  */
 export const CATALOG_CHANGED = messageKind<unknown>('catalog-changed');
-/** From a process without a database: what has changed after a version. */
+/** From a process without a database: changes after a version. */
 export const CATALOG_NEWS = messageKind<
   { readonly version: number; readonly limit: number },
   readonly CatalogEntry[]

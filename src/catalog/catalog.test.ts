@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
@@ -8,7 +8,7 @@ import type { TileStore } from '../storage/tile-store.ts';
 import { openCatalog } from './catalog.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
-const gridSets = createGridSetBook(builtInGridSets());
+const gridSets = createGridSetRegistry(builtInGridSets());
 const store = {} as TileStore;
 
 function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}): LayerDeclaration<string> {

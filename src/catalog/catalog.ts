@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { type TileSetKey, withIncarnation } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -26,16 +26,16 @@ export type Catalog = Pick<
   'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version'
 >;
 
-/** Read when the layer is first asked for; null when it turns out to be unusable. */
+/** Parsed when the layer is first used; null if it is invalid. */
 type DeclaredLayer<Source> = () => LayerDeclaration<Source> | null;
 
 export type ChangeableCatalog<Source> = ReturnType<typeof openCatalog<Source>>;
 
 interface CatalogOptions<Source> {
   readonly layers: readonly LayerDeclaration<Source>[];
-  readonly gridSets: GridSetBook;
+  readonly gridSets: GridSetRegistry;
   readonly stores: ReadonlyMap<string, TileStore>;
-  /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
+  /** Uses no network: an upstream that is down is noticed by the first request. */
   readonly openSource: (
     source: Source,
     declaration: LayerDeclaration<Source>,
@@ -88,10 +88,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     const from = layerBelow(declaration.source);
     // A file and a database may declare a circle between them.
     const lower = from && !binding.has(from.layer) ? layer(from.layer) : null;
-    if (from) getOrMake(above, from.layer, () => new Set<string>()).add(declaration.name);
-    const book = gridSets;
+    if (from) getOrCreate(above, from.layer, () => new Set<string>()).add(declaration.name);
+    const registry = gridSets;
     const drawnFrom = (gridSet: string): TileSetNames | null => {
-      const target = book.find(plainName(gridSet));
+      const target = registry.find(plainName(gridSet));
       const subset = lower && target && subsetToDrawFrom(lower.layer.gridSubsets, from?.gridSet, target);
       return lower && subset && { layer: lower.layer.name, gridSet: subset.gridSet.name, parametersId: null };
     };
@@ -155,10 +155,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     layers: (): Iterable<Layer> => layers(),
     layerNames: (): Iterable<string> => declared.keys(),
     declaration: (name: string): LayerDeclaration<Source> | null => declared.get(name)?.() ?? null,
-    get gridSets(): GridSetBook {
+    get gridSets(): GridSetRegistry {
       return gridSets;
     },
-    /** Rises with every change of what is declared, in this process. */
+    /** Rises with every change of a declaration, in this process. */
     get version(): number {
       return version;
     },
@@ -173,14 +173,14 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       unbind(name);
     },
     record: (name: string): TileRecord | null => records.get(name) ?? null,
-    /** What the layer's tiles are known by. Comes before the declaration that it describes. */
+    /** The identity of the layer's tiles. Set before the declaration that it describes. */
     setRecord(name: string, record: TileRecord): void {
       records.set(name, record);
       unbind(name);
     },
     /** Every layer is bound again. */
-    setGridSets(book: GridSetBook): void {
-      gridSets = book;
+    setGridSets(registry: GridSetRegistry): void {
+      gridSets = registry;
       for (const name of bound.keys()) unbind(name);
     },
     /** Closes the sources it opened. The stores belong to the function that opened them. */
@@ -227,7 +227,7 @@ export function storesOf({
   return stores ?? new Map([['', store]]);
 }
 
-/** The same tile set under the incarnation of the declaration; null: what is made of it is not kept. */
+/** The same tile set under the incarnation of the declaration; null: its tiles are not stored. */
 export function tileSetIn(
   bound: Pick<BoundLayer, 'incarnation'>,
   names: Omit<TileSetKey, 'incarnation'>,

@@ -3,17 +3,17 @@ import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
-/** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
-export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
+/** Throws `config-invalid` or `grid-set-unknown`, which names the invalid field. */
+export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegistry): Layer {
   const { name, enabled, advertised, title, description, attribution } = declaration;
   const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
   const [columns, rows] = metatile;
@@ -74,7 +74,7 @@ function createUpdateSource(
 const NOT_SAID = { width: null, height: null, url: null, minScale: null, maxScale: null };
 
 function createLegend(legend: LayerDeclaration['legends'][number]): Legend {
-  return { ...NOT_SAID, ...withoutAbsent(legend), style: legend.style, format: legend.format };
+  return { ...NOT_SAID, ...omitUndefined(legend), style: legend.style, format: legend.format };
 }
 
 function cacheExpiry(
@@ -127,11 +127,11 @@ function createFormat(mediaType: string): Format {
   throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
-function createSubset(given: LayerDeclaration['gridSets'][number], gridSets: GridSetBook): GridSubset {
+function createSubset(given: LayerDeclaration['gridSets'][number], gridSets: GridSetRegistry): GridSubset {
   if (typeof given === 'string') return createGridSubset(gridSets.get(given));
   const { name, extent, ...options } = given;
   return createGridSubset(gridSets.get(name), {
-    ...withoutAbsent(options),
+    ...omitUndefined(options),
     ...(extent && { extent: boundsOf(extent) }),
   });
 }
@@ -143,7 +143,7 @@ export function createFilter({
 }: ParameterDeclaration): ParameterFilter {
   const texts = values && { values: values.map(String) };
   return createParameterFilter({
-    ...withoutAbsent(given),
+    ...omitUndefined(given),
     ...texts,
     name: given.name,
     defaultValue: String(byDefault),

@@ -1,5 +1,5 @@
 import type { GridSet } from '../domain/grid-set.ts';
-import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { ChangeableCatalog } from './catalog.ts';
@@ -13,7 +13,7 @@ export interface DocumentReader<Source> {
   gridSet(document: unknown): GridSet;
   /** As it may be shown: no secret. */
   shown(document: unknown): unknown;
-  /** What was shown as hidden, and came back so, is what it was. */
+  /** A secret that comes back in its hidden form is unchanged. */
   restored(document: unknown, former: unknown): unknown;
   /** Whether a secret is still shown as hidden. */
   hidesSecrets(document: unknown): boolean;
@@ -90,23 +90,23 @@ export class DeclaredEntries<Source> {
     return [...changed, ...fresh.map(({ name }) => name), ...gone];
   }
 
-  /** Afterwards this process knows every change that was durable before the call. Whether there was any. */
+  /** Applies every change that was durable before the call; returns whether there was any. */
   refresh(): Promise<boolean> {
-    this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#readNews());
+    this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#readChanges());
     return this.#refreshing;
   }
 
-  async #readNews(): Promise<boolean> {
+  async #readChanges(): Promise<boolean> {
     const before = this.#seen;
     for (;;) {
-      const news = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
-      if (news.some(({ kind }) => kind !== 'tiles')) this.#reader ??= await this.#options.reader();
-      this.#takeGridSets(news.filter(({ kind }) => kind === 'grid-set'));
-      for (const entry of news) if (entry.kind === 'layer') this.#takeLayer(entry);
-      for (const { kind, name, document } of news)
+      const entries = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
+      if (entries.some(({ kind }) => kind !== 'tiles')) this.#reader ??= await this.#options.reader();
+      this.#takeGridSets(entries.filter(({ kind }) => kind === 'grid-set'));
+      for (const entry of entries) if (entry.kind === 'layer') this.#takeLayer(entry);
+      for (const { kind, name, document } of entries)
         if (kind === 'tiles') this.#options.catalog.setRecord(name, document as TileRecord);
-      this.#seen = news.at(-1)?.version ?? this.#seen;
-      if (news.length < ROWS_AT_ONCE) return this.#seen !== before;
+      this.#seen = entries.at(-1)?.version ?? this.#seen;
+      if (entries.length < ROWS_AT_ONCE) return this.#seen !== before;
     }
   }
 
@@ -122,7 +122,7 @@ export class DeclaredEntries<Source> {
 
   #setGridSets(): void {
     const own = [...this.#gridSets.values()].filter(({ name }) => !this.isFixedGridSet(name));
-    this.#options.catalog.setGridSets(createGridSetBook([...this.#fixedGridSets, ...own]));
+    this.#options.catalog.setGridSets(createGridSetRegistry([...this.#fixedGridSets, ...own]));
   }
 
   #takeLayer({ name, document }: CatalogEntry): void {
@@ -153,7 +153,7 @@ export class DeclaredEntries<Source> {
     try {
       return read();
     } catch (error) {
-      this.#options.log.error({ err: error, name }, 'this declaration cannot be used');
+      this.#options.log.error({ err: error, name }, 'a declaration is invalid and ignored');
       return null;
     }
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import {
   declaredIn,
   facetsOf,
@@ -15,7 +15,7 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 
-const book = createGridSetBook(builtInGridSets());
+const registry = createGridSetRegistry(builtInGridSets());
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 function facets(source: string, defaults: string, grid: string): TileFacets {
@@ -157,7 +157,8 @@ describe('incarnations', () => {
       timeoutSeconds: 5,
     };
     const of = (changed: object) =>
-      facetsOf({ source: { ...source, ...changed }, parameters: [], gridSets: ['EPSG:4326'] }, book).source;
+      facetsOf({ source: { ...source, ...changed }, parameters: [], gridSets: ['EPSG:4326'] }, registry)
+        .source;
     const before = of({});
     expect(of({ password: 'y', username: 'u', timeoutSeconds: 9 })).toBe(before);
     expect(of({ url: 'http://maps.test/wms?token=2' })).toBe(before);

@@ -23,10 +23,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { RETINA_SUFFIX } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
@@ -35,7 +35,7 @@ import type { LayerDeclaration } from './layer-declaration.ts';
 export const TILE_CHOICES = ['keep', 'stale', 'drop'] as const;
 export type TileChoice = (typeof TILE_CHOICES)[number];
 
-/** Digests of what the tiles of a layer depend on. */
+/** Digests of the settings that a layer's tiles depend on. */
 export interface TileFacets {
   readonly source: string;
   readonly defaults: string;
@@ -45,13 +45,13 @@ export interface TileFacets {
 
 interface FacetEntry {
   readonly digest: string;
-  /** The number, and the digest that it was given out for, so that tiles show what they were made by. */
+  /** The number, with the digest that it belongs to, so that tiles identify their declaration. */
   readonly incarnation: string;
   /** When it was last declared. Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Each list has what was declared last first. */
+/** Each list has the latest declaration first. */
 export interface TileRecord {
   readonly source: readonly FacetEntry[];
   readonly defaults: readonly FacetEntry[];
@@ -66,15 +66,15 @@ export const REMEMBERED = 7 * 86_400_000;
 /** Declarations that find their tiles again. */
 const MAX_ENTRIES = 8;
 
-/** Options of sources that say how a server is reached, not what it draws. */
+/** Options that affect how a server is reached, not what it draws. */
 const CONNECTION_OPTIONS: ReadonlySet<string> = new Set(['username', 'timeoutSeconds']);
 
 export function facetsOf(
   declaration: Pick<LayerDeclaration, 'source' | 'parameters' | 'gridSets'>,
-  book: GridSetBook,
+  registry: GridSetRegistry,
 ): TileFacets {
   const names = declaration.gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
-  const gridSets = names.flatMap((name) => book.find(name) ?? []);
+  const gridSets = names.flatMap((name) => registry.find(name) ?? []);
   const defaults = declaration.parameters
     .map(({ name, default: value }) => [name.toUpperCase(), String(value)])
     .filter(([, value]) => value !== '');
@@ -136,7 +136,7 @@ function entriesAfter(
   return [{ digest, incarnation, at }, ...others];
 }
 
-/** Without what was declared before a moment and has been replaced since; the same object when there is nothing of that. */
+/** Without entries replaced before a time; the same object if there are none. */
 export function forgotten(record: TileRecord, before: number): TileRecord {
   const shortened = (entries: readonly FacetEntry[]): readonly FacetEntry[] => {
     const [current, ...others] = entries;
@@ -259,7 +259,7 @@ function nameFor(number: number, digest: string): string {
   return number === 0 ? FIRST_NAME : `${number.toString(36)}.${digest}`;
 }
 
-/** Tiles for dense screens lie in the same places. */
+/** Dense tiles have the same places. */
 export function plainName(gridSet: string): string {
   return gridSet.endsWith(RETINA_SUFFIX) ? gridSet.slice(0, -RETINA_SUFFIX.length) : gridSet;
 }
@@ -268,7 +268,7 @@ const geometries = new WeakMap<GridSet, string>();
 
 /** The same for grid sets whose tiles are the same. */
 export function geometryOf(gridSet: GridSet): string {
-  return getOrMake(geometries, gridSet, () => {
+  return getOrCreate(geometries, gridSet, () => {
     const { srs, extent, tileWidth, tileHeight, levels } = gridSet;
     const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
     return digestOf([srs, extent, tileWidth, tileHeight, ladder]);

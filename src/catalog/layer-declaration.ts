@@ -27,7 +27,7 @@ const nameSchema = z
   .max(200)
   .regex(/^\P{Cc}*$/u, { error: 'must not hold control characters' })
   .regex(/^(\S(.*\S)?)?$/su, { error: 'must not begin or end with a space' })
-  // The first two vanish from addresses, the third stands for all layers in accounts.
+  // The first two vanish from URLs, the third means all layers in accounts.
   .regex(/^(?!(\.|\.\.|\*)$)/, { error: 'must not be . or .. or *' });
 
 const zoomSchema = whole(0, MAX_ZOOM);
@@ -251,7 +251,7 @@ export interface LayerDeclaration<Source = unknown>
   /** As it was written down, with every default filled in and secrets in the clear. */
   readonly document: unknown;
   readonly title: string;
-  /** What the layer's driver understands; opaque to the catalog. */
+  /** Options of the layer's driver; opaque to the catalog. */
   readonly source: Source;
   /** Looked through in this order. */
   readonly adopt: readonly Adoption[];

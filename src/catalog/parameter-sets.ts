@@ -3,7 +3,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 
 interface ParameterSetsOptions {
@@ -60,7 +60,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
 
   /** Once for all who wait for it. */
   function readOnce(layer: string, store: ListedStore): Promise<KnownSets> {
-    return getOrMake(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
+    return getOrCreate(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
   }
 
   async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { inTurns } from '../lib/in-turns.ts';
+import { collectYielding } from '../lib/yielding.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import {
   declaredIn,
@@ -78,7 +78,7 @@ export async function layersAbove(
     for (const upper of catalog.layerNames())
       yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer ?? null];
   }
-  const drawn = (await inTurns(sources())).filter(([, lower]) => lower !== null);
+  const drawn = (await collectYielding(sources())).filter(([, lower]) => lower !== null);
   const found = new Set(layers);
   for (const lower of found) for (const [upper, from] of drawn) if (from === lower) found.add(upper);
   return [...found].filter((name) => !layers.includes(name));

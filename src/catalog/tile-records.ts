@@ -1,9 +1,9 @@
 import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { inTurns } from '../lib/in-turns.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { collectYielding } from '../lib/yielding.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, EntryTransaction } from './catalog-entries.ts';
 import {
@@ -30,9 +30,9 @@ interface TileRecordsOptions<Source> {
 
 export type TileRecords = ReturnType<typeof createTileRecords>;
 
-/** Actor of changes that no administrator asked for. */
+/** Actor of changes without an administrator. */
 const SERVER = 'server';
-/** Other nodes may have another file: what they declare keeps its tiles. */
+/** Other nodes may have another file: their declarations keep their tiles. */
 const FIRST = { at: 0, choice: 'stale', fresh: 0, first: 0 } as const;
 
 /** A layer and what its tiles depend on. */
@@ -46,7 +46,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   /** Those whose declaration is not the one that was recorded last. */
   async function unrecorded(
     layers: Iterable<LayerDeclaration<Source>>,
-    gridSets: GridSetBook,
+    gridSets: GridSetRegistry,
   ): Promise<readonly Declared[]> {
     function* looks(): Generator<Declared | null> {
       for (const declaration of layers) {
@@ -56,7 +56,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
         yield declaredIn(record, { ...FIRST, facets }) === record ? null : { name, facets };
       }
     }
-    return (await inTurns(looks())).filter((look) => look !== null);
+    return (await collectYielding(looks())).filter((look) => look !== null);
   }
 
   function* declarations(): Generator<LayerDeclaration<Source>> {
@@ -118,7 +118,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   /** Tiles that no declaration reaches go. Whichever node does it, and however late, it removes nothing else. */
   async function collect(layer: string): Promise<void> {
     const records = new Map<string, Promise<CatalogEntry | null>>();
-    const recordOf = (name: string) => getOrMake(records, name, () => entries.get('tiles', name));
+    const recordOf = (name: string) => getOrCreate(records, name, () => entries.get('tiles', name));
     if (!(await recordOf(layer))) return;
     for (const store of catalog.stores().values()) {
       for await (const set of store.tileSets(layer)) {
@@ -145,10 +145,10 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   return {
     record,
     collect,
-    /** What the configuration file declares, before it takes effect. Returns the layers whose tiles are others from then on. */
+    /** Records the configuration file's declarations before they take effect. Returns the layers whose tiles change. */
     async declareFixed(
       layers: readonly LayerDeclaration<Source>[],
-      gridSets: GridSetBook,
+      gridSets: GridSetRegistry,
     ): Promise<readonly string[]> {
       const fixed = new Set(layers.map(({ name }) => name));
       const others = isSameGrid(catalog.gridSets.gridSets, gridSets) ? [] : [...declarations()];
@@ -192,7 +192,7 @@ export async function restoreTileRecords(
   }
 }
 
-function isSameGrid(known: readonly GridSet[], next: GridSetBook): boolean {
+function isSameGrid(known: readonly GridSet[], next: GridSetRegistry): boolean {
   return known.every((gridSet) => {
     const after = next.find(gridSet.name);
     return !after || geometryOf(after) === geometryOf(gridSet);

@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../domain/errors.ts';
 import type { BoundLayer } from './catalog.ts';
 
-/** As in TileJSON, as far as the source knows; none while it cannot be read. */
+/** As in TileJSON, if the source has them; none while it cannot be read. */
 export async function vectorLayersOf(
   bound: Pick<BoundLayer, 'source'>,
   signal: AbortSignal,

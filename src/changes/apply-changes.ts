@@ -1,12 +1,12 @@
-/** What changes do to tiles. This is the only file of the room that reaches them. */
+/** Applies changes to tiles. No other file of this room touches tiles. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { createPace, type Pace } from '../lib/in-turns.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { createPace, type Pace } from '../lib/yielding.ts';
 import type { PixelBuffer } from '../tasks/area-cover.ts';
 import type { Marks } from '../tasks/marks.ts';
 import type { SelectionWork } from '../tasks/selection-work.ts';
@@ -46,7 +46,7 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
     const above = new Map<string, string[]>();
     for (const name of catalog.layerNames()) {
       const below = layerBelow(catalog.declaration(name)?.source);
-      if (below) getOrMake(above, below.layer, () => []).push(name);
+      if (below) getOrCreate(above, below.layer, () => []).push(name);
     }
     known = { version, above };
     return above;
@@ -73,7 +73,7 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
     }
   }
 
-  /** Layers that are drawn from others come after these: what is drawn from them afterwards is new. */
+  /** Layers come before those drawn from them, so that the latter are drawn from new tiles. */
   async function applyAll(changes: readonly LayerChange[]): Promise<void> {
     const marked = changes.filter(({ selections }) => selections.length > 0);
     await marks.markAll(
@@ -124,7 +124,7 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
   };
 }
 
-/** What changes do to one layer. */
+/** The effect of changes on one layer. */
 interface LayerChange {
   readonly layer: Layer;
   /** Null: everywhere. */

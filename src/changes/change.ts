@@ -4,7 +4,7 @@ export const CHANGE_ACTIONS = ['invalidate', 'renew', 'truncate'] as const;
 
 /** Where on earth something has changed. Points and lines are rings that enclose nothing. */
 export interface ChangedPlace {
-  /** EPSG code of a CRS that `projectionOfSrs` knows. */
+  /** EPSG code of a CRS that `projectionOfSrs` supports. */
   readonly srs: number;
   readonly polygons: readonly Polygon[];
 }
@@ -16,7 +16,7 @@ export interface Change {
   readonly place: ChangedPlace | null;
 }
 
-/** What a feed's changes do to tiles. */
+/** The effect of a feed's changes on tiles. */
 export interface ChangeRules {
   readonly action: (typeof CHANGE_ACTIONS)[number];
   /** Pixels. */
@@ -27,7 +27,6 @@ export interface ChangeRules {
 
 export type FeedState = 'ok' | 'failing';
 
-/** A feed as it is shown. */
 export interface FeedStatus {
   readonly name: string;
   readonly type: string;

@@ -42,11 +42,11 @@ const ROWS_PER_TURN = 8;
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
-/** What is known of feeds, in the database that all nodes share. */
+/** The state of feeds, in the database that all nodes share. */
 export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   const { query } = database;
 
-  const rowOf = (feed: string, { eventId, merged, layers, boxes }: RecordedChange) => ({
+  const changeRow = (feed: string, { eventId, merged, layers, boxes }: RecordedChange) => ({
     feed,
     at: clock.now(),
     event_id: eventId,
@@ -58,7 +58,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   async function insertChange(inside: Statements, feed: string, change: RecordedChange): Promise<number> {
     const row = await inside
       .insertInto('changes')
-      .values(rowOf(feed, change))
+      .values(changeRow(feed, change))
       .onConflict((conflict) => conflict.columns(['feed', 'event_id']).doNothing())
       .returning('id')
       .executeTakeFirst();
@@ -77,7 +77,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       }
       const rows = await inside
         .insertInto('changes')
-        .values(some.map((change) => rowOf(feed, change)))
+        .values(some.map((change) => changeRow(feed, change)))
         .returning('id')
         .execute();
       ids.push(...rows.map(({ id }) => id).sort((a, b) => a - b));
@@ -133,7 +133,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       return times;
     },
 
-    /** Those that the feed has had lately stay known for as long as it has them. */
+    /** Entries that are still in the feed are not forgotten. */
     async entriesSeen(feed: string, ids: readonly string[]): Promise<void> {
       const now = clock.now();
       await database.transaction('changes', async (inside) => {

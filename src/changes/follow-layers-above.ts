@@ -1,6 +1,6 @@
 /**
- * What is truncated or invalidated in a layer is made again in the layers that are drawn from it as well. Tile events say what
- * that is; before a truncation or invalidation is acknowledged, the layers above are marked in the same places.
+ * Truncations and invalidations of a layer also apply to the layers drawn from it. Tile events report the places; before a
+ * truncation or invalidation is acknowledged, the layers above are marked there.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { polygonOfBounds } from '../domain/blank-area.ts';
@@ -44,7 +44,7 @@ export function openLayersAbove({ catalog, events, applier }: FollowOptions) {
 
   return {
     /** Resolves when the layers above obey every change made before; those changes are obeyed by all readers already. */
-    async settle(): Promise<void> {
+    async flush(): Promise<void> {
       if (waiting.length === 0 && !running) return;
       const mine = (running ?? Promise.resolve()).catch(() => {}).then(applyWaiting);
       running = mine;

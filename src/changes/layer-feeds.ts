@@ -23,7 +23,7 @@ export function feedsOfLayer({
   return [...new Map(feeds.map((feed) => [feed.name, feed])).values()];
 }
 
-/** Unique, and the same for as long as the layer has the feed: what was applied is known by it. */
+/** Unique, and constant while the layer has the feed: applied changes are recorded under it. */
 function feedName(layer: string, url: string, crs: string): string {
   const readable = layer.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '');
   const digest = createHash('sha1')

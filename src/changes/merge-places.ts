@@ -1,8 +1,8 @@
 /** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { createPace, type Pace } from '../lib/in-turns.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { createPace, type Pace } from '../lib/yielding.ts';
 import type { Change, ChangedPlace } from './change.ts';
 
 interface Part {
@@ -24,7 +24,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
   const bySrs = new Map<number, Map<string, Part>>();
   const pace = createPace(PARTS_PER_TURN);
   for (const { srs, polygons } of places) {
-    const parts = getOrMake(bySrs, srs, () => new Map<string, Part>());
+    const parts = getOrCreate(bySrs, srs, () => new Map<string, Part>());
     for (const polygon of polygons) {
       parts.set(JSON.stringify(polygon), { polygon, box: boundsOfPoints(polygon.flat()) });
       await pace(1);
@@ -45,7 +45,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
 export async function mergeChanges(changes: Iterable<Change>): Promise<readonly Change[]> {
   const byLayers = new Map<string, { readonly layers: Change['layers']; places: ChangedPlace[] | null }>();
   for (const { layers, place } of changes) {
-    const known = getOrMake(byLayers, JSON.stringify(layers), () => ({ layers, places: [] }));
+    const known = getOrCreate(byLayers, JSON.stringify(layers), () => ({ layers, places: [] }));
     if (place === null) known.places = null;
     else known.places?.push(place);
   }
@@ -57,7 +57,7 @@ export async function mergeChanges(changes: Iterable<Change>): Promise<readonly 
   return merged;
 }
 
-/** At most `most` groups of neighbours; `always`: as many as that, also where they lie close together. */
+/** At most `most` groups of neighbours; `always`: exactly that many, even if they are close together. */
 async function areasOf(
   parts: readonly Part[],
   most: number,

@@ -5,7 +5,7 @@ import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedState, FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
-import { type AuditChange, createFeedDesk } from './feed-desk.ts';
+import { type AuditChange, createFeedIntake } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
@@ -53,8 +53,8 @@ export async function openChanges(options: ChangesOptions) {
 
   async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
     await store.prepare([feed.name]);
-    const desk = createFeedDesk(feed, { ...options, store });
-    const tools = { desk, store, clock, log };
+    const intake = createFeedIntake(feed, { ...options, store });
+    const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);
       webhooks.set(feed.name, webhook);
@@ -93,7 +93,7 @@ export async function openChanges(options: ChangesOptions) {
 
     recent: store.recent,
 
-    /** Marks again what the feed has reported in the last hour; null: there is no such feed. */
+    /** Applies the feed's changes of the last hour again; null: there is no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
       return feed ? replayChanges(feed, store, options.apply) : null;

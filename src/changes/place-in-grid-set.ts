@@ -68,7 +68,7 @@ export function withinLimit(polygons: readonly Polygon[]): readonly Polygon[] {
 function createFollower(convert: Convert, tolerance: number) {
   let curved = false;
 
-  /** Adds what lies between two points, the second included. False: there is no such place. */
+  /** Adds the points between two others, and the second. False: it cannot be converted. */
   function add(to: Point[], a: Point, b: Point, start: Point, end: Point, depth: number): boolean {
     const middle: Point = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
     const there = convert(...middle);
@@ -123,7 +123,7 @@ function clip(ring: Ring, { minX, minY, maxX, maxY }: Bounds): Ring {
   return cut(bottom, ([, y]) => maxY - y);
 }
 
-/** What lies where `inside` is not negative. */
+/** The part where `inside` is not negative. */
 function cut(ring: Ring, inside: (point: Point) => number): Ring {
   return ring.flatMap((point, i): Point[] => {
     const before = ring.at(i - 1) ?? point;

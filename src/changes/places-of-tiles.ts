@@ -1,7 +1,7 @@
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import { expandBounds } from '../domain/bounds.ts';
 import { DEEPEST_ZOOM } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { ChangedPlace } from './change.ts';
 
 export interface Tile {
@@ -20,10 +20,10 @@ interface TileBlock extends Tile {
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
 const WEB_MERCATOR = 3857;
 const HALF_WORLD = 20037508.342789244;
-/** Metres: grid sets round the size of the world, and no neighbour is to be reached by that. */
+/** Metres: grid sets round the size of the world, which must not touch neighbouring tiles. */
 const INSET = 0.01;
 
-/** Null for what is not a tile of web mercator. */
+/** Null unless it is a tile of web mercator. */
 export function readTile(text: string): Tile | null {
   const [, z = NaN, x = NaN, y = NaN] = TILE.exec(text)?.map(Number) ?? [];
   const across = 2 ** z;
@@ -42,7 +42,7 @@ export function placeOfTiles(tiles: Iterable<Tile>): ChangedPlace {
   }
   const blocks = new Map<string, TileBlock[]>();
   for (const run of runs) {
-    const above = getOrMake(blocks, `${run.z}/${run.x}/${run.columns}`, () => []);
+    const above = getOrCreate(blocks, `${run.z}/${run.x}/${run.columns}`, () => []);
     const last = above.at(-1);
     if (last && last.y + last.rows === run.y) last.rows++;
     else above.push(run);

@@ -7,8 +7,8 @@ import type { FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges } from './merge-places.ts';
 
 /**
- * Marks again what a feed has reported in the last hour, by the boxes that are recorded. In force when it resolves;
- * returns how many changes that were.
+ * Applies the feed's changes of the last hour again, by their recorded boxes. In force when it resolves; returns their
+ * number.
  */
 export async function replayChanges(
   feed: ChangeFeedSettings,

@@ -1,8 +1,8 @@
-/** Counts the pages that an access log asks for. The server knows which tile an address means. */
+/** Counts the requested pages in an access log. The server resolves addresses to tiles. */
 import { createReadStream } from 'node:fs';
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { cutLines } from '../lib/cut-lines.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { misuse } from './command.ts';
 import { readResponse, type ServerClient } from './server-client.ts';
 
@@ -30,7 +30,6 @@ const MAX_ADDRESS = 2000;
 const MAX_LINE = 16_384;
 /** Pages of a tile set; rare ones make room for others. */
 const MAX_PAGES = 50_000;
-/** Of the request for a task. */
 const MAX_SENT = 3000;
 const STANDARD_INPUT = '-';
 
@@ -52,7 +51,7 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
       const set = found.tileSets[number];
       if (set?.layer !== layer) continue;
       counts.tiles += times;
-      const counted = getOrMake(sets, JSON.stringify(set), () => ({ set, pages: new Map() }));
+      const counted = getOrCreate(sets, JSON.stringify(set), () => ({ set, pages: new Map() }));
       const key = place.join('/');
       counted.pages.set(key, (counted.pages.get(key) ?? 0) + times);
       if (counted.pages.size >= 2 * MAX_PAGES) counted.pages = new Map(sorted(counted).slice(0, MAX_PAGES));

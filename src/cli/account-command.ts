@@ -24,7 +24,7 @@ type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 interface AccountChange {
   readonly action: string;
   readonly target: string;
-  /** What it will be. No secrets. */
+  /** The account to be created. No secrets. */
   readonly after?: unknown;
 }
 
@@ -74,7 +74,7 @@ function accountFlags(action: string): readonly Flag[] {
   return [flag('role', 'ROLE', `${ROLES.join(', ')} (${action})`), flag('layers', 'PATTERNS', layers)];
 }
 
-/** `topp:*,world` as a list; every layer when nothing is said. */
+/** `topp:*,world` as a list; every layer by default. */
 function layersIn(flags: FlagValues): readonly string[] {
   return flags.layers?.split(',').map((pattern) => pattern.trim()) ?? ['*'];
 }

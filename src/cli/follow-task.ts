@@ -24,7 +24,7 @@ interface FollowOptions {
 const LOOK_INTERVAL = 400;
 const LINE_INTERVAL = 5000;
 /** How long a server may be away before we stop waiting for it. */
-const PATIENCE = 10 * 60_000;
+const RECONNECT_TIMEOUT_MS = 10 * 60_000;
 const CLEAR_LINE = '\r\x1b[K';
 const SERVER_FAILED = 500;
 
@@ -45,7 +45,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
   return task.state === 'done' ? 0 : 1;
 
   async function lookAgain(id: number): Promise<TaskDocument | null> {
-    const deadline = clock.monotonic() + PATIENCE;
+    const deadline = clock.monotonic() + RECONNECT_TIMEOUT_MS;
     while (!signal.aborted) {
       try {
         return readResponse<TaskDocument>(await client.get(`/api/v1/tasks/${id}`, signal), 'tilesTotal');

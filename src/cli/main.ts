@@ -2,7 +2,7 @@ import { hasCode } from '../lib/error-code.ts';
 import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';
 
-// Who reads only the first lines, as head does, closes the pipe.
+// A reader of the first lines only, such as head, closes the pipe.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error) => {
     if (!hasCode(error, 'EPIPE')) throw error;

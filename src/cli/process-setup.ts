@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 /** For processes that work for others, before they load anything. See docs/decisions/0068. */
 export function hardenProcess(): void {
   process.umask(PRIVATE_FILES);
-  // As --disable-proto=delete does: what a caller names `__proto__` then leads nowhere.
+  // As --disable-proto=delete: a key `__proto__` in a request then has no effect.
   Reflect.deleteProperty(Object.prototype, '__proto__');
 }
 
@@ -39,6 +39,6 @@ export function openInterruption(): { readonly signal: AbortSignal; close(): voi
   };
 }
 
-/** What a shell makes of a program ended by Ctrl-C. */
+/** A shell's exit code for a program ended by Ctrl-C. */
 export const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './format.ts';
 
 const MAX_BAR = 30;
@@ -29,7 +29,7 @@ export function progressFacts(task: TaskDocument): string {
   return facts.filter((fact) => fact !== '').join(' · ');
 }
 
-/** How a task ended, with what there is to know about failures. */
+/** The outcome of a task, with its failures. */
 export function outcomeOf(task: TaskDocument): string {
   const { id, type, layer, counters, errors } = task;
   const lines = [`Task ${id}, ${type} ${layer}, ${endingOf(task)}`, `  ${countersOf(task)}${took(task)}`];

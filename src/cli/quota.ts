@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
 import { amountOf, bar, columns, countOf, sizeOf } from './format.ts';
 import { type FieldFlags, readResponse, serverClientFor } from './server-client.ts';
@@ -114,7 +114,7 @@ function everyOf(text: string | undefined): object {
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit[0] };
 }
 
-/** What the fields of the body are called as flags. */
+/** Flags by field of the body. */
 const FIELDS: FieldFlags = {
   globalQuota: 'size',
   'globalQuota.value': 'size',

@@ -43,7 +43,7 @@ function explain(error: unknown): string {
       '\n',
     );
   }
-  // Failures that have a name in the house carry a message for people; others carry a stack for us.
+  // A `TilewardenError` has a message for users; any other error is shown with its stack.
   const named = error instanceof Error && error.name === 'TilewardenError';
   if (named) return `${error.message}\n`;
   if (error instanceof UnavailableError) {

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
 import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
 import {
@@ -56,7 +56,7 @@ export const truncate: Command = {
     flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
 };
 
-/** A task, for what the flags narrow the layer to. */
+/** A task over the part of the layer that the flags select. */
 async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
   if (given.operands.length === 0)
     throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');

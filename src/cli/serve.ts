@@ -34,7 +34,8 @@ export const serve: Command = {
     });
     moveTo(settings.data);
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
-    if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
+    if (outlivesTerminal(settings))
+      process.on('SIGHUP', () => void reload(() => server.applySettings(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
     await closeInTime(server, log);
@@ -64,11 +65,11 @@ function showInitialPassword(
   terminal.out(`First sign-in: user admin; the password is in ${file} until it is changed\n`);
 }
 
-async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {
+async function reload(applySettings: () => Promise<readonly string[]>, log: Logger): Promise<void> {
   try {
-    const restart = await takeUp();
+    const restart = await applySettings();
     log.info({}, 'settings reloaded');
-    if (restart.length > 0) log.warn({ settings: restart }, 'these settings take effect with a restart only');
+    if (restart.length > 0) log.warn({ settings: restart }, 'these settings need a restart');
   } catch (error) {
     log.error({ err: error }, 'settings cannot be used; nothing has changed');
   }
@@ -103,7 +104,7 @@ export const worker: Command = {
 /** npm passes Ctrl-C on to a process that has had it from the terminal already: within this it is one signal. */
 const SAME_SIGNAL_MS = 500;
 
-/** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
+/** After this a stop no longer waits. Supervisors commonly allow ten seconds. */
 const STOP_DEADLINE_MS = 9500;
 
 /** Resolves at the first SIGTERM or SIGINT. A second one ends the process on the spot. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
@@ -66,7 +66,7 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
       signal: signal ?? null,
     });
     if (answer.status < SUCCESS || answer.status >= REDIRECTION)
-      throw refusal(answer, { server, credentials, fields });
+      throw serverRefusal(answer, { server, credentials, fields });
     return readJson(answer.text, server);
   }
 
@@ -88,7 +88,7 @@ interface Question {
 interface Answer {
   readonly status: number;
   readonly text: string;
-  /** Seconds, if the server said when to come back. */
+  /** Seconds, from `Retry-After`. */
   readonly retryAfter: string | null;
   /** Whether it has what every text of Tilewarden has. */
   readonly ofTilewarden: boolean;
@@ -137,7 +137,7 @@ function authorizationOf(credentials: Credentials): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-function refusal(
+function serverRefusal(
   { status, text, retryAfter, ofTilewarden }: Answer,
   { server, credentials, fields }: ClientSettings & { readonly fields: FieldFlags },
 ): ServerRefusal {
@@ -156,7 +156,7 @@ function strange(server: string, status: number, text: string): string {
   return `${server} does not answer as Tilewarden (HTTP ${status})${shown}\nIs the address right, and is a proxy in between? Set another with --server or TILEWARDEN_SERVER.`;
 }
 
-/** The text with the names that a user of the command line knows. */
+/** The text with flags in place of field names. */
 function withFlags(text: string, fields: FieldFlags): string {
   const names = Object.keys(fields).sort((a, b) => b.length - a.length);
   if (names.length === 0) return text;
@@ -187,7 +187,7 @@ function readJson(text: string, server: string): unknown {
 
 const MAX_NAMED = 10;
 
-/** When a layer is unknown, what the server does have is worth a second request. */
+/** For an unknown layer, a second request lists the existing ones. */
 export async function withSuggestion(error: unknown, layer: string, client: ServerClient): Promise<unknown> {
   if (!(error instanceof ServerRefusal) || error.status !== NOT_FOUND) return error;
   const names = await layerNames(client);
@@ -211,7 +211,7 @@ function suggestion(given: string, names: readonly string[]): string {
   return ` There are: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`;
 }
 
-/** What a request is answered with, known by one of its fields. */
+/** A response, identified by one of its fields. */
 export function readResponse<Answer>(answer: unknown, field: keyof Answer & string): Answer {
   if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
   throw new CommandFailure('The server’s answer has an unknown form; is it another version?');

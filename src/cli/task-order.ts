@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Flag, type FlagValues, flag, type Given, misuse } from './command.ts';
 import type { FieldFlags } from './server-client.ts';
 
-/** What of a request the flags say; everything else is left to the server's defaults. */
+/** The fields that the flags set; the server has defaults for the others. */
 export const ORDER_FLAGS: readonly Flag[] = [
   flag('grid-set', 'NAME', 'of the layer (its first)'),
   flag('zoom-start', 'Z', 'first zoom level (the layer’s first)'),
@@ -16,7 +16,7 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('priority', 'N', 'higher runs first (0)'),
 ];
 
-/** What the fields of the body are called as flags. */
+/** Flags by field of the body. */
 export const ORDER_FIELDS: FieldFlags = {
   gridSet: 'grid-set',
   zoomStart: 'zoom-start',

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/server-answers.ts';
+import type { ApiResponse } from '../app/api-response.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import {
   CLIENT_FLAGS,
@@ -98,7 +98,7 @@ const HEADINGS = ['ID', 'LAYER', 'TYPE', 'STATE', 'TILES', 'TOTAL', 'FAILED', 'L
 const RIGHT_ALIGNED = ['ID', 'TILES', 'TOTAL', 'FAILED', 'LEFT'];
 
 export function taskTable(tasks: readonly TaskDocument[]): string {
-  return columns([HEADINGS, ...tasks.map(rowOf)], RIGHT_ALIGNED);
+  return columns([HEADINGS, ...tasks.map(taskRow)], RIGHT_ALIGNED);
 }
 
 /** Everything about one task that a person asks first. */
@@ -118,7 +118,7 @@ export function describeTask(task: TaskDocument): string {
   return [...lines, ...failures].join('\n');
 }
 
-function rowOf(task: TaskDocument): readonly string[] {
+function taskRow(task: TaskDocument): readonly string[] {
   return [
     String(task.id),
     task.layer,

@@ -5,7 +5,7 @@ import type { Env } from '../lib/env.ts';
 /** Milliseconds after which a node that makes a metatile is taken to be gone. */
 const LEASE = 30_000;
 /** Milliseconds. Without an answer by then the metatile is made without a claim: a client waits for it. */
-const PATIENCE = 5000;
+const CLAIM_TIMEOUT_MS = 5000;
 /** Milliseconds between attempts while another node makes it. */
 const PAUSE = 150;
 
@@ -30,7 +30,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
           (free) => free?.(),
           () => {},
         );
-      return orAborted(taking, AbortSignal.timeout(PATIENCE), letGo);
+      return orAborted(taking, AbortSignal.timeout(CLAIM_TIMEOUT_MS), letGo);
     },
     pause: (signal: AbortSignal) => clock.sleep(PAUSE, signal),
   };

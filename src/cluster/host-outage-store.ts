@@ -1,16 +1,16 @@
 import type { Database } from '../db/database.ts';
 import type { HostOutage } from '../domain/upstream-status.ts';
 
-const HOST_NEWS = 'host-news';
+const CHANNEL = 'host-news';
 /** Milliseconds after which a host without further reports counts as any other. */
 const REMEMBERED = 60_000;
 
-/** What nodes tell each other of hosts, in the database: see `HostOutageStore` in `sources/upstream`. */
+/** Host outages that nodes report to each other through the database; see `HostOutageStore` in `sources/upstream`. */
 export function createHostOutageStore(database: Database, instance: string) {
-  async function write(host: string, news: HostOutage): Promise<void> {
+  async function write(host: string, outage: HostOutage): Promise<void> {
     const now = await database.now();
-    const until = now + Math.ceil(Math.max(news.interactiveMs, news.taskMs));
-    const row = { instance, news: JSON.stringify({ ...news, at: now }), until };
+    const until = now + Math.ceil(Math.max(outage.interactiveMs, outage.taskMs));
+    const row = { instance, news: JSON.stringify({ ...outage, at: now }), until };
     await database.transaction(null, (query) =>
       query
         .insertInto('host_news')
@@ -31,9 +31,9 @@ export function createHostOutageStore(database: Database, instance: string) {
   }
 
   return {
-    async tell(host: string, news: HostOutage | null): Promise<void> {
-      await (news ? write(host, news) : forget(host));
-      await database.notify(HOST_NEWS);
+    async report(host: string, outage: HostOutage | null): Promise<void> {
+      await (outage ? write(host, outage) : forget(host));
+      await database.notify(CHANNEL);
     },
     async read(): Promise<ReadonlyMap<string, HostOutage>> {
       const now = await database.now();
@@ -45,7 +45,7 @@ export function createHostOutageStore(database: Database, instance: string) {
         .execute();
       return new Map(rows.map(({ host, news }) => [host, sinceThen(news, now)]));
     },
-    listen: (heard: () => void) => database.listen(HOST_NEWS, heard),
+    listen: (heard: () => void) => database.listen(CHANNEL, heard),
   };
 }
 

@@ -70,9 +70,7 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
       const run = (signal: AbortSignal) => {
         running = running
           .then(() => work(AbortSignal.any([signal, ending.signal])))
-          .catch((error: unknown) =>
-            log.error({ err: error }, 'a job that one node does for all has failed'),
-          );
+          .catch((error: unknown) => log.error({ err: error }, 'a job of the leading node failed'));
       };
       terms.add(run);
       if (term) run(term.signal);

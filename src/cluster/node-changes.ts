@@ -5,41 +5,41 @@ import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
-interface NodeNewsOptions extends Env {
+interface NodeChangesOptions extends Env {
   readonly database: Database;
-  readonly registry: Pick<NodeRegistry, 'heard' | 'othersHeard'>;
-  /** Channels of the database on which others tell that there is something. */
+  readonly registry: Pick<NodeRegistry, 'changesApplied' | 'changesAppliedByOthers'>;
+  /** Notification channels of the database that announce changes of other nodes. */
   readonly channels: readonly string[];
-  /** Milliseconds that copies may be shown while the database cannot be asked whether they are still right. */
+  /** Milliseconds for which copies may be served while the database is unreachable. */
   readonly staleMs: number;
 }
 
-/** Milliseconds. Copies are shown for this long after the database was asked; then it is asked before. */
+/** Milliseconds for which copies are served after a query for changes; later ones wait for another query. */
 const CURRENT_FOR = 4000;
-/** So long others wait for a node that does not answer; clocks run unevenly. */
+/** How long others wait for a node that does not respond; the margin is for uneven clocks. */
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
-/** A database that takes longer to say what has changed is away. */
-const PATIENCE = 3000;
-/** A reader waits no longer than this for an answer. */
-const READER_PATIENCE = 500;
+/** A database that takes longer to return changes counts as unreachable. */
+const TIMEOUT_MS = 3000;
+/** How long a reader waits for that query. */
+const READER_TIMEOUT_MS = 500;
 const POLL = 100;
 /** A change was made; a node has applied it. */
 const CHANGED = 'node-news';
-const HEARD = 'node-news-heard';
+const APPLIED = 'node-news-heard';
 
 export type NodeChanges = ReturnType<typeof createNodeChanges>;
 
-/** What other nodes have changed, as far as this one has copies of it. */
-export function createNodeChanges(options: NodeNewsOptions) {
+/** Follows the changes of other nodes, so that this one serves no outdated copies. */
+export function createNodeChanges(options: NodeChangesOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
-  const takers: (() => Promise<void>)[] = [];
+  const refreshers: (() => Promise<void>)[] = [];
   /** Another node waits for this one to receive a change. */
   let called = true;
   let asking: Promise<void> | null = null;
   let away = false;
-  /** When the latest question that was answered was asked, by both clocks: neither may have stood still. */
+  /** When the latest successful query began, by both clocks: either may have stood still. */
   let asked = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
 
   function age(): number {
@@ -50,8 +50,8 @@ export function createNodeChanges(options: NodeNewsOptions) {
     const begun = { monotonic: clock.monotonic(), now: clock.now() };
     try {
       const late = new AbortController();
-      const giveUp = () => late.abort(new Error(`The database has not answered within ${PATIENCE} ms.`));
-      await ifLate(clock, PATIENCE, giveUp, () => orAborted(askAll(begun), late.signal));
+      const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
+      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(askAll(begun), late.signal));
       away = false;
     } catch (error) {
       away = true;
@@ -63,14 +63,14 @@ export function createNodeChanges(options: NodeNewsOptions) {
     const wasCalled = called;
     called = false;
     const at = await database.now();
-    for (const takeUp of takers) await takeUp();
-    // First, so that no node shows copies by a question that others do not know of, and do not wait for.
-    await registry.heard(at);
+    for (const refresh of refreshers) await refresh();
+    // First: other nodes wait only for queries that are recorded.
+    await registry.changesApplied(at);
     asked = begun;
-    if (wasCalled) await database.notify(HEARD);
+    if (wasCalled) await database.notify(APPLIED);
   }
 
-  /** One question at a time. Who asks while one is under way, and must know what came since, asks another. */
+  /** One query at a time. A caller that needs changes made since the running one began must ask again. */
   function ask(): Promise<void> {
     asking ??= askNow().finally(() => {
       asking = null;
@@ -81,11 +81,11 @@ export function createNodeChanges(options: NodeNewsOptions) {
   let isFollowing = false;
 
   return {
-    /** Takes up in this node what was removed, replaced or declared, and durable before the call; in the order of calls. */
-    onAsked(takeUp: () => Promise<void>): void {
-      takers.push(takeUp);
+    /** `refresh` applies what was durably removed, replaced or declared before it is called; in the order of registration. */
+    onChange(refresh: () => Promise<void>): void {
+      refreshers.push(refresh);
     },
-    /** From now on this node follows the others; until then it shows no copies. */
+    /** From now on this node follows the others; until then it serves no copies. */
     async follow(): Promise<{ close(): Promise<void> }> {
       await ask();
       isFollowing = true;
@@ -103,29 +103,29 @@ export function createNodeChanges(options: NodeNewsOptions) {
         },
       };
     },
-    /** Whether copies may be shown without asking. */
+    /** Whether copies may be served without a query. */
     isCurrent: (): boolean =>
       clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
-    /** The database could not be asked a moment ago. */
+    /** The latest query failed. */
     isAway: (): boolean => away,
-    /** Asks, if need be, and says whether copies may be shown: they are right, or the database is away and not for too long. */
+    /** Queries if necessary. Copies may be served when they are current, or while the database is unreachable for at most `staleMs`. */
     async mayShow(): Promise<boolean> {
       if (!isFollowing) return false;
       if (age() < CURRENT_FOR) return true;
-      if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_PATIENCE)]);
+      if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
       return age() < Math.max(CURRENT_FOR, staleMs);
     },
-    /** Resolves when every node knows what was durable before the call, or shows no copies until it has asked. */
+    /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */
     async waitForAllNodes(): Promise<void> {
       const since = await database.now();
-      const woken = { heard: new AbortController() };
-      const stop = database.listen(HEARD, () => woken.heard.abort());
+      const woken = { applied: new AbortController() };
+      const stop = database.listen(APPLIED, () => woken.applied.abort());
       try {
         await database.notify(CHANGED);
         for (;;) {
-          woken.heard = new AbortController();
-          if ((await registry.othersHeard(WAITED_FOR)).every((at) => at >= since)) return;
-          await clock.sleep(POLL, woken.heard.signal).catch(() => {});
+          woken.applied = new AbortController();
+          if ((await registry.changesAppliedByOthers(WAITED_FOR)).every((at) => at >= since)) return;
+          await clock.sleep(POLL, woken.applied.signal).catch(() => {});
         }
       } finally {
         stop();

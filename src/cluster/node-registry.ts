@@ -30,14 +30,14 @@ export interface NodeRegistry {
   list(): Promise<readonly NodeEntry[]>;
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
-  /** This node knows what others had removed and declared at this time of the database. */
-  heard(at: number): Promise<void>;
-  /** Other nodes that have read changes within `ms`, with the time since when each has read none. */
-  othersHeard(ms: number): Promise<readonly number[]>;
+  /** This node has applied all changes made before this time of the database. */
+  changesApplied(at: number): Promise<void>;
+  /** For each other node that has applied changes within `ms`: the database time up to which it has. */
+  changesAppliedByOthers(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
-/** Milliseconds between signs of life; one that has given none for a lease is gone. */
+/** Milliseconds between heartbeats; a node without one for a lease is gone. */
 export const HEARTBEAT = 5000;
 export const LEASE = 15_000;
 /** Milliseconds that a node which is gone is still shown. */
@@ -96,13 +96,13 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       const now = await database.now();
       const isReplaced = ({ name, seen_at, started_at }: RowOf<'nodes'>) =>
         now - seen_at > 2 * HEARTBEAT && rows.some((row) => row.name === name && row.started_at > started_at);
-      return rows.filter((row) => !isReplaced(row)).map((row) => entryOf(row, now));
+      return rows.filter((row) => !isReplaced(row)).map((row) => nodeEntry(row, now));
     },
     async listening(name, address) {
       Object.assign(row, { name, address });
       await beat();
     },
-    async heard(at) {
+    async changesApplied(at) {
       row.heard_at = at;
       await database.change
         .updateTable('nodes')
@@ -110,7 +110,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
         .where('instance', '=', row.instance)
         .execute();
     },
-    async othersHeard(ms) {
+    async changesAppliedByOthers(ms) {
       const now = await database.now();
       const rows = await database.query
         .selectFrom('nodes')
@@ -122,7 +122,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     },
     leads(leads) {
       row.leader = leads ? 1 : 0;
-      beat().catch((error: unknown) => log.warn({ err: error }, 'which node leads could not be written'));
+      beat().catch((error: unknown) => log.warn({ err: error }, 'could not record the leading node'));
     },
     async close() {
       leaving = true;
@@ -145,8 +145,8 @@ function aloneSince(startedAt: number, { self, clock }: NodeRegistryOptions): No
       reached = { name, address };
     },
     leads() {},
-    async heard() {},
-    othersHeard: async () => [],
+    async changesApplied() {},
+    changesAppliedByOthers: async () => [],
     async close() {},
   };
 }
@@ -165,7 +165,7 @@ async function warnOfNamesake(
   if (namesake) log.info({ node: name }, 'another node used this name recently; set another one with --node');
 }
 
-function entryOf(row: RowOf<'nodes'>, now: number): NodeEntry {
+function nodeEntry(row: RowOf<'nodes'>, now: number): NodeEntry {
   return {
     name: row.name,
     roles: JSON.parse(row.roles) as readonly NodeRole[],

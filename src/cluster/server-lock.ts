@@ -8,7 +8,7 @@ interface ServerLockOptions extends DatabaseOptions {
 }
 
 /** Milliseconds. A server that was killed may still be taken for alive for a moment. */
-const PATIENCE = 5000;
+const LOCK_TIMEOUT_MS = 5000;
 const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";
 
@@ -40,7 +40,7 @@ export async function openServerLock(options: ServerLockOptions): Promise<{ clos
 }
 
 async function takeInTime(options: ServerLockOptions): Promise<SessionClient | null> {
-  const deadline = options.clock.monotonic() + PATIENCE;
+  const deadline = options.clock.monotonic() + LOCK_TIMEOUT_MS;
   for (;;) {
     const session = await take(options);
     if (session || options.clock.monotonic() > deadline) return session;

@@ -1,6 +1,6 @@
 import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { declarationOf } from '../http/api/schedule-document.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
@@ -18,7 +18,7 @@ import type { SettingsDocument } from './settings-schema.ts';
 
 type GivenLayer = SettingsDocument['layers'][number];
 
-/** The settings, and what no schema can find: names that lead nowhere, or are there twice. */
+/** The settings, with the problems that no schema finds: unknown or duplicate names. */
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
   const problems = [...ofGridSets];
@@ -65,14 +65,14 @@ function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
   });
 }
 
-/** What a layer's names may lead to. */
+/** The objects that a layer may refer to. */
 export interface LayerContext {
-  readonly gridSets: GridSetBook;
+  readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];
   readonly byName: LayersByName;
 }
 
-/** A layer's document as the catalog wants it, and what is wrong with it beyond its schema. */
+/** A layer's document in the catalog's form, with the problems that its schema does not find. */
 export function resolveLayer(given: GivenLayer, context: LayerContext) {
   const declaration = toDeclaration(given);
   return { declaration, problems: layerProblems(given, declaration, context, []) };
@@ -117,7 +117,7 @@ function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanatio
 function checkGridSetNames(
   layer: LayerDeclaration,
   path: ValuePath,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
   problems: Explanation[],
 ): boolean {
   const unknown = [...gridSetNames(layer).entries()].filter(([, name]) => !gridSets.find(name));

@@ -1,7 +1,7 @@
 import { gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { hintFor } from '../lib/closest-name.ts';
@@ -22,11 +22,11 @@ export interface LayersByName {
   keys(): Iterable<string>;
 }
 
-/** What a source's own options cannot tell: whether it goes with the layer it stands in, and with the other layers. */
+/** Checks across objects: whether a source fits its layer, and the other layers. */
 export function sourceProblems(
   layer: Declared,
   byName: LayersByName,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
   path: ValuePath,
 ): readonly Explanation[] {
   const problem = problemOf(layer, byName, gridSets);
@@ -40,7 +40,7 @@ interface Problem {
   readonly message: string;
 }
 
-function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetBook): Problem | null {
+function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Problem | null {
   const { source } = layer;
   if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
   return problemOfGridSets(layer, gridSets);
@@ -67,11 +67,11 @@ function problemOfPassing({ passCredentials, source, ...layer }: Declared): stri
   return found ? `does not go with ${found[0]}: nothing of such a layer is stored or composed` : null;
 }
 
-function offeredBy(layer: Declared, gridSets: GridSetBook): readonly GridSet[] {
+function offeredBy(layer: Declared, gridSets: GridSetRegistry): readonly GridSet[] {
   return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
-function problemOfGridSets(layer: Declared, gridSets: GridSetBook): Problem | null {
+function problemOfGridSets(layer: Declared, gridSets: GridSetRegistry): Problem | null {
   const { offers } = sourceDriverOf(layer.source);
   const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(layer.source, gridSet) === false);
   if (missing.length === 0) return null;
@@ -86,7 +86,7 @@ function problemOfLayer(
   layer: Declared,
   source: Extract<SourceSettings, { type: 'layer' }>,
   byName: LayersByName,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
 ): Problem | null {
   const below = byName.get(source.layer);
   if (!below) {
@@ -120,7 +120,7 @@ function problemOfDrawing(
   layer: Declared,
   source: Extract<SourceSettings, { type: 'layer' }>,
   below: Declared,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
 ): Problem | null {
   const offered = offeredBy(below, gridSets);
   const wanted = source.gridSet;
@@ -150,7 +150,7 @@ function problemOfDrawing(
 /** A store that forgets what was truncated, and grid sets that the layer does not offer: nothing would be found. */
 export function adoptionProblems(
   layer: Pick<LayerDeclaration, 'adopt' | 'gridSets'>,
-  gridSets: GridSetBook,
+  gridSets: GridSetRegistry,
   store: StoreSettings | undefined,
   path: ValuePath,
 ): readonly Explanation[] {

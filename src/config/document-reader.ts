@@ -17,7 +17,7 @@ import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
-/** Reads what is declared over the network as the configuration file would be read. */
+/** Parses declarations sent over HTTP as those of the configuration file. */
 export function createDocumentReader({
   stores,
   adoptFolders,
@@ -96,7 +96,7 @@ type Lists = 'layers' | 'gridSets';
  */
 function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[] = []) {
   const [given] = checked('layers', document).layers;
-  if (!given) throw refusal([{ path: [], message: 'must be a layer' }]);
+  if (!given) throw documentRefused([{ path: [], message: 'must be a layer' }]);
   const { declaration, problems } = resolveLayer(given, context);
   const file = sourceDriverOf(given.source).fileOption?.(given.source) ?? null;
   const refused = [
@@ -105,7 +105,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
     ...declaration.adopt.flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
   ];
-  if (refused.length > 0) throw refusal(refused);
+  if (refused.length > 0) throw documentRefused(refused);
   return {
     ...declaration,
     adopt: declaration.adopt.map((adopted) => ({ ...adopted, within: adoptFolders })),
@@ -132,7 +132,7 @@ const SCHEDULES_ELSEWHERE: Explanation = {
 /** As `readLayerDocument`, for a grid set. */
 function readGridSetDocument(document: unknown): GridSet {
   const [given] = checked('gridSets', document).gridSets;
-  if (!given) throw refusal([{ path: [], message: 'must be a grid set' }]);
+  if (!given) throw documentRefused([{ path: [], message: 'must be a grid set' }]);
   return gridSetOf(given);
 }
 
@@ -145,14 +145,14 @@ function gridSetOf(given: SettingsDocument['gridSets'][number]): GridSet {
   }
 }
 
-/** The schema of the whole file is asked, so that its messages are the file's. */
+/** Validates with the schema of the whole file, so that messages are the same. */
 function checked(list: Lists, document: unknown): SettingsDocument {
   const tree = { layers: [], [list]: [document] };
   const references = [...referencesIn(document, [])].map(onlyFromFile);
-  if (references.length > 0) throw refusal(references);
+  if (references.length > 0) throw documentRefused(references);
   const result = settingsSchema.safeParse(tree);
   if (result.success) return result.data;
-  throw refusal(
+  throw documentRefused(
     explainIssues(result.error.issues, tree, createSettingsSchema, WORDS).map(({ path, ...rest }) => ({
       ...rest,
       path: path.slice(2),
@@ -174,6 +174,6 @@ function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
   for (const [key, item] of Object.entries(value)) yield* referencesIn(item, [...path, key]);
 }
 
-function refusal(problems: readonly Explanation[]): TilewardenError {
+function documentRefused(problems: readonly Explanation[]): TilewardenError {
   return invalid(printExplanations(problems, 'The body'));
 }

@@ -46,7 +46,7 @@ export const WORDS = { key: 'a setting', object: 'a map', nothing: 'nothing' };
 const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
-/** Flags lie over the environment, that over the file, that over defaults. Throws `SettingsError` with everything that is wrong. */
+/** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
@@ -136,22 +136,22 @@ function readText(path: string, subject: string): string {
 function withValueAt(tree: unknown, path: ValuePath, value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;
-  // What is not a map stays, so that the check reports it.
+  // Anything but a map stays, so that the check reports it.
   if (tree !== undefined && tree !== null && !isRecord(tree)) return tree;
   return { ...tree, [step]: withValueAt(tree?.[step], rest, value) };
 }
 
-function placeOf({ path, key }: Explanation): ValuePath {
+function issuePath({ path, key }: Explanation): ValuePath {
   return key === undefined ? path : [...path, key];
 }
 
 type Locate = (explanation: Explanation) => string;
 
-/** Puts the place in front of what is wrong: a line of the file, a flag or a variable. */
+/** Puts the place in front of a problem: a line of the file, a flag or a variable. */
 function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[]): Locate {
   return (explanation) => {
     const { path, key, message } = explanation;
-    const printed = printPath(placeOf(explanation));
+    const printed = printPath(issuePath(explanation));
     const given = overrides.find(({ override }) => printPath(override.path) === printed);
     if (given) return `${given.origin}  ${message}`;
     if (!file) return `${printed}  ${message}`;
@@ -170,7 +170,7 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const others = issues.filter(({ path }) => !missing.has(printPath(path)));
   const problems = [...revealed.problems, ...others];
   if (result.success && problems.length === 0) return result.data;
-  const further = furtherProblems(revealed.tree, problems.map(placeOf));
+  const further = furtherProblems(revealed.tree, problems.map(issuePath));
   throw new SettingsError([...problems, ...further].map(locate));
 }
 
@@ -223,11 +223,11 @@ export type SettingsFile = ReturnType<typeof readSettingsFile>;
 export function readSettingsFile(load: () => LoadedSettings) {
   let current = load();
   return {
-    /** What is in effect. */
+    /** The settings in effect. */
     get current() {
       return current;
     },
-    /** As they stand there now. Throws `SettingsError`; nothing changes by it. */
+    /** Reads the file again. Throws `SettingsError`; changes nothing. */
     load,
     taken(loaded: LoadedSettings): void {
       current = loaded;
@@ -238,7 +238,7 @@ export function readSettingsFile(load: () => LoadedSettings) {
 /** Settings that take effect while the server runs; others need a restart. */
 const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets', 'upstreams']);
 
-/** What of the next settings can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
+/** The next settings as far as they can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   const [old, fresh] = [current.handover.document, next.handover.document];
   const names = Object.keys(fresh) as (keyof SettingsDocument)[];

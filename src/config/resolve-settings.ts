@@ -3,7 +3,7 @@ import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
-import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
+import { createGridSetRegistry, type GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { checkProjection } from '../domain/projection.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
@@ -21,7 +21,7 @@ export interface ResolvedSettings {
   readonly problems: readonly Explanation[];
 }
 
-/** Turns the file's form into the house's. Schedules are left out: only servers have a use for them. */
+/** Turns the file's settings into the internal form, without schedules: only servers need them. */
 export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const problems: Explanation[] = [];
   const gridSets = resolveGridSets(document.gridSets, problems);
@@ -36,16 +36,16 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   return { settings, problems };
 }
 
-function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {
+function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetRegistry {
   const gridSets: GridSet[] = [...builtInGridSets()];
   for (const [index, options] of given.entries()) {
     attempt(['gridSets', index], problems, () => {
       const gridSet = toGridSet(options);
-      createGridSetBook([...gridSets, gridSet]);
+      createGridSetRegistry([...gridSets, gridSet]);
       gridSets.push(gridSet);
     });
   }
-  return createGridSetBook(gridSets);
+  return createGridSetRegistry(gridSets);
 }
 
 export function toGridSet(given: GivenGridSet): GridSet {

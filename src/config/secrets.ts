@@ -14,14 +14,14 @@ export interface RevealedTree {
   readonly problems: readonly { readonly path: ValuePath; readonly message: string }[];
 }
 
-/** Keys whose values are never shown, wherever they stand. All headers count: one of them is the credential. */
+/** Keys whose values are never shown, at any level. All headers count: one of them is the credential. */
 export function isSecretKey(key: string): boolean {
   return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
     key,
   );
 }
 
-/** Replaces `{ env: NAME }` and `{ file: path }` by what they refer to. Paths are relative to `folder`. */
+/** Replaces `{ env: NAME }` and `{ file: path }` by their values. Paths are relative to `folder`. */
 export function revealSecrets(tree: unknown, environment: Environment, folder: string): RevealedTree {
   const secretPaths = new Set<string>();
   const problems: { path: ValuePath; message: string }[] = [];

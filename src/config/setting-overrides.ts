@@ -1,4 +1,4 @@
-/** Settings that a flag or an environment variable can give, and where they stand in the file. */
+/** Settings that a flag or an environment variable can set, with their paths in the file. */
 export interface SettingOverride {
   readonly flag: string;
   readonly path: readonly string[];
@@ -46,7 +46,7 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     'no-auth',
     'access.enabled',
     null,
-    'no accounts: everybody on this machine may do everything; only on a loopback address',
+    'no accounts: every user of this machine may do everything; only on a loopback address',
     { turnsOff: true },
   ),
   override(

@@ -7,7 +7,7 @@ import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
-/** Checked settings as plain data, for a process of ours that is to have the very same. Secrets are in the clear. */
+/** Checked settings as plain data, for a child process with the same settings. Secrets are in the clear. */
 export interface SettingsHandover {
   readonly document: SettingsDocument;
   /** Where the document's relative paths begin. */

@@ -181,7 +181,7 @@ const gridSetSchema = z.lazy(() => {
     });
 });
 
-/** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
+/** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
   data: text.default('data').describe('Folder for tiles and state'),

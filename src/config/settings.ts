@@ -1,5 +1,5 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
@@ -10,7 +10,7 @@ export interface Settings extends Readonly<Omit<SettingsDocument, 'access' | 'gr
   /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
   readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
   readonly memoryTierBytes: number;
-  readonly gridSets: GridSetBook;
+  readonly gridSets: GridSetRegistry;
   /** The file's form of those that it declares. */
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];

@@ -38,7 +38,6 @@ export interface ChangeSchema {
     /** Random, the same in every repeat. */
     id: string;
     kind: string;
-    /** Of the target, as it is declared. */
     name: string;
     state: string;
     payload: Json;

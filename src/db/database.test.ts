@@ -246,19 +246,19 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
 
   it(`a database on ${dialect} notifies listeners until they stop listening`, () =>
     withDatabase(async (database) => {
-      let heard = 0;
-      const stop = database.listen('tasks', () => heard++);
+      let notified = 0;
+      const stop = database.listen('tasks', () => notified++);
       await expect
         .poll(async () => {
           await database.notify('tasks');
-          return heard;
+          return notified;
         })
         .toBeGreaterThan(0);
       stop();
-      const before = heard;
+      const before = notified;
       await database.notify('tasks');
       await database.notify('others');
-      expect(heard).toBe(before);
+      expect(notified).toBe(before);
     }));
 });
 

@@ -3,7 +3,7 @@ import type { Env } from '../lib/env.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Schema } from './schema.ts';
 
-/** Statements over the house's tables, the same in both dialects. */
+/** Statements over all tables, the same in both dialects. */
 export type Statements = Kysely<Schema>;
 
 export type { Updateable };

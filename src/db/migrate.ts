@@ -17,7 +17,7 @@ import { createOidcSessions } from './migrations/0013-oidc-sessions.ts';
 import { addOpenMarks } from './migrations/0014-open-marks.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
-const PATIENCE = 30_000;
+const LOCK_TIMEOUT_MS = 30_000;
 const PAUSE = 20;
 
 export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
@@ -48,7 +48,7 @@ export async function migrate(
   if (migrations === null) return;
   const provider: MigrationProvider = { getMigrations: async () => migrations };
   const migrator = new Migrator({ db, provider, nameComparator });
-  const deadline = clock.monotonic() + PATIENCE;
+  const deadline = clock.monotonic() + LOCK_TIMEOUT_MS;
   for (;;) {
     const { error, results = [] } = await migrator.migrateToLatest();
     for (const { migrationName, status } of results) {

@@ -7,7 +7,7 @@ type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 
-/** Every table of the house. A room adds its own here and in a migration. */
+/** All tables. A room adds its own here and in a migration. */
 export interface Schema extends ChangeSchema {
   /** Numbers that only rise. */
   counters: { name: string; value: number };
@@ -183,9 +183,9 @@ export interface Schema extends ChangeSchema {
   };
   /** What was removed for a quota, in slices of time; those of long ago are one row. */
   evictions: { at: Time; pages: number; tiles: number; bytes: number };
-  /** What was removed of a layer in the hour that began at `at`. */
+  /** Evictions from a layer in the hour that began at `at`. */
   layer_evictions: Schema['evictions'] & { layer: string };
-  /** What the parameters ids of cached tiles stand for. */
+  /** The values behind the parameters ids of cached tiles. */
   parameter_values: {
     id: string;
     /** JSON: values by name. */
@@ -249,13 +249,13 @@ export interface Schema extends ChangeSchema {
     seen_at: number;
     /** 1 for the one that does what one node does for all. */
     leader: number;
-    /** It knows what others had removed and declared at this time, by the database's clock; 0: nothing yet. */
+    /** It has applied all changes made before this time, by the database's clock; 0: none yet. */
     heard_at: number;
   };
   /** How many places of a limit a node has, and how many it could use. */
   node_shares: { name: string; instance: string; wanted: number; places: number; expires_at: ServerTime };
   node_flights: { metatile: string; instance: string; expires_at: ServerTime };
-  /** Why map servers are left alone, as the node knows it that asked last. */
+  /** Outages of map servers, as the latest node has reported them. */
   host_news: {
     /** `host:port`. */
     host: string;
@@ -297,7 +297,7 @@ export interface Schema extends ChangeSchema {
     /** Nothing of it is left. */
     swept: Generated<boolean>;
   };
-  /** Where tiles lie: a row for each block of tiles that has any. */
+  /** A row for each block with tiles. */
   packs: {
     tile_set: number;
     /** 32 rows of packs: `y` without its last five bits. What lies close together is close together in the index. */

@@ -4,7 +4,7 @@ import { type Point, projectionOf } from './projection.ts';
 import { RETINA_SUFFIX } from './retina.ts';
 import type { TileRect } from './tile-rect.ts';
 
-/** Where an administrator has said that nothing on a tile is right. */
+/** An area that an administrator has confirmed as blank. */
 export interface BlankArea {
   /** By name or alias, with its sibling for dense screens; null: in all. */
   readonly gridSet: string | null;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfTile, levelOf } from './grid-set.ts';
-import { createGridSetBook } from './grid-set-book.ts';
+import { createGridSetRegistry } from './grid-set-registry.ts';
 import { projectionOf } from './projection.ts';
 import { isWebMercator, sameSrs } from './srs.ts';
 
-const book = createGridSetBook(builtInGridSets());
+const registry = createGridSetRegistry(builtInGridSets());
 
 describe('the built-in grid sets', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('the built-in grid sets', () => {
   ])(
     'the grid set %s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
     (name, levels, resolution, columns, rows) => {
-      const gridSet = book.get(name);
+      const gridSet = registry.get(name);
       const first = levelOf(gridSet, 0);
       expect(gridSet.levels).toHaveLength(levels);
       expect(first.resolution).toBeCloseTo(resolution, 8);
@@ -38,15 +38,15 @@ describe('the built-in grid sets', () => {
   );
 
   it('built-in grid sets end at the finest pixels and scales of their standards', () => {
-    expect(levelOf(book.get('GlobalCRS84Pixel'), 17).resolution * 3600).toBeCloseTo(0.01, 12);
-    expect(levelOf(book.get('GlobalCRS84Scale'), 20).scaleDenominator).toBe(100);
-    expect(levelOf(book.get('WebMercatorQuad'), 0).scaleDenominator).toBeCloseTo(559082264.028717, 5);
-    expect(levelOf(book.get('WorldCRS84Quad'), 0).scaleDenominator).toBeCloseTo(279541132.0143589, 5);
+    expect(levelOf(registry.get('GlobalCRS84Pixel'), 17).resolution * 3600).toBeCloseTo(0.01, 12);
+    expect(levelOf(registry.get('GlobalCRS84Scale'), 20).scaleDenominator).toBe(100);
+    expect(levelOf(registry.get('WebMercatorQuad'), 0).scaleDenominator).toBeCloseTo(559082264.028717, 5);
+    expect(levelOf(registry.get('WorldCRS84Quad'), 0).scaleDenominator).toBeCloseTo(279541132.0143589, 5);
   });
 
   it('built-in grid sets that are quad trees double from level to level', () => {
     for (const name of ['EPSG:4326', 'EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WorldCRS84Quad']) {
-      const gridSet = book.get(name);
+      const gridSet = registry.get(name);
       const { columns, rows } = levelOf(gridSet, 0);
       for (const [z, level] of gridSet.levels.entries()) {
         expect([name, z, level.columns, level.rows]).toEqual([name, z, columns * 2 ** z, rows * 2 ** z]);
@@ -55,7 +55,7 @@ describe('the built-in grid sets', () => {
   });
 
   it('the built-in grid sets are as many as GeoWebCache has, and have the scales that the OGC prints', () => {
-    expect(book.gridSets).toHaveLength(141);
+    expect(registry.gridSets).toHaveLength(141);
     const scales: readonly (readonly [string, number, number])[] = [
       ['UTM33WGS84Quad', 0, 279072704.500914],
       ['UTM33WGS84Quad', 23, 33.2680588365691],
@@ -64,9 +64,9 @@ describe('the built-in grid sets', () => {
       ['WorldMercatorWGS84Quad', 24, 33.3238997476528],
     ];
     for (const [name, z, scale] of scales) {
-      expect(levelOf(book.get(name), z).scaleDenominator / scale).toBeCloseTo(1, 12);
+      expect(levelOf(registry.get(name), z).scaleDenominator / scale).toBeCloseTo(1, 12);
     }
-    expect(levelOf(book.get('UPSArcticWGS84Quad'), 24).scaleDenominator).toBeCloseTo(27.34223273, 7);
+    expect(levelOf(registry.get('UPSArcticWGS84Quad'), 24).scaleDenominator).toBeCloseTo(27.34223273, 7);
   });
 
   it.each([
@@ -76,66 +76,68 @@ describe('the built-in grid sets', () => {
     ['EuropeanETRS89_LAEAQuad', 4_321_000, 3_210_000, 10, 52],
     ['CanadianNAD83_LCC', 0, 0, -95, 49],
   ])('coordinates of %s can be turned into degrees', (name, x, y, longitude, latitude) => {
-    const degrees = projectionOf(book.get(name))?.toLonLat(x, y);
+    const degrees = projectionOf(registry.get(name))?.toLonLat(x, y);
     expect(degrees?.[0]).toBeCloseTo(longitude, 1);
     expect(degrees?.[1]).toBeCloseTo(latitude, 1);
   });
 
   it('built-in grid sets have level names as clients request them', () => {
-    expect(levelOf(book.get('EPSG:4326'), 3).name).toBe('EPSG:4326:3');
-    expect(levelOf(book.get('WebMercatorQuad'), 3).name).toBe('3');
+    expect(levelOf(registry.get('EPSG:4326'), 3).name).toBe('EPSG:4326:3');
+    expect(levelOf(registry.get('WebMercatorQuad'), 3).name).toBe('3');
   });
 
   it('built-in grid sets cover the same ground with tiles of 512 pixels', () => {
     for (const name of ['EPSG:4326', 'EPSG:900913']) {
-      const bounds = boundsOfTile(book.get(name), 7, 3, 5);
-      expect(boundsOfTile(book.get(`${name}x2`), 7, 3, 5)).toEqual(bounds);
+      const bounds = boundsOfTile(registry.get(name), 7, 3, 5);
+      expect(boundsOfTile(registry.get(`${name}x2`), 7, 3, 5)).toEqual(bounds);
     }
   });
 
   it('built-in grid sets have row 0 in the north', () => {
-    expect(boundsOfTile(book.get('EPSG:4326'), 1, 0, 0)).toEqual({
+    expect(boundsOfTile(registry.get('EPSG:4326'), 1, 0, 0)).toEqual({
       minX: -180,
       minY: 0,
       maxX: -90,
       maxY: 90,
     });
-    const { minX, maxY } = boundsOfTile(book.get('EPSG:900913'), 30, 0, 0);
+    const { minX, maxY } = boundsOfTile(registry.get('EPSG:900913'), 30, 0, 0);
     expect([minX, maxY]).toEqual([-20037508.34, 20037508.34]);
   });
 
   it('tiles of a built-in grid set that is aligned to its top reach below the extent', () => {
-    expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0)).toMatchObject({ maxY: 90, minX: -180 });
-    expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0).minY).toBeCloseTo(-270, 8);
+    expect(boundsOfTile(registry.get('GoogleCRS84Quad'), 0, 0, 0)).toMatchObject({ maxY: 90, minX: -180 });
+    expect(boundsOfTile(registry.get('GoogleCRS84Quad'), 0, 0, 0).minY).toBeCloseTo(-270, 8);
   });
 
   it('built-in grid sets that common web maps can use are those in web mercator', () => {
-    const usable = book.gridSets.filter(isWebMercator).map((gridSet) => gridSet.name);
+    const usable = registry.gridSets.filter(isWebMercator).map((gridSet) => gridSet.name);
     expect(usable).toEqual(['EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WebMercatorQuadx2']);
   });
 });
 
-describe('a book of grid sets', () => {
+describe('a grid set registry', () => {
   it('the registry finds grid sets by name and by alias', () => {
-    expect(book.find('EPSG:3857')?.name).toBe('EPSG:900913');
-    expect(book.find('GoogleMapsCompatible')?.name).toBe('EPSG:900913');
-    expect(book.find('EPSG:2056')).toBeNull();
+    expect(registry.find('EPSG:3857')?.name).toBe('EPSG:900913');
+    expect(registry.find('GoogleMapsCompatible')?.name).toBe('EPSG:900913');
+    expect(registry.find('EPSG:2056')).toBeNull();
   });
 
   it('the registry lists its grid sets when an unknown one is requested', () => {
-    expect(() => book.get('EPSG:2056')).toThrow(/no grid set EPSG:2056; there are EPSG:4326, EPSG:900913/);
+    expect(() => registry.get('EPSG:2056')).toThrow(
+      /no grid set EPSG:2056; there are EPSG:4326, EPSG:900913/,
+    );
   });
 
   it('the registry refuses two grid sets of one name', () => {
     const [first] = builtInGridSets();
-    expect(() => createGridSetBook(first ? [first, first] : [])).toThrow('two grid sets named EPSG:4326');
+    expect(() => createGridSetRegistry(first ? [first, first] : [])).toThrow('two grid sets named EPSG:4326');
   });
 
   it('the registry prefers a name to an alias', () => {
     const [geodetic, mercator] = builtInGridSets();
     if (!geodetic || !mercator) throw new Error('no built-in grid sets');
     const renamed = { ...geodetic, name: 'EPSG:3857' };
-    expect(createGridSetBook([mercator, renamed]).find('EPSG:3857')).toBe(renamed);
+    expect(createGridSetRegistry([mercator, renamed]).find('EPSG:3857')).toBe(renamed);
   });
 });
 

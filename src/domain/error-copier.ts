@@ -12,14 +12,14 @@ interface WrittenError {
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 
-interface WrittenStranger {
+interface WrittenOtherError {
   readonly message: string;
   readonly unavailable: boolean;
 }
 
-/** Failures of the house as plain data, for another process or thread. Other errors keep only their message. */
+/** Copies a `TilewardenError` as plain data for another process or thread. Other errors keep only their message. */
 export const errorCopier = {
-  write(error: unknown): WrittenError | WrittenStranger {
+  write(error: unknown): WrittenError | WrittenOtherError {
     if (!isTilewardenError(error)) {
       const message = error instanceof Error ? error.message : String(error);
       return { message, unavailable: error instanceof UnavailableError };
@@ -38,7 +38,7 @@ export const errorCopier = {
   },
 
   read(written: unknown): Error {
-    const error = written as WrittenError | WrittenStranger;
+    const error = written as WrittenError | WrittenOtherError;
     if (!('code' in error))
       return error.unavailable ? new UnavailableError(error.message) : new Error(error.message);
     const { code, message, reason, retryAfterSeconds, upstream, cause, closed } = error;

@@ -1,5 +1,5 @@
 /**
- * Every failure the house knows by name. A code says what happened; the status an HTTP caller
+ * Every failure with a code. The code says what happened; the status an HTTP caller
  * sees is given in `http/problems.ts` and nowhere else.
  */
 export type ErrorCode =
@@ -29,7 +29,7 @@ export type ErrorCode =
   | 'source-bad-answer'
   | 'store-failed'
   | 'store-full'
-  /** What was fetched belongs to a generation that a truncation has ended. */
+  /** The fetched tile belongs to a generation that a truncation has ended. */
   | 'generation-stale'
   /** The result belongs to a lease that another worker has taken over. */
   | 'lease-lost'
@@ -41,11 +41,11 @@ export type ErrorCode =
   | 'role-missing'
   /** The name is taken, or it is the last administrator. */
   | 'account-conflict'
-  /** What is not recorded is not done. */
+  /** Changes are refused if they cannot be logged. */
   | 'audit-unwritable'
   /** Not declared. */
   | 'entry-unknown'
-  /** It stands in the configuration file, or comes with the program. */
+  /** It is declared in the configuration file, or built in. */
   | 'entry-read-only'
   /** The name is taken, or others need it. */
   | 'entry-conflict'
@@ -53,7 +53,7 @@ export type ErrorCode =
   | 'entry-changed'
   | 'stopping';
 
-/** What a map server sent instead of an image. For callers with a role; never part of the answer to a client of tiles. */
+/** A map server's content instead of an image. For callers with a role; never part of a response to tile clients. */
 export interface UpstreamWords {
   /** Of its HTTP answer; null when none came. */
   readonly status: number | null;
@@ -108,12 +108,12 @@ export function refusesCaller(error: unknown): error is TilewardenError {
   return isTilewardenError(error) && [401, 403].includes(error.upstream?.status ?? 0);
 }
 
-/** The source is to blame: an older tile is a better answer than none. */
+/** The source failed: an older tile is better than none. */
 export function isSourceFailure(error: unknown): boolean {
   return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
 }
 
-/** A source's failure with more of what is known about its request; what is known already stays. */
+/** A source's failure with more details of its request; existing details stay. */
 export function withUpstream(error: unknown, known: Partial<UpstreamWords>): unknown {
   if (!isTilewardenError(error) || !isSourceFailure(error)) return error;
   const { code, message, cause, reason, retryAfterSeconds, upstream } = error;
@@ -125,7 +125,7 @@ export function withUpstream(error: unknown, known: Partial<UpstreamWords>): unk
   return new TilewardenError(code, message, { cause, reason, retryAfterSeconds, upstream: words });
 }
 
-/** For people who may know what the map server answered, e.g. `… HTTP 503.` */
+/** For users who may see the map server's response, e.g. `… HTTP 503.` */
 export function messageWithStatus({ message, upstream }: TilewardenError): string {
   const status = upstream?.status ?? 200;
   return status === 200 ? message : `${message} HTTP ${status}.`;
@@ -136,7 +136,7 @@ export function reasonOf(error: unknown): string {
   return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
 }
 
-/** For a rejection: what was fetched belongs to a generation that a truncation has ended. */
+/** For a rejection: the fetched tile belongs to a generation that a truncation has ended. */
 export function falseIfOutdated(error: unknown): false {
   if (isTilewardenError(error, 'generation-stale')) return false;
   throw error;
@@ -144,7 +144,7 @@ export function falseIfOutdated(error: unknown): false {
 
 const SHOWN = 100;
 
-/** What of a stranger's text may be repeated in a message. */
+/** The part of untrusted text that may be repeated in a message. */
 export function shortened(text: string): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

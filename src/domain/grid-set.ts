@@ -35,7 +35,7 @@ export interface GridSet {
   /** Metres a pixel is taken to measure on a screen; 0.00028 by OGC convention. */
   readonly pixelSize: number;
   readonly alignTopLeft: boolean;
-  /** Whether the CRS names its axes y first (WMS 1.3.0, WMTS documents). Bounds inside the house never do. */
+  /** Whether the CRS names its axes y first (WMS 1.3.0, WMTS documents). Bounds in this code never do. */
   readonly yCoordinateFirst: boolean;
   readonly levels: readonly GridLevel[];
 }
@@ -65,7 +65,7 @@ export const MAX_LEVELS = 31;
 export const MAX_TILE_SIZE = 4096;
 /** Tiles along a side of a level. */
 const MAX_TILES_ALONG = 2 ** 32;
-/** The least share of its coordinates that a tile may span, lest rounding move an edge by EDGE_TOLERANCE. */
+/** The least share of its coordinates that a tile may span, so that rounding moves no edge by EDGE_TOLERANCE. */
 const MIN_SPAN_SHARE = 2e-11;
 const DEFAULT_TILE_SIZE = 256;
 const DEFAULT_PIXEL_SIZE = 0.00028;
@@ -260,7 +260,7 @@ function checkLevels(options: GridSetOptions, levels: readonly GridLevel[]): voi
       Math.max(level.columns, level.rows) <= MAX_TILES_ALONG &&
       Math.min(level.tileSpanX, level.tileSpanY) >= farthest * MIN_SPAN_SHARE,
   );
-  check(options, fine, 'has resolutions too fine to be told apart within its extent');
+  check(options, fine, 'has resolutions too fine to be distinguished within its extent');
 }
 
 function check(options: GridSetOptions, holds: boolean, what: string): void {

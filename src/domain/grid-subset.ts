@@ -1,4 +1,4 @@
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { type Bounds, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
@@ -14,7 +14,7 @@ export interface GridSubset {
   /** Tiles of other zooms are served, but not kept. */
   readonly cachedStart: number;
   readonly cachedStop: number;
-  /** What is offered at each zoom from `zoomStart` on, worked out once: every request asks for it. */
+  /** The range of each zoom from `zoomStart` on, computed once: every request needs it. */
   readonly coverages: readonly (TileRect | null)[];
 }
 
@@ -33,10 +33,10 @@ const whole = new WeakMap<GridSet, Map<string, GridSubset>>();
 /** A `zoomStop` beyond the last level means the last level. Throws `config-invalid`. */
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
   if (options.extent) return makeGridSubset(gridSet, options);
-  const ofGridSet = getOrMake(whole, gridSet, () => new Map<string, GridSubset>());
+  const ofGridSet = getOrCreate(whole, gridSet, () => new Map<string, GridSubset>());
   const { zoomStart, zoomStop, minCachedLevel, maxCachedLevel } = options;
   const key = [zoomStart, zoomStop, minCachedLevel, maxCachedLevel].join(' ');
-  return getOrMake(ofGridSet, key, () => makeGridSubset(gridSet, options));
+  return getOrCreate(ofGridSet, key, () => makeGridSubset(gridSet, options));
 }
 
 function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubset {
@@ -96,7 +96,7 @@ export interface TileRangeLevel {
   readonly rect: TileRect;
 }
 
-/** What a layer offers within `bounds` (all of it when null) from `zoomStart` to `zoomStop`, clipped to the subset. */
+/** The tiles within `bounds` (all when null) from `zoomStart` to `zoomStop`, clipped to the subset. */
 export function tileRangeOf(
   subset: GridSubset,
   zoomStart: number,

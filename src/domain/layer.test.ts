@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
-import { createGridSetBook } from './grid-set-book.ts';
+import { createGridSetRegistry } from './grid-set-registry.ts';
 import { createGridSubset } from './grid-subset.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
 
-const book = createGridSetBook(builtInGridSets());
+const registry = createGridSetRegistry(builtInGridSets());
 
 function needFormat(mediaType: string): Format {
   const format = formatOf(mediaType);
@@ -19,7 +19,7 @@ const layer: Layer = {
   name: 'topp:states',
   title: 'States',
   formats: [needFormat('image/png'), needFormat('image/jpeg')],
-  gridSubsets: [createGridSubset(book.get('EPSG:900913')), createGridSubset(book.get('EPSG:4326'))],
+  gridSubsets: [createGridSubset(registry.get('EPSG:900913')), createGridSubset(registry.get('EPSG:4326'))],
   expireClientsSeconds: 7200,
 };
 

@@ -10,14 +10,14 @@ export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'a
 type LayerAccess = (typeof LAYER_ACCESS)[number];
 
 export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
-/** What is answered for tiles of the grid that lie outside what the layer offers. */
+/** The response for tiles of the grid outside the layer's subset. */
 type OutsideResponse = (typeof OUTSIDE_ANSWERS)[number];
 
 export const MISS_ANSWERS = ['source', 'not-found', 'parent'] as const;
-/** What a client receives for a tile that is not cached. Tasks ask the source in any case. */
+/** The response for a tile that is not cached. Tasks always query the source. */
 type MissResponse = (typeof MISS_ANSWERS)[number];
 
-/** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
+/** Formats of GetFeatureInfo. Active content is served so that browsers do not run it. */
 export const INFO_FORMATS = [
   'text/plain',
   'text/html',
@@ -114,9 +114,9 @@ export interface Layer {
   readonly blankAreas: readonly BlankArea[];
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
-  /** Who asks with `cached=false` is answered by the source, and nothing is kept. */
+  /** With `cached=false` the source is queried, and nothing is kept. */
   readonly cacheBypass: boolean;
-  /** The source is asked with the caller's `Authorization`; nothing is kept, or shared between callers. */
+  /** The caller's `Authorization` is sent to the source; nothing is kept, or shared between callers. */
   readonly passCredentials: boolean;
   readonly legends: readonly Legend[];
   /** The name of a filter that omits tiles far from the middle; null: no filter. */

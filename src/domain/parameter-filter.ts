@@ -9,9 +9,9 @@ export interface ParameterFilter {
   /** Upper case. */
   readonly name: string;
   readonly defaultValue: string;
-  /** The values that may be asked for, when they can be listed. */
+  /** The allowed values, if they can be listed. */
   readonly values: readonly string[] | null;
-  /** What a value stands for: normalised, or the nearest allowed. Throws `parameter-refused`. */
+  /** The effective value: normalised, or the nearest allowed. Throws `parameter-refused`. */
   apply(value: string): string;
 }
 
@@ -24,9 +24,9 @@ export interface ParameterSelection {
 
 interface FilterOptions {
   readonly name: string;
-  /** What an absent or empty value stands for; always accepted, whether or not it is listed or matches. */
+  /** The value of an absent or empty parameter; always accepted, whether or not it is listed or matches. */
   readonly defaultValue?: string;
-  /** At most one of the next four says what else may be asked for; anything when none does. */
+  /** At most one of the next four restricts other values; without one, any value is allowed. */
   readonly values?: readonly string[];
   /** Must match the whole value; letters of either case match when `normalize` is set. */
   readonly regex?: string;
@@ -68,7 +68,7 @@ export function createParameterFilter(options: FilterOptions): ParameterFilter {
   );
 }
 
-/** Names are compared without regard to case; those that no filter knows are ignored. Throws `parameter-refused`. */
+/** Names are case-insensitive; those without a filter are ignored. Throws `parameter-refused`. */
 export function selectParameters(
   filters: readonly ParameterFilter[],
   given: ReadonlyMap<string, string>,
@@ -151,10 +151,10 @@ function createFilter(
     values,
     apply(value) {
       if (value === '') return defaultValue;
-      if (!isSound(value)) throw refusal(name, value, values);
+      if (!isSound(value)) throw parameterRefused(name, value, values);
       if (normalize(value) === defaultValue) return defaultValue;
       const result = interpret(value);
-      if (result === null) throw refusal(name, value, values);
+      if (result === null) throw parameterRefused(name, value, values);
       return result;
     },
   };
@@ -249,7 +249,7 @@ function withDefault(listed: readonly string[], defaultValue: string): readonly 
   return defaultValue === '' || listed.includes(defaultValue) ? listed : [defaultValue, ...listed];
 }
 
-function refusal(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
+function parameterRefused(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
   const violation = `${shortened(value)} violates filter for parameter ${name}`;
   if (!allowed) return new TilewardenError('parameter-refused', violation);
   return new TilewardenError('parameter-refused', `${violation}; allowed: ${someOf(allowed)}`);

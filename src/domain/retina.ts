@@ -1,9 +1,9 @@
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, MAX_TILE_SIZE } from './grid-set.ts';
 import type { GridSubset } from './grid-subset.ts';
 
-/** What the names of grid sets for dense screens end in, and no others. */
+/** The suffix of grid sets for dense screens. */
 export const RETINA_SUFFIX = '@2x';
 const DENSITY = 2;
 
@@ -20,7 +20,7 @@ const siblings = new WeakMap<GridSet, GridSet>();
  * stores, tasks and the quota it is a grid set like any other. Throws `config-invalid` when its tiles get too large.
  */
 export function retinaSubset(subset: GridSubset): GridSubset {
-  return { ...subset, gridSet: getOrMake(siblings, subset.gridSet, () => denserGridSet(subset.gridSet)) };
+  return { ...subset, gridSet: getOrCreate(siblings, subset.gridSet, () => denserGridSet(subset.gridSet)) };
 }
 
 function denserGridSet(gridSet: GridSet): GridSet {

@@ -1,4 +1,4 @@
-/** What the service as a whole says of itself, in capabilities. */
+/** Metadata of the service, for capabilities. */
 export interface ServiceDescription {
   readonly title: string;
   readonly description: string;

@@ -3,7 +3,7 @@ import type { GridSet } from './grid-set.ts';
 import { pageOf, type TileIndex, type TileSetKey } from './tile-key.ts';
 import type { TileRect } from './tile-rect.ts';
 
-/** Headers by which a CDN knows the keys of what it keeps. */
+/** Headers with surrogate keys, by CDN. */
 export const KEY_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'xkey'] as const;
 export type KeyHeader = (typeof KEY_HEADERS)[number];
 

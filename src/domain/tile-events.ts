@@ -18,7 +18,7 @@ export type TileEvent =
   | {
       readonly type: 'stored';
       readonly set: TileSetKey;
-      /** The values that `set.parametersId` stands for. */
+      /** The values behind `set.parametersId`. */
       readonly parameters: ReadonlyMap<string, string>;
       readonly z: number;
       readonly rect: TileRect;
@@ -70,7 +70,7 @@ export function createTileEvents() {
     emit(event: TileEvent): void {
       for (const listener of listeners) listener(event);
     },
-    /** Returns what ends the subscription. A listener must not throw and must not wait. */
+    /** Returns a function that unsubscribes. A listener must neither throw nor block. */
     subscribe(listener: TileListener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -4,7 +4,7 @@ import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-a
 import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
-import { createGridSetBook } from './grid-set-book.ts';
+import { createGridSetRegistry } from './grid-set-registry.ts';
 import {
   coverageAt,
   createGridSubset,
@@ -16,8 +16,8 @@ import {
 import { type Metatile, type MetatileSize, metatileAt, metatileImage, metatileOf } from './metatile.ts';
 import { countTiles, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
-const book = createGridSetBook(builtInGridSets());
-const MERCATOR = book.get('EPSG:900913');
+const registry = createGridSetRegistry(builtInGridSets());
+const MERCATOR = registry.get('EPSG:900913');
 /** Iterating more than this proves nothing new. */
 const FEW = 3000n;
 

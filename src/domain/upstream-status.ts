@@ -7,7 +7,7 @@ export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 
 
 export interface HostClosing {
   readonly reason: HostClosedReason;
-  /** Milliseconds since 1970; it may be asked again then, not earlier. */
+  /** Milliseconds since 1970; no requests are sent before. */
   readonly until: number;
   /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
   readonly failure?: string;
@@ -28,7 +28,7 @@ export interface HostFailure {
   readonly reason: string;
 }
 
-/** How it goes with one host that sources speak to, over all processes of this server. */
+/** The state of one upstream host, over all processes of this server. */
 export interface UpstreamStatus {
   /** `host:port`. */
   readonly host: string;
@@ -62,7 +62,7 @@ export interface UpstreamStatus {
   readonly failingSince: number | null;
   readonly lastFailure: HostFailure | null;
   readonly breaker: BreakerState;
-  /** Milliseconds since 1970; what the host itself asked for. */
+  /** Milliseconds since 1970; from the host's `Retry-After`. */
   readonly retryAfter: number | null;
   /** What tasks wait for; null while they may ask. */
   readonly closed: HostClosing | null;
@@ -81,7 +81,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   silent: 'no answer',
 };
 
-/** Says how it goes with every host that has been asked since the start, or has limits of its own. */
+/** Reports every host that was used since the start, or has its own limits. */
 export type UpstreamReport = () => readonly UpstreamStatus[];
 
 /** The cause of a failure whose request was never sent: its host is left alone until a moment that is known. */
@@ -105,7 +105,7 @@ export function hostClosedIn(error: unknown): HostClosed | null {
 /** Sent by a proxy whose map server is down. */
 const NOBODY_THERE = [502, 503, 504];
 
-/** The host is unreachable: the request is not to blame, and any other would have failed too. */
+/** The host is unreachable: any other request would have failed too. */
 export function isHostAway(error: unknown): boolean {
   if (!isTilewardenError(error, 'source-unavailable')) return false;
   return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);

@@ -45,7 +45,7 @@ export interface ExportResult {
 export interface ExportArea {
   /** In the CRS of the grid set. */
   readonly polygons: readonly Polygon[];
-  /** What they touch of a rectangle of tiles. */
+  /** The tiles of a rectangle that they touch. */
   touched(z: number, rect: TileRect): Iterable<TileRect>;
 }
 
@@ -57,9 +57,9 @@ export interface ExportOptions {
   readonly area: ExportArea | null;
   /** Its ending says what kind of archive it is. */
   readonly target: string;
-  /** As in TileJSON, what is known of the layers of vector tiles; empty: what the tiles say. */
+  /** The layers of vector tiles, as in TileJSON; empty: read from the tiles. */
   readonly vectorLayers?: readonly unknown[];
-  /** Before each batch; rejects when no more is to be written. */
+  /** Called before each batch; rejects to stop the export. */
   readonly admit?: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
@@ -133,7 +133,7 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   return open;
 }
 
-/** What is wanted of the page that a tile lies in. */
+/** The selected part of a tile's page. */
 type Selection = (tile: TileIndex) => readonly TileRect[];
 
 const isIn = (rects: readonly TileRect[], x: number, y: number) =>

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { TilewardenError } from '../domain/errors.ts';
 import { LAYERS_TABLE } from './vector-layers.ts';
 
-/** An SQLite file beside its final name, which knows what it is being written for. */
+/** An SQLite file beside its final name, which records its purpose. */
 export interface Staging {
   readonly db: Database.Database;
   readonly path: string;
@@ -17,7 +17,7 @@ const PAGE_BYTES = 8192;
 const LOG_BYTES = 128 * 2 ** 20;
 const CACHE_KIB = 65_536;
 
-/** What a file is written for. */
+/** The purpose of a file. */
 export interface Purpose {
   readonly what: string;
   /** A file that was begun with another `since` is begun again; see `tilesSince`. */

@@ -10,7 +10,7 @@ const unzip = promisify(gunzip);
 /** MBTiles 1.3: the types of attributes. */
 type FieldType = 'Number' | 'Boolean' | 'String';
 
-/** What a vector tile says of one of its layers. */
+/** A layer of a vector tile. */
 export interface TileLayer {
   readonly id: string;
   readonly fields: Readonly<Record<string, FieldType>>;

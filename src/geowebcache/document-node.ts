@@ -2,7 +2,7 @@ import { javaDouble } from '../lib/java-number.ts';
 import { element, writeXml, type XmlNode } from '../lib/xml/write-xml.ts';
 import type { DocumentFormat } from './read-document.ts';
 
-/** What a document is written from: the one tree for XML and JSON. */
+/** The tree of a document, for XML and JSON. */
 export interface DocumentNode {
   readonly name: string;
   readonly content: string | number | boolean | readonly DocumentNode[];
@@ -11,7 +11,7 @@ export interface DocumentNode {
   readonly as?: 'list' | 'double';
 }
 
-/** Null stands for what is left out. */
+/** Null: omitted. */
 export function nodeOf(name: string, content: readonly (DocumentNode | null)[]): DocumentNode {
   return { name, content: content.filter((child) => child !== null) };
 }
@@ -50,7 +50,7 @@ export function doubleList(
   );
 }
 
-/** `{"root": {…}}`, or XML with what stands before it. */
+/** `{"root": {…}}`, or XML with its declaration. */
 export function writeDocument(root: DocumentNode, format: DocumentFormat, start = DECLARATION): string {
   if (format === 'json') return JSON.stringify({ [root.name]: jsonOf(root) });
   return `${start}${writeXml(xmlOf(root))}`;

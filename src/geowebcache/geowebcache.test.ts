@@ -145,8 +145,8 @@ describe("GeoWebCache's document of a layer", () => {
   });
 
   it('an import lists element by element what has no effect', () => {
-    const told = read(LAYER).warnings.map(({ element }) => element);
-    expect(told.toSorted()).toEqual([
+    const reported = read(LAYER).warnings.map(({ element }) => element);
+    expect(reported.toSorted()).toEqual([
       'gridSubsets.gridSubset.note',
       'metaInformation.keywords',
       'mimeFormats.string',

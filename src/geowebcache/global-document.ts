@@ -1,5 +1,5 @@
 import { CONTACT_FIELDS, DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, leaf, nodeOf, textList } from './document-node.ts';
 import { Aside, type ReadWarning, type Shape } from './kept-elements.ts';
 import {
@@ -80,7 +80,7 @@ export function readGlobal(
   }
   const aside = new Aside();
   aside.keepStrays(root, SHAPE, {});
-  const remembered: Remembered = withoutAbsent({
+  const remembered: Remembered = omitUndefined({
     ...Object.fromEntries(FLAGS.map((name) => [name, booleanField(root, name)])),
     lockProvider: textField(root, 'lockProvider'),
     backendTimeout: integerField(root, 'backendTimeout'),

@@ -1,6 +1,6 @@
 import type { GridSet } from '../domain/grid-set.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
 import { Aside, type KeptElement, type Shape, valuesNamed, withKept } from './kept-elements.ts';
 import type { ReadDocument } from './read-layer.ts';
@@ -35,7 +35,7 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
   aside.keepStrays(root, SHAPE, {});
   const width = integerField(root, 'tileWidth') ?? DEFAULT_TILE_SIZE;
   const height = integerField(root, 'tileHeight') ?? DEFAULT_TILE_SIZE;
-  const document = withoutAbsent({
+  const document = omitUndefined({
     name: needed(root, 'name', textField(root, 'name')),
     description: onlyChild(root, 'description')?.text.trim(),
     srs: needed(root, 'srs', srsOf(root)),

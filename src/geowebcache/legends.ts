@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, double, leaf, nodeOf } from './document-node.ts';
 import { type Shape, valuesNamed } from './kept-elements.ts';
 import {
@@ -41,7 +41,7 @@ export function readLegends(root: WireElement, layer: string): readonly Legend[]
 }
 
 function readLegend(legend: WireElement, shared: Pick<Legend, never>, layer: string): Legend {
-  const own = withoutAbsent({
+  const own = omitUndefined({
     style: attributeOf(legend, 'style') ?? undefined,
     width: integerField(legend, 'width'),
     height: integerField(legend, 'height'),
@@ -50,7 +50,7 @@ function readLegend(legend: WireElement, shared: Pick<Legend, never>, layer: str
     minScale: numberField(legend, 'minScale'),
     maxScale: numberField(legend, 'maxScale'),
   });
-  const complete: Legend = { ...withoutAbsent(shared), ...own };
+  const complete: Legend = { ...omitUndefined(shared), ...own };
   const service = textField(legend, 'url');
   if (complete.url !== undefined || service === undefined) return complete;
   return { ...complete, url: legendAddress(service, layer, complete) };

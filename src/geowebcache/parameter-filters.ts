@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
 import type { Aside, Shape } from './kept-elements.ts';
 import {
@@ -69,7 +69,7 @@ function readFilter(filter: WireElement, aside: Aside): Filter {
   }
   const float = filter.name === 'floatParameterFilter';
   const values = (entriesOf(filter, 'values', [float ? 'float' : 'int']) ?? []).map(numberOf);
-  const threshold = withoutAbsent({ threshold: readThreshold(filter, aside) });
+  const threshold = omitUndefined({ threshold: readThreshold(filter, aside) });
   return { ...base, [float ? 'floats' : 'integers']: values, ...threshold };
 }
 

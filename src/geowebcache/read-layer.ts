@@ -1,6 +1,6 @@
 import { formatOf } from '../domain/format.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { readCacheExpiry, readClientExpiry } from './expiry.ts';
 import { Aside, type KeptElement, type ReadWarning, type Shape, valuesNamed } from './kept-elements.ts';
 import { LEGEND_SHAPE, readLegends } from './legends.ts';
@@ -103,7 +103,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
   const meta = onlyChild(root, 'metaInformation');
   const name = textField(root, 'name');
   if (name === undefined) throw bodyProblem('name is missing', root.place);
-  const document = withoutAbsent({
+  const document = omitUndefined({
     name,
     enabled: booleanField(root, 'enabled'),
     advertised: booleanField(root, 'advertised'),
@@ -139,7 +139,7 @@ function readSource(root: WireElement, name: string, aside: Aside) {
   const urls = entriesOf(root, 'wmsUrl', ['string']) ?? [];
   if (urls.length === 0) throw bodyProblem('wmsUrl is missing', root.place);
   const mode = choiceField(root, 'httpRequestMode', ['Get', 'FormPost']);
-  return withoutAbsent({
+  return omitUndefined({
     type: 'wms',
     url: urls.map(textOf),
     layers: filledText(root, 'wmsLayers') ?? name,
@@ -212,7 +212,7 @@ function readGridSubsets(root: WireElement): readonly object[] {
   return given.map((subset) => {
     const name = textField(subset, 'gridSetName');
     if (name === undefined) throw bodyProblem('A gridSubset must have a gridSetName', subset.place);
-    return withoutAbsent({
+    return omitUndefined({
       name,
       extent: coordsField(subset, 'extent'),
       zoomStart: integerField(subset, 'zoomStart'),

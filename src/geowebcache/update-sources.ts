@@ -1,6 +1,6 @@
 import { shortened } from '../domain/errors.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
 import { type DocumentNode, leaf, nodeOf } from './document-node.ts';
 import type { Aside } from './kept-elements.ts';
 import {
@@ -62,7 +62,7 @@ function readFeed(feed: WireElement, aside: Aside): readonly object[] {
   for (const child of children.filter(({ name }) => !READ.includes(name) && !name.startsWith('@'))) {
     aside.keep(path, child, WITHOUT_EFFECT[child.name] ?? 'is not known here');
   }
-  return [withoutAbsent({ url, gridSet, intervalSeconds: Math.min(interval, MAX_INTERVAL), action })];
+  return [omitUndefined({ url, gridSet, intervalSeconds: Math.min(interval, MAX_INTERVAL), action })];
 }
 
 function readAction(feed: WireElement): string {

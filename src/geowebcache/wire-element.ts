@@ -1,7 +1,7 @@
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { hintFor } from '../lib/closest-name.ts';
 
-/** Where something stands in a body, both counted from 1. */
+/** A position in a body, both counted from 1. */
 export interface WirePlace {
   readonly line: number;
   readonly column: number;
@@ -47,7 +47,7 @@ export function requireFields({ name, text, nothing, place }: WireElement): void
   }
 }
 
-/** What is misspelt would narrow nothing. Names with `@` are attributes of XML that some converters put into JSON. */
+/** A misspelt field would select everything. Names with `@` are XML attributes that some converters put into JSON. */
 export function refuseUnknownFields({ name, children }: WireElement, known: readonly string[]): void {
   const unknown = children.find((child) => !known.includes(child.name) && !child.name.startsWith('@'));
   if (!unknown) return;

@@ -17,7 +17,7 @@ export interface AccessEntry {
   readonly status: number;
   readonly bytes: number;
   readonly ms: number;
-  /** As `X-Cache` has it; null for what is no tile. */
+  /** As in `X-Cache`; null unless it is a tile. */
   readonly cache: string | null;
 }
 
@@ -125,7 +125,7 @@ function combinedLine({ request, address, caller, status, bytes }: AccessEntry, 
   return `${address} - ${user} [${at}] "${escaped(line)}" ${status} ${bytes || '-'} "${escaped(referer)}" "${escaped(headers['user-agent'] ?? '-')}"\n`;
 }
 
-/** One line whatever a caller sends, and quotes that end where they should. */
+/** Escaped, so that an entry stays one line with balanced quotes. */
 function escaped(text: string): string {
   if (!/["\\]|[^\x20-\x7e]/.test(text)) return text;
   return text.replace(/["\\]|[^\x20-\x7e]/gu, (character) =>

@@ -4,13 +4,13 @@ import { accountOf, type Caller } from '../access/caller.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
 import type { Access } from './auth/access.ts';
-import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './auth/gate.ts';
 import { ownAddress, type TrustsProxy } from './auth/peer.ts';
 import type { KeyMemory, PresentedKey } from './auth/reader-key.ts';
+import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './auth/request-checks.ts';
 import type { HttpProblem } from './problems.ts';
 import { jsonResponse, type Response } from './response.ts';
 
-/** What of a path stood where its route's pattern has names. */
+/** Path parameters, by the names in the route's pattern. */
 export type PathParams = Readonly<Record<string, string>>;
 
 /** Where a request wants to go. Requests with the same address may share one. */
@@ -31,7 +31,7 @@ export interface ContextDeps {
   readonly idPrefix: string;
 }
 
-/** What a handler has to say of a change, for the audit log. No secrets. */
+/** A handler's entry for the audit log. No secrets. */
 export interface ChangeNote {
   /** E.g. `user:mary`. */
   readonly target?: string;
@@ -115,12 +115,12 @@ export class Context {
     return this.params[name] ?? '';
   }
 
-  /** The absolute address of this server as the caller knows it, prefix included, without a closing slash. */
+  /** The base URL of this server as the caller sees it, prefix included, without a trailing slash. */
   get baseUrl(): string {
     return ownAddress(this.#request, this.target.prefix, this.#deps.trusts);
   }
 
-  /** The network address of the caller; behind trusted proxies, of whom they speak for. */
+  /** The network address of the client; behind trusted proxies, the one that they report. */
   get source(): string {
     return sourceAddress(this.#request, this.#deps.trusts);
   }
@@ -129,7 +129,7 @@ export class Context {
     return cameBySecureWay(this.#request, this.#deps.trusts);
   }
 
-  /** Who is calling, on public routes too; null when the credentials are missing or wrong. */
+  /** The caller, on public routes too; null if the credentials are missing or wrong. */
   async identify(): Promise<Caller | null> {
     const { access, trusts } = this.#deps;
     if (this.caller) return this.caller;
@@ -155,7 +155,7 @@ export class Context {
   }
 }
 
-/** What is kept for all requests that come by one connection. */
+/** State shared by all requests of one connection. */
 export class Connection implements KeyMemory {
   /** The answer to the last request so far: answers leave in the order of the requests. */
   lastResponse: ServerResponse | null = null;
@@ -229,7 +229,7 @@ export function createdResponse({ baseUrl }: Context, path: string, made: object
   return jsonResponse(made, ['Location', `${baseUrl}${path}`], 201);
 }
 
-/** The number in the path; 0, which nothing has, for what is none. */
+/** The id in the path; 0, which no object has, if it is not a number. */
 export function idIn({ params: { id = '' } }: Pick<Context, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }

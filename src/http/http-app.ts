@@ -18,18 +18,18 @@ import {
 export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
   /** As in `DispatcherOptions`. */
-  readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
+  readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   readonly isAway?: () => boolean;
   readonly accessLog?: AccessLog;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
-  refuseOpenDoor(deps.access, options.host);
+  requireLoopback(deps.access, options.host);
   return listen(createHttpApp(deps, options), options);
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { access, accounts, log, clock, quota, settled, isAway, accessLog } = deps;
+  const { access, accounts, log, clock, quota, flush, isAway, accessLog } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -46,20 +46,20 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     { ...DEFAULT_LIMITS, ...options.limits },
   );
   const keys = accounts.readerKeys;
-  const door = {
+  const auth = {
     access,
     audit: accounts.audit,
     keys,
     log,
-    ...(settled && { settled }),
+    ...(flush && { flush }),
     ...(isAway && { isAway }),
     ...(accessLog && { accessLog }),
   };
-  const app = createHttpAppOver(routes, door, options);
+  const app = createHttpAppOver(routes, auth, options);
   return { ...app, count: (batches) => batches.forEach(tally.add) };
 }
 
-function refuseOpenDoor(access: Access, host: string): void {
+function requireLoopback(access: Access, host: string): void {
   if (!access.loopbackOnly || isLoopbackHost(host)) return;
   throw misconfigured(
     `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,

@@ -24,7 +24,7 @@ export const DEFAULT_LIMITS = {
   waitingPerConnection: 4096,
   eventStreams: 100,
   eventStreamsOfOne: 25,
-  /** How often it is asked whether the caller of an answer without an end may go on listening. */
+  /** How often the caller of an endless response is checked again. */
   streamCheckInterval: 2_000,
   /** Concurrent requests that need a role. */
   adminRequests: 100,
@@ -39,12 +39,12 @@ const LIMITS_FILE = '/proc/self/limits';
 /** Of all the files that may be open, what connections may take. The rest is for tiles, the database and upstreams. */
 const SHARE = 0.75;
 const KEPT = 64;
-const FEWEST = 32;
+const MIN_CONNECTIONS = 32;
 
 /** How many connections fit beside everything else that is opened. */
 export function mostConnections(wanted: number, openFiles: number | null): number {
   if (openFiles === null) return wanted;
-  return Math.min(wanted, Math.max(FEWEST, Math.floor(openFiles * SHARE) - KEPT));
+  return Math.min(wanted, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
 }
 
 /** How many files, sockets included, this process may have open; null where that is not known. */

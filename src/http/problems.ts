@@ -2,7 +2,7 @@ import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type Headers, type Response, textResponse } from './response.ts';
 
-/** What can be wrong with a request before anything of ours has looked at it. */
+/** Problems that exist only in HTTP, with their status. */
 const OWN = {
   'path-malformed': 400,
   'body-unreadable': 400,
@@ -71,7 +71,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
 const OUT_OF_REACH = 503;
 /** Seconds; for failures that do not say themselves when to come back. */
 const DEFAULT_RETRY_AFTER = 5;
-const LONGEST_MESSAGE = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
 
 export class HttpProblem extends Error {
   readonly code: HttpProblemCode;
@@ -128,5 +128,5 @@ function retryAfter(status: number, seconds: number | null): Headers {
 function oneLine(message: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
   const visible = message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '\ufffd');
-  return visible.length > LONGEST_MESSAGE ? `${visible.slice(0, LONGEST_MESSAGE)}…` : visible;
+  return visible.length > MAX_MESSAGE_LENGTH ? `${visible.slice(0, MAX_MESSAGE_LENGTH)}…` : visible;
 }

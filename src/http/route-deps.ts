@@ -26,7 +26,7 @@ import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
 import type { TileRefresh } from './services/refresh-tile.ts';
 
-/** What the handlers of all routes work with; each takes what it needs. */
+/** Dependencies of all handlers; each takes what it needs. */
 export interface RouteDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
@@ -47,7 +47,7 @@ export interface RouteDeps extends Env {
   readonly quota: QuotaService;
   /** Every `host:port` that the settings of a source name. */
   readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;
-  /** What has happened to a layer; from memory, since a list asks for thousands. */
+  /** The latest activity of a layer; from memory, since a list needs thousands. */
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   /** Milliseconds since 1970. */
@@ -109,7 +109,7 @@ export interface ImportDeps {
     readonly gridSets: readonly object[];
     readonly report: { readonly entries: readonly object[] };
   }>;
-  /** What a document would declare. Throws `request-invalid`. */
+  /** The layer that a document would declare. Throws `request-invalid`. */
   readonly previewLayer: (document: unknown) => Layer;
   /** A tile of an undeclared layer. Nothing is kept. */
   readonly previewTile: (
@@ -125,9 +125,9 @@ export interface StoreDescription {
   readonly name: string;
   /** In GeoWebCache's words, e.g. `FileBlobStore`. */
   readonly kind: string;
-  /** Absolute path; null where tiles do not lie in a folder. */
+  /** Absolute path; null if tiles are not stored in a folder. */
   readonly folder: string | null;
-  /** What else its driver is told and GeoWebCache has a word for, e.g. `bucket`. */
+  /** Further options of its driver that GeoWebCache has too, e.g. `bucket`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -150,5 +150,5 @@ export type Reloaded =
       /** Settings that differ and need a restart. */
       readonly restart: readonly string[];
     }
-  /** What is wrong with it; nothing has changed. */
+  /** Its problems; nothing has changed. */
   | { readonly problems: readonly string[] };

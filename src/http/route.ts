@@ -12,7 +12,7 @@ export type Method = (typeof METHODS)[number];
 
 export type Handler = (context: Context) => Response | Promise<Response>;
 
-/** The same handler; what it throws, synchronously or later, is answered by `recover`. */
+/** The same handler; its errors are answered by `recover`. */
 export function recovering(
   handler: Handler,
   recover: (error: unknown, context: Context) => Response | Promise<Response>,
@@ -36,7 +36,7 @@ export interface Route {
   readonly path: string;
   readonly role: RouteRole;
   readonly handler: Handler;
-  /** Answers everybody, instead of `handler`, while the database is away and no caller can be authenticated. */
+  /** Replaces `handler` while the database is unreachable and no caller can be authenticated. */
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
   readonly sharing?: 'anyone';
@@ -46,12 +46,12 @@ export interface Route {
   readonly describe?: RouteDescription;
 }
 
-/** For anybody, pages of other sites included. */
+/** Public, for pages of other sites too. */
 export function openRoute(path: string, handler: Handler): Route {
   return { method: 'GET', path, role: 'public', sharing: 'anyone', handler };
 }
 
-/** What the interface's own document says of a route. Schemas are the ones that read, where a schema reads. */
+/** A route in the OpenAPI document. Schemas are those that parse the request. */
 export interface RouteDescription {
   /** One line, e.g. `List tasks`. */
   readonly summary: string;
@@ -59,13 +59,13 @@ export interface RouteDescription {
   readonly body?: z.ZodType;
   /** Other media types the body may come as; without it `application/json`. */
   readonly bodyTypes?: readonly string[];
-  /** What a body of `text/plain` is, where one is taken beside JSON. */
+  /** The meaning of a `text/plain` body, if one is accepted beside JSON. */
   readonly plainBody?: string;
   /** The answer has an `ETag`; a change honours it as `If-Match`. */
   readonly versioned?: boolean;
   /** Of JSON answers. */
   readonly answer?: z.ZodType;
-  /** 200 unless said otherwise. */
+  /** Default: 200. */
   readonly status?: number;
   /** Of answers that are not JSON, e.g. `text/event-stream`. */
   readonly answerType?: string;

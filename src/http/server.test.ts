@@ -276,7 +276,7 @@ describe('a connection with many requests that wait', () => {
   });
 });
 
-describe('the door', () => {
+describe('access control', () => {
   it('a server without accounts is closed to other machines', async () => {
     await expect(open({}, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'config-invalid' });
   });

@@ -39,7 +39,7 @@ export interface HttpServerOptions {
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
-  /** What a request on a socket comes to. */
+  /** Handles the requests of a socket. */
   readonly listener: RequestListener;
   count(batches: readonly TileBatch[]): void;
 }
@@ -74,17 +74,17 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
     reload,
     /** Adds what another process has answered. */
     count: app.count,
-    /** Answers what is under way, but waits no longer than the drain limit. */
+    /** Answers requests in flight, for at most the drain limit. */
     close: (): Promise<void> => drain(app, limits),
   };
 }
 
 type DoorDeps = Pick<
   DispatcherOptions,
-  'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'settled' | 'isAway'
+  'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
 >;
 
-/** Everything but the routes: what stands between a caller and a handler. */
+/** Everything between a client and a handler. */
 export function createHttpAppOver(
   routes: readonly Route[],
   deps: DoorDeps,
@@ -133,7 +133,7 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
  * A client that ends its side after its request still gets its answer. One that has gone away looks the same, so work for
  * it is given up when no answer has begun after a while.
  */
-function answerHalfClosed(server: Server, patience: number): void {
+function answerHalfClosed(server: Server, timeoutMs: number): void {
   // Not in the types of Node.js.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on('connection', (socket: Socket) => {
@@ -141,7 +141,7 @@ function answerHalfClosed(server: Server, patience: number): void {
       const giveUp = () => {
         if (!connectionOf(socket).lastResponse?.headersSent) socket.destroy();
       };
-      const timer = setTimeout(giveUp, patience);
+      const timer = setTimeout(giveUp, timeoutMs);
       socket.once('close', () => clearTimeout(timer));
     });
   });

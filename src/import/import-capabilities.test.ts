@@ -12,10 +12,10 @@ async function read(
 ) {
   const url = capabilitiesAddress(address);
   const imported = await importCapabilities(Buffer.from(xml), { address: url, only, gridSets });
-  const told = imported.report.entries.map(
+  const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
   );
-  return { ...imported, told };
+  return { ...imported, reported };
 }
 
 const GET = (href: string) =>
@@ -48,7 +48,7 @@ const WMS_1_3_0 = `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.n
 
 describe('the capabilities of a WMS', () => {
   it('WMS capabilities of version 1.1.1 become layers, their document type ignored', async () => {
-    const { layers, told } = await read(WMS_1_1_1);
+    const { layers, reported } = await read(WMS_1_1_1);
     expect(layers).toEqual([
       {
         name: 'roads',
@@ -68,12 +68,12 @@ describe('the capabilities of a WMS', () => {
         ],
       },
     ]);
-    expect(told).toContain('left out: GetMap.Format of layer roads');
-    expect(told).toContain('left out: queryable of layer roads');
+    expect(reported).toContain('left out: GetMap.Format of layer roads');
+    expect(reported).toContain('left out: queryable of layer roads');
   });
 
   it('WMS capabilities of version 1.3.0 become layers with styles, dimensions, legends and scales', async () => {
-    const { layers, told } = await read(WMS_1_3_0, ['topp:states']);
+    const { layers, reported } = await read(WMS_1_3_0, ['topp:states']);
     expect(layers).toEqual([
       {
         name: 'topp:states',
@@ -102,7 +102,7 @@ describe('the capabilities of a WMS', () => {
         ],
       },
     ]);
-    expect(told).toEqual(
+    expect(reported).toEqual(
       expect.arrayContaining([
         'changed: OnlineResource of service',
         'left out: CRS of layer topp:states',
@@ -172,7 +172,7 @@ describe('the capabilities of a WMTS', () => {
     const {
       layers,
       gridSets: declared,
-      told,
+      reported,
     } = await read(WMTS, null, 'http://maps.example.org/1.0.0/WMTSCapabilities.xml');
     expect(layers).toEqual([
       {
@@ -187,7 +187,7 @@ describe('the capabilities of a WMTS', () => {
     expect(declared).toMatchObject([
       { name: '2056', srs: 2056, levelNames: ['0', '1', '2'], tileSize: [256, 256] },
     ]);
-    expect(told).toContain('left out: Format of layer base');
+    expect(reported).toContain('left out: Format of layer base');
     expect(checkImported({ layers, gridSets: declared }).refused).toEqual([]);
   });
 });

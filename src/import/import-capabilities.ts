@@ -111,16 +111,17 @@ async function eachInTurn<Layer, Read>(
 }
 
 /** Behind a proxy a document may name a host that is reachable only inside; the address of the document is reachable. */
-function serviceAddress(address: URL, told: string | null, report: ImportReport): string {
+function serviceAddress(address: URL, declared: string | null, report: ImportReport): string {
   const own = new URL(address.href);
   for (const key of [...own.searchParams.keys()]) {
     if (REQUEST_PARAMETERS.test(key)) own.searchParams.delete(key);
   }
-  const said = told !== null && URL.canParse(told, address.href) ? new URL(told, address.href) : null;
-  if (said?.origin === own.origin && said.search.replace(/[?&]+$/, '') !== '')
-    return said.href.replace(/[?&]+$/, '');
-  if (said && said.origin !== own.origin) {
-    const what = `is at ${said.origin}; the address that was read is used`;
+  const resolved =
+    declared !== null && URL.canParse(declared, address.href) ? new URL(declared, address.href) : null;
+  if (resolved?.origin === own.origin && resolved.search.replace(/[?&]+$/, '') !== '')
+    return resolved.href.replace(/[?&]+$/, '');
+  if (resolved && resolved.origin !== own.origin) {
+    const what = `is at ${resolved.origin}; the address that was read is used`;
     report.about('service').changed('OnlineResource', what);
   }
   return own.href.replace(/[?&]+$/, '');

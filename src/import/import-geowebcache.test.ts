@@ -13,10 +13,10 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
     `<gwcConfiguration xmlns="http://geowebcache.org/schema/1.14.0">${inner}</gwcConfiguration>`,
   );
   const imported = importGeoWebCache(xml, { folder: '/gwc', gridSets, hasTiles });
-  const told = imported.report.entries.map(
+  const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
   );
-  return { ...imported, told, entries: imported.report.entries };
+  return { ...imported, reported, entries: imported.report.entries };
 }
 
 const layer = (name: string, more = '') =>
@@ -68,7 +68,7 @@ describe('geowebcache.xml', () => {
     const layers = ['a', 'b', 'c', 'd'].map((name, at) =>
       layer(name, ['', '<blobStoreId>fast</blobStoreId>', '<blobStoreId>cloud</blobStoreId>', ''][at]),
     );
-    const { layers: imported, told } = read(
+    const { layers: imported, reported } = read(
       `${stores}<layers>${layers.join('')}</layers>`,
       (_, name) => name !== 'd',
     );
@@ -79,8 +79,8 @@ describe('geowebcache.xml', () => {
       undefined,
     ]);
     expect(imported.every((document) => !('store' in document))).toBe(true);
-    expect(told).toContain('left out: S3BlobStore of blob store cloud');
-    expect(told).toContain('changed: cache of layer a');
+    expect(reported).toContain('left out: S3BlobStore of blob store cloud');
+    expect(reported).toContain('changed: cache of layer a');
   });
 
   it('geowebcache.xml has grid sets of its own beside the built-in ones', () => {
@@ -107,12 +107,12 @@ describe('geowebcache.xml', () => {
   });
 
   it('geowebcache.xml has unreadable elements left out, and the report names each', () => {
-    const { layers, told } = read(
+    const { layers, reported } = read(
       `<serviceInformation/><strange/><layers>${layer('a', '<useETags>true</useETags><gutter>x</gutter>')}
        ${layer('b', '<wmsVersion>1.1.0</wmsVersion><palette>p</palette>')}${layer('b')}<arcgisLayer><name>c</name></arcgisLayer></layers>`,
     );
     expect(layers.map(({ name }) => name)).toEqual(['b']);
-    expect(told).toEqual(
+    expect(reported).toEqual(
       expect.arrayContaining([
         'left out: serviceInformation of gwcConfiguration',
         'left out: strange of gwcConfiguration',
@@ -219,7 +219,7 @@ describe('a layer of geowebcache.xml', () => {
   });
 
   it('a layer of geowebcache.xml has the login of the document, unless it has its own', () => {
-    const { layers, told } = read(
+    const { layers, reported } = read(
       `<httpUsername>all</httpUsername><httpPassword>pw</httpPassword>
        <layers>${layer('a')}${layer('b', '<httpUsername>own</httpUsername><httpPassword>x</httpPassword>')}</layers>`,
     );
@@ -227,7 +227,7 @@ describe('a layer of geowebcache.xml', () => {
       { source: { username: 'all', password: 'pw' } },
       { source: { username: 'own', password: 'x' } },
     ]);
-    expect(told).toContain('taken: httpUsername of gwcConfiguration');
+    expect(reported).toContain('taken: httpUsername of gwcConfiguration');
   });
 
   it('a layer of geowebcache.xml offers its fixed style by name when a legend explains it', () => {
@@ -260,18 +260,18 @@ describe('a layer of geowebcache.xml', () => {
 
   it('a layer of geowebcache.xml adopts nothing from a blob store that is disabled', () => {
     const store = `<blobStores><FileBlobStore default="false"><id>off</id><enabled>false</enabled><baseDirectory>/off</baseDirectory></FileBlobStore></blobStores>`;
-    const { layers, told } = read(
+    const { layers, reported } = read(
       `${store}<layers>${layer('a', '<blobStoreId>off</blobStoreId>')}</layers>`,
       () => true,
     );
     expect(layers[0]?.adopt).toBeUndefined();
-    expect(told).toContain('left out: FileBlobStore of blob store off');
+    expect(reported).toContain('left out: FileBlobStore of blob store off');
   });
 });
 
 describe('the report about geowebcache.xml', () => {
   it('the report about geowebcache.xml names every element, taken, changed or left out, at any depth', () => {
-    const { told } = read(
+    const { reported } = read(
       `<layers>${layer(
         'a',
         `<metaInformation><title>t</title><x_meta/></metaInformation><x_layer/>
@@ -282,7 +282,7 @@ describe('the report about geowebcache.xml', () => {
     );
     for (const name of ['x_format', 'x_meta', 'x_layer', 'x_filter', 'x_legend', 'x_subset', 'x_store']) {
       expect(
-        told.filter((line) => line.startsWith('left out: ') && line.includes(name)),
+        reported.filter((line) => line.startsWith('left out: ') && line.includes(name)),
         name,
       ).toHaveLength(1);
     }

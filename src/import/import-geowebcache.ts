@@ -10,7 +10,7 @@ import {
   textField,
   type WireElement,
 } from '../geowebcache/wire-element.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
 import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
@@ -94,7 +94,7 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
   const stores = geoWebCacheStores(xml, options.folder, report);
   const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
-    source: withoutAbsent({
+    source: omitUndefined({
       timeoutSeconds: integerField(root, 'backendTimeout') || undefined,
       ...withEnvironment(login, about),
     }),

@@ -29,10 +29,10 @@ function read({
   const { refused } = checkImported(imported);
   expect(refused).toEqual([]);
   const [layer] = imported.layers;
-  const told = imported.report.entries.map(
+  const reported = imported.report.entries.map(
     ({ fate, subject, element, what }) => `${fate}: ${element} of ${subject}${what && `: ${what}`}`,
   );
-  return { ...imported, layer, told };
+  return { ...imported, layer, reported };
 }
 
 const grid = (name: string, more: string, resolutions = '1000 500') =>
@@ -74,9 +74,9 @@ describe('the caches of mapcache.xml', () => {
     ]);
     const tileset = '<grid>g</grid><grid>unknown</grid><format>PNG</format>';
     expect(read({ cache, tileset }).layer?.adopt).toBeUndefined();
-    const { layer, told } = read({ cache: '<cache name="c" type="sqlite3"><dbfile>/a</dbfile></cache>' });
+    const { layer, reported } = read({ cache: '<cache name="c" type="sqlite3"><dbfile>/a</dbfile></cache>' });
     expect(layer?.adopt).toBeUndefined();
-    expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*sqlite3/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*sqlite3/));
   });
 });
 
@@ -91,19 +91,19 @@ describe('the grids of mapcache.xml', () => {
   });
 
   it('MapCache grids with an origin on the right are left out', () => {
-    const { layer, told } = read({
+    const { layer, reported } = read({
       grids: grid('right', '<origin>top-right</origin>'),
       tileset: '<grid>g</grid><grid>right</grid><format>PNG</format>',
     });
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913' }]);
-    expect(told).toContainEqual(expect.stringMatching(/^left out: .* of grid right: .*top-right/));
-    expect(told).toContainEqual(expect.stringMatching(/^left out: grid of layer t: .*right/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: .* of grid right: .*top-right/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: grid of layer t: .*right/));
   });
 });
 
 describe('the sources of mapcache.xml', () => {
   it('MapCache sources keep their headers, credentials and timeout', () => {
-    const { layer, told } = read({
+    const { layer, reported } = read({
       source: `<getmap>${PARAMETERS}</getmap><getfeatureinfo><info_formats>text/plain</info_formats></getfeatureinfo>
         <http><url>http://anna:pw@maps.example.org/wms?</url><connection_timeout>3</connection_timeout><timeout>40</timeout>
         <headers><Authorization>Basic eA==</Authorization><User-Agent>me</User-Agent></headers></http>`,
@@ -119,7 +119,7 @@ describe('the sources of mapcache.xml', () => {
         timeoutSeconds: 40,
       },
     });
-    expect(told).toEqual(
+    expect(reported).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^left out: source.http.connection_timeout of layer t/),
         expect.stringMatching(/^left out: source.http.headers.User-Agent of layer t/),
@@ -156,7 +156,7 @@ describe('the formats of mapcache.xml', () => {
 
 describe('the report about mapcache.xml', () => {
   it('the report about mapcache.xml names every element and attribute, taken, changed or left out', () => {
-    const { told } = read({
+    const { reported } = read({
       cache: '<cache name="c" type="disk" x_attribute="1"><base>/old</base><symlink_blank/></cache>',
       grids: grid('mine', '<units>m</units><x_grid/>'),
       source: `<getmap>${PARAMETERS}<x_getmap/></getmap><x_source/><http><url>http://maps.example.org/</url><x_http/></http>`,
@@ -180,7 +180,7 @@ describe('the report about mapcache.xml', () => {
     ];
     for (const one of left)
       expect(
-        told.filter((line) => line.startsWith(`left out: ${one}`)),
+        reported.filter((line) => line.startsWith(`left out: ${one}`)),
         one,
       ).not.toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid } from '../domain/errors.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
@@ -173,14 +173,14 @@ class MapCacheReader {
       ),
     };
     for (const one of [tileset, source, cache]) one?.report(REASONS);
-    return withoutAbsent(document) as unknown as ImportedDocument;
+    return omitUndefined(document) as unknown as ImportedDocument;
   }
 
   #link(link: TrackedTable, about: SubjectReport) {
     const name = link.text(TEXT) ?? '';
     const grid = this.#grids.get(name);
     if (!grid) return about.leftOut('grid', `there is no grid ${name} that can be used`);
-    const subset = withoutAbsent({
+    const subset = omitUndefined({
       name: grid.name,
       extent: link.take('@restricted_extent', (value) => only(numbersOf(value), 4), 'four numbers'),
       zoomStart: link.number('@minzoom'),
@@ -261,7 +261,7 @@ function wmsSource(source: TrackedTable, format: string): object | null {
   const others = parameters.keys().filter((key) => !OWN_PARAMETERS.includes(key.toUpperCase()));
   for (const ignored of ['SERVICE', 'REQUEST']) value(ignored);
   return {
-    source: withoutAbsent({
+    source: omitUndefined({
       type: 'wms',
       url: address.url,
       layers,

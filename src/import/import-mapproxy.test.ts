@@ -33,10 +33,10 @@ ${more}`;
   const { refused } = checkImported(imported);
   expect(refused).toEqual([]);
   const [only] = imported.layers;
-  const told = imported.report.entries.map(
+  const reported = imported.report.entries.map(
     ({ fate, subject, element, what }) => `${fate}: ${element} of ${subject}${what && `: ${what}`}`,
   );
-  return { ...imported, layer: only, told };
+  return { ...imported, layer: only, reported };
 }
 
 const UTM = `
@@ -78,13 +78,13 @@ describe('the grids of mapproxy.yaml', () => {
   it('grids of a MapProxy cache that are not those of its tile source are left out', () => {
     const source = `${TILES}, grid: square_sw`;
     const grids = 'grids: [GLOBAL_MERCATOR, square_nw, square_512, square_3857, utm_nw]';
-    const { layer, told } = read({ source, cache: grids, more: UTM });
+    const { layer, reported } = read({ source, cache: grids, more: UTM });
     expect(layer).toMatchObject({
       gridSets: ['square_nw'],
       source: { url: 'http://tiles.example.org/{z}/{x}/{-y}.png', gridSets: { square_nw: {} } },
     });
     for (const grid of ['GLOBAL_MERCATOR', 'square_512', 'square_3857', 'utm_nw']) {
-      expect(told).toContain(
+      expect(reported).toContain(
         `left out: cache.grids of layer a: the tiles of ${grid} are not those of the source's grid square_sw`,
       );
     }
@@ -110,9 +110,9 @@ grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: 
 
   it('MapProxy grids with resolutions of another grid, or a bbox in another SRS, are left out', () => {
     const more = `grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC }, h: { srs: 'EPSG:25832', bbox: [5, 50, 10, 55], bbox_srs: 'EPSG:4326' } }`;
-    const { told, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g, h]', more });
+    const { reported, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g, h]', more });
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
-    expect(told).toEqual(
+    expect(reported).toEqual(
       expect.arrayContaining([
         expect.stringContaining('left out: grid of grid g: align_resolutions_with'),
         expect.stringContaining('left out: grid of grid h: bbox_srs'),
@@ -151,11 +151,11 @@ describe('the caches of mapproxy.yaml', () => {
   });
 
   it('MapProxy caches with several grids in one MBTiles file are not adopted', () => {
-    const { layer, told } = read({
+    const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',
     });
     expect(layer?.adopt).toBeUndefined();
-    expect(told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: .*one file/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: cache of layer a: .*one file/));
   });
 
   it('MapProxy caches that share a file or folder with a grid that is not imported are not adopted', () => {
@@ -169,7 +169,7 @@ describe('the caches of mapproxy.yaml', () => {
     });
     expect([file.layer?.adopt, folder.layer?.adopt]).toEqual([undefined, undefined]);
     expect(named.layer?.adopt).toMatchObject([{ folder: '/mp/cache_data/c/square_sw' }]);
-    expect(folder.told).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
+    expect(folder.reported).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
   });
 
   it('MapProxy caches decide how long tiles are kept, and their formats in the store and upstream', () => {
@@ -191,7 +191,7 @@ describe('the caches of mapproxy.yaml', () => {
 
 describe('the sources of mapproxy.yaml', () => {
   it('MapProxy sources keep the settings of their requests', () => {
-    const { layer, told } = read({
+    const { layer, reported } = read({
       source: `${WMS}, concurrent_requests: 3, wms_opts: { version: 1.3.0, featureinfo: true, legendgraphic: true },
         http: { client_timeout: 90, method: POST, headers: { Authorization: Bearer x, User-Agent: me }, ssl_no_cert_checks: true }`,
     });
@@ -207,7 +207,7 @@ describe('the sources of mapproxy.yaml', () => {
       },
     });
     expect(layer?.source).not.toMatchObject({ headers: { 'User-Agent': 'me' } });
-    expect(told).toEqual(
+    expect(reported).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^left out: source.http.ssl_no_cert_checks of layer a: certificates/),
         expect.stringMatching(/^left out: source.http.headers.User-Agent of layer a/),
@@ -241,23 +241,23 @@ describe('the sources of mapproxy.yaml', () => {
       '/mp/a.geojson':
         '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}',
     };
-    const { layer, told } = read({
+    const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR]',
       source: `${WMS}, coverage: { ${coverage} }`,
       files,
     });
     const near = extent.map((edge) => expect.closeTo(edge, 2));
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', extent: near, zoomStop: 19 }]);
-    expect(told).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
+    expect(reported).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
   });
 
   it('MapProxy sources with an unreadable coverage are kept, and the report names them', () => {
-    const { layer, told } = read({
+    const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR]',
       source: `${WMS}, coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }`,
     });
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
-    expect(told).toContainEqual(expect.stringMatching(/^left out: source.coverage of layer a/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: source.coverage of layer a/));
   });
 });
 
@@ -268,7 +268,7 @@ describe('the report about mapproxy.yaml', () => {
       'globals.x_globals, globals.cache.x_global_cache, globals.http.x_global_http, globals.image.paletted',
       'cache.image.colors, source.image.opacity, source.min_res, cache.watermark.text, cache.link_single_color_images',
     ].flatMap((names) => names.split(', '));
-    const { told } = read({
+    const { reported } = read({
       cache:
         'x_cache: 1, cache: { x_inner: 1 }, image: { colors: 3 }, watermark: { text: b }, link_single_color_images: true',
       source: `${WMS}, x_source: 1, min_res: 4, http: { x_http: 1 }, wms_opts: { x_opts: 1 }, image: { opacity: 0.5 }`,
@@ -280,21 +280,21 @@ base: other.yaml
     for (const field of fields) {
       const inner = field.split('.').slice(0, -1).join('.');
       expect(
-        told.filter(
+        reported.filter(
           (line) => line.startsWith(`left out: ${field} of`) || line.startsWith(`left out: ${inner} of`),
         ),
         field,
       ).not.toEqual([]);
     }
-    expect(told).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not read/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not read/));
   });
 
   it('the report about mapproxy.yaml names caches and sources that no layer uses', () => {
-    const { told } = read({
+    const { reported } = read({
       more: '',
       layer: '',
       source: `${WMS} }, unused: { ${WMS}`,
     });
-    expect(told).toContain('left out: all of it of source unused: no imported layer uses it');
+    expect(reported).toContain('left out: all of it of source unused: no imported layer uses it');
   });
 });

@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
 import {
   type Imported,
   type ImportedDocument,
@@ -115,7 +115,7 @@ class MapProxyReader {
     const document = { name: layer.text('name'), ...this.#describing(layer), ...imported };
     layer.take('layers', () => true, 'a list');
     layer.report(REASONS);
-    return withoutAbsent(document) as unknown as ImportedDocument;
+    return omitUndefined(document) as unknown as ImportedDocument;
   }
 
   /** What the layer's cache and source say of it, or why it cannot be imported. */

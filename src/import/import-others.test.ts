@@ -7,7 +7,7 @@ import { importMapCache } from './import-mapcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 import type { Imported } from './import-report.ts';
 
-const told = ({ report }: Imported) =>
+const reported = ({ report }: Imported) =>
   report.entries.map(({ fate, subject, element }) => `${fate}: ${element} of ${subject}`);
 
 describe('mapproxy.yaml', () => {
@@ -82,7 +82,7 @@ grids:
     ]);
     expect(gridSets[0]?.resolutions).toEqual(expect.arrayContaining([1.40625, 0.703125]));
     expect(checkImported({ layers, gridSets }).refused).toEqual([]);
-    expect(told(imported)).toEqual(
+    expect(reported(imported)).toEqual(
       expect.arrayContaining([
         'left out: services of mapproxy.yaml',
         'left out: all of it of layer direct',
@@ -187,7 +187,7 @@ describe('mapcache.xml', () => {
       },
     ]);
     expect(checkImported({ layers, gridSets }).refused).toEqual([]);
-    expect(told(imported)).toEqual(
+    expect(reported(imported)).toEqual(
       expect.arrayContaining([
         'left out: metadata of mapcache',
         'left out: all of it of layer raster',

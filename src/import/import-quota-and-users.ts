@@ -9,7 +9,7 @@ import {
   textField,
   type WireElement,
 } from '../geowebcache/wire-element.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
 import { recorded } from './recorded-element.ts';
@@ -26,7 +26,7 @@ export function importQuota(xml: XmlElement, report: ImportReport): object {
     throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
   }
   const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
-  const quota = withoutAbsent({
+  const quota = omitUndefined({
     enabled: booleanField(root, 'enabled'),
     cacheCleanUpFrequency: integerField(root, 'cacheCleanUpFrequency'),
     cacheCleanUpUnits: textField(root, 'cacheCleanUpUnits'),
@@ -43,7 +43,7 @@ export function importQuota(xml: XmlElement, report: ImportReport): object {
 }
 
 function layerQuota(entry: WireElement): object {
-  return withoutAbsent({
+  return omitUndefined({
     layer: textField(entry, 'layer'),
     expirationPolicyName: textField(entry, 'expirationPolicyName'),
     quota: quotaIn(entry, 'quota'),
@@ -53,7 +53,7 @@ function layerQuota(entry: WireElement): object {
 function quotaIn(parent: WireElement, name: string): object | undefined {
   const quota = onlyChild(parent, name);
   return quota
-    ? withoutAbsent({ value: numberField(quota, 'value'), units: textField(quota, 'units') })
+    ? omitUndefined({ value: numberField(quota, 'value'), units: textField(quota, 'units') })
     : undefined;
 }
 

@@ -2,8 +2,8 @@ import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
@@ -34,12 +34,12 @@ export function importWmsLayer(
     about.leftOut('queryable', 'none of the formats of GetFeatureInfo is served here');
   }
   const legends = legendsOf(layer, about);
-  return withoutAbsent({
+  return omitUndefined({
     name: layer.name,
     title: layer.title || undefined,
     description: layer.abstract || undefined,
     attribution: layer.attribution || undefined,
-    source: withoutAbsent({
+    source: omitUndefined({
       type: 'wms',
       url: address,
       layers: layer.name,
@@ -145,7 +145,7 @@ const MEANT = 20;
 /** For lists of CRS: thousands of layers share one, which has thousands of names. */
 export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly string[]) => ChosenGridSets {
   const ofLists = new WeakMap<readonly string[], ChosenGridSets>();
-  return (crs) => getOrMake(ofLists, crs, () => choose(crs, known));
+  return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
 }
 
 function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSets {

@@ -2,8 +2,8 @@ import { boundsOf } from '../domain/bounds.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { matchTile, srsOfCrs, type TileMatrixSet, type WmtsLayer } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
@@ -28,7 +28,7 @@ export class FittingGridSets {
 
   /** Null: nothing fits, and none can be made. */
   of(set: TileMatrixSet): Fit | null {
-    return getOrMake(this.#fitting, set, () => this.#find(set) ?? this.#declare(set));
+    return getOrCreate(this.#fitting, set, () => this.#find(set) ?? this.#declare(set));
   }
 
   #find(set: TileMatrixSet): Fit | null {
@@ -142,7 +142,7 @@ export function importWmtsLayer(
   for (const name of layer.dimensions.keys()) {
     about.changed(`Dimension ${name}`, 'its default is asked for; declare a parameter for other values');
   }
-  return withoutAbsent({
+  return omitUndefined({
     name: layer.id,
     title: layer.title || undefined,
     description: layer.abstract || undefined,

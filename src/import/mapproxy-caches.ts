@@ -33,7 +33,7 @@ const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = {
   geopackage: geopackages,
   compact: bundles,
 };
-const MIXED_FILE = 'one file has the tiles of several grids, which cannot be told apart';
+const MIXED_FILE = 'one file has the tiles of several grids, which cannot be distinguished';
 
 /** Where MapProxy has its tiles, as config/loader.py has it. */
 export function adoptedCaches(
@@ -62,7 +62,7 @@ function folders({ name, how, base, grids, declared, places }: Cache): Adopted {
   if (!PATHS.includes(paths)) return `the directory_layout ${paths} cannot be adopted`;
   const srsTwice = declared.some((one, at) => declared.some((other, i) => i < at && !differ(one, other)));
   if (!byGrid && directory === undefined && srsTwice)
-    return 'one folder has the tiles of several grids in one SRS, which cannot be told apart';
+    return 'one folder has the tiles of several grids in one SRS, which cannot be distinguished';
   return grids.flatMap((grid) => {
     const own = byGrid ? `${name}/${grid.nameThere}` : `${name}_${grid.srsThere}`;
     const place = directory === undefined ? resolve(base, own) : resolve(folder, directory);

@@ -1,7 +1,7 @@
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import type { ImportedDocument, ImportReport } from './import-report.ts';
@@ -66,7 +66,7 @@ export class MapProxyGrids {
 
   /** Null: it cannot be used; the report says why. */
   of(name: string): MapProxyGrid | null {
-    return getOrMake(this.#grids, name, () => this.#read(name));
+    return getOrCreate(this.#grids, name, () => this.#read(name));
   }
 
   #read(name: string): MapProxyGrid | null {

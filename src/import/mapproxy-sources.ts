@@ -1,5 +1,5 @@
 import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
 import { type CoverageBox, coverageBox } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
@@ -25,7 +25,6 @@ export interface SourceContext {
   /** The table `http` of `globals`. */
   readonly http: TrackedTable;
   readonly allGrids: MapProxyGrids;
-  /** Of the cache. */
   readonly grids: readonly MapProxyGrid[];
   /** Of the cache: in what the source is asked, e.g. `png`; undefined: as tiles are stored. */
   readonly requestFormat: string | undefined;
@@ -74,7 +73,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const requestFormat = mediaTypeOf(request.text('format') ?? context.requestFormat ?? context.format);
   const queryable = options.flag('featureinfo') === true;
   const legend = options.flag('legendgraphic') === true;
-  const imported = withoutAbsent({
+  const imported = omitUndefined({
     type: 'wms',
     url: address.url,
     layers,
@@ -156,7 +155,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   const named = grids.map((one) => one.grid.name);
   const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
-    source: withoutAbsent({
+    source: omitUndefined({
       type: 'xyz',
       url: grid.origin === 'sw' ? spelled.replace('{y}', '{-y}') : spelled,
       gridSets: named.every((one) => one === 'EPSG:900913')

@@ -8,7 +8,7 @@ import { jitter, type Random } from './random.ts';
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
+/** Why a node pauses a host. Times are milliseconds from now; past ones are negative. */
 export interface BreakerOutage {
   readonly reason: 'failing' | 'retry-after';
   /** How it fails, where it does. */
@@ -21,7 +21,7 @@ export interface BreakerOutage {
 
 export interface BreakerFailure {
   readonly ms: number;
-  /** What the host asked for; null when it said nothing. */
+  /** The host's `Retry-After`; null: none. */
   readonly retryAfterMs: number | null;
   /** E.g. `connection` or `status-503`. */
   readonly reason: string | null;
@@ -32,14 +32,14 @@ const THRESHOLD = 5;
 /** Milliseconds. Pauses double with each probe that fails. */
 const FIRST_PAUSE = 500;
 const MAX_PAUSE = 15_000;
-/** People are not kept from trying for so long: no host is hurt by two probes a second, and its return is seen. */
+/** Interactive requests probe sooner: two probes a second harm no host, and its return is noticed. */
 const MAX_PAUSE_OF_PEOPLE = 500;
 const FAST_FAILURE = 1000;
 const SPREAD = 0.2;
-/** While a probe is under way, ask again in this time. */
-const PROBE_PATIENCE = 500;
+/** Milliseconds until the next try while a probe is under way. */
+const PROBE_RETRY_MS = 500;
 /** Milliseconds. A node that had an answer within this time ignores the other nodes. */
-const OWN_WORD = 2000;
+const OWN_EVIDENCE_MS = 2000;
 const MAX_RETRY_AFTER = 15 * 60_000;
 
 interface BreakerOptions {
@@ -53,8 +53,8 @@ interface Pause {
   readonly task: number;
   readonly reason: BreakerOutage['reason'];
   readonly failure: string | null;
-  /** Told by another node: since when the host fails, if that is known. */
-  readonly heard?: { readonly since: number | null };
+  /** Reported by another node: since when the host fails, if that is known. */
+  readonly reported?: { readonly since: number | null };
 }
 
 /** Until when a host is left alone, on the monotonic clock, and why. */
@@ -113,18 +113,18 @@ export class Breaker {
     return this.#failingSince === null ? null : { since: this.#failingSince, count: this.#inARow };
   }
 
-  /** It is open or half-open because the host fails, not because it asked for patience. */
+  /** It is open or half-open because the host fails, not because it sent Retry-After. */
   get failing(): boolean {
     return this.#pause?.reason === 'failing';
   }
 
-  /** Null: it may be asked now. */
+  /** Null: requests may be sent now. */
   closedFor(priority: 'interactive' | 'task'): BreakerClosing | null {
     if (!this.#pause) return null;
     const now = this.#clock.monotonic();
     const { reason, failure } = this.#pause;
-    const until = this.#probing ? now + PROBE_PATIENCE : this.#pause[priority];
-    const since = this.#failures >= THRESHOLD ? this.#failingSince : (this.#pause.heard?.since ?? null);
+    const until = this.#probing ? now + PROBE_RETRY_MS : this.#pause[priority];
+    const since = this.#failures >= THRESHOLD ? this.#failingSince : (this.#pause.reported?.since ?? null);
     return until > now ? { until, reason, failure, since } : null;
   }
 
@@ -135,9 +135,9 @@ export class Breaker {
     return true;
   }
 
-  /** For other nodes; null: nothing that this node has seen itself speaks against asking. */
-  get news(): BreakerOutage | null {
-    if (!this.#pause || this.#pause.heard) return null;
+  /** For other nodes; null: this node has seen no failure itself. */
+  get outage(): BreakerOutage | null {
+    if (!this.#pause || this.#pause.reported) return null;
     const now = this.#clock.monotonic();
     const { interactive, task, reason, failure } = this.#pause;
     const failingMs =
@@ -151,17 +151,17 @@ export class Breaker {
     };
   }
 
-  /** The state that another node reports; null: none. What this node has seen itself counts more. */
-  hear(news: BreakerOutage | null): void {
-    if (this.#probing || (this.#pause && !this.#pause.heard)) return;
+  /** The state that another node reports; null: none. Failures that this node has seen itself take precedence. */
+  applyOutage(outage: BreakerOutage | null): void {
+    if (this.#probing || (this.#pause && !this.#pause.reported)) return;
     const now = this.#clock.monotonic();
-    if (!news || now - this.#answeredAt < OWN_WORD) {
+    if (!outage || now - this.#answeredAt < OWN_EVIDENCE_MS) {
       this.#pause = null;
       return;
     }
-    const { reason, failure, interactiveMs, taskMs, failingMs } = news;
-    const heard = { since: failingMs === null ? null : now - failingMs };
-    this.#pause = { interactive: now + interactiveMs, task: now + taskMs, reason, failure, heard };
+    const { reason, failure, interactiveMs, taskMs, failingMs } = outage;
+    const reported = { since: failingMs === null ? null : now - failingMs };
+    this.#pause = { interactive: now + interactiveMs, task: now + taskMs, reason, failure, reported };
   }
 
   succeeded(probe: boolean): void {

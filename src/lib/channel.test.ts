@@ -17,9 +17,9 @@ describe('a channel between two processes', () => {
 
   it('a channel keeps the order of messages and requests', async () => {
     const { server, child } = createChannelPair();
-    const heard: string[] = [];
-    child.handle(NOTE, (text) => void heard.push(text));
-    child.handle(DOUBLE, () => heard.length);
+    const received: string[] = [];
+    child.handle(NOTE, (text) => void received.push(text));
+    child.handle(DOUBLE, () => received.length);
     for (const text of ['a', 'b', 'c']) server.tell(NOTE, text);
     expect(await server.ask(DOUBLE, 0)).toBe(3);
   });
@@ -63,13 +63,13 @@ describe('a channel between two processes', () => {
 
   it('a channel keeps messages that arrive before their handler', async () => {
     const { server, child } = createChannelPair();
-    const heard: string[] = [];
+    const received: string[] = [];
     server.tell(NOTE, 'early');
     const asked = server.ask(DOUBLE, 4);
     await new Promise((resolve) => setImmediate(resolve));
-    child.handle(NOTE, (text) => void heard.push(text));
-    child.handle(DOUBLE, (number) => number * heard.length);
+    child.handle(NOTE, (text) => void received.push(text));
+    child.handle(DOUBLE, (number) => number * received.length);
     expect(await asked).toBe(4);
-    expect(heard).toEqual(['early']);
+    expect(received).toEqual(['early']);
   });
 });

@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred, orAborted } from './deferred.ts';
 
-/** A kind of message between two of our processes: what it carries, and what it is answered with. */
+/** A kind of message between two processes, with the types of its body and its reply. */
 export interface MessageKind<Body, Reply = void> {
   readonly name: string;
   /** For the compiler only. */
@@ -33,7 +33,7 @@ export interface ErrorCopier {
 export interface Channel {
   /** Without an answer. A message to a process that has ended is lost. */
   tell<Body>(kind: MessageKind<Body>, body: Body): void;
-  /** Rejects with what the handler threw, with the signal's reason, and with `ChannelClosed`. */
+  /** Rejects with the handler's error, the signal's reason, or `ChannelClosed`. */
   ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply>;
   /** One handler for each kind; earlier messages wait for it. `signal` aborts when the caller stops waiting or ends. */
   handle<Body, Reply>(
@@ -80,7 +80,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     if (port.connected !== false) port.send?.(packet, undefined, undefined, () => {});
   }
 
-  function settle(id: number): Deferred<unknown> | undefined {
+  function takeWaiter(id: number): Deferred<unknown> | undefined {
     const waiter = waiting.get(id);
     waiting.delete(id);
     return waiter;
@@ -108,14 +108,14 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
 
   port.on('message', (message) => {
     const packet = message as Packet;
-    if (packet.type === 'reply') settle(packet.id)?.resolve(packet.body);
-    if (packet.type === 'failure') settle(packet.id)?.reject(errors.read(packet.error));
+    if (packet.type === 'reply') takeWaiter(packet.id)?.resolve(packet.body);
+    if (packet.type === 'failure') takeWaiter(packet.id)?.reject(errors.read(packet.error));
     if (packet.type === 'leave') answering.get(packet.id)?.abort();
     if (packet.type === 'message') take(packet);
   });
   port.once('disconnect', () => {
     closing.abort(new ChannelClosed());
-    for (const id of [...waiting.keys()]) settle(id)?.reject(new ChannelClosed());
+    for (const id of [...waiting.keys()]) takeWaiter(id)?.reject(new ChannelClosed());
     for (const leaving of answering.values()) leaving.abort();
   });
 
@@ -130,7 +130,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
       send({ type: 'message', name, body, id });
       const leave = () => {
         send({ type: 'leave', id });
-        settle(id);
+        takeWaiter(id);
       };
       return orAborted(reply.promise, signal, leave) as Promise<Reply>;
     },

@@ -41,7 +41,7 @@ function openPool(begin: (child: Child) => void | Promise<void> = () => {}) {
     begin,
     cleanUp: async ({ number, retired }) => void cleaned.push(`${number} ${retired ? 'stopped' : 'crashed'}`),
     stop: STOP,
-    stopPatience: 5000,
+    stopTimeoutMs: 5000,
     clock,
     random: () => 0.5,
     log: silentLogger,

@@ -28,9 +28,9 @@ interface ChildPoolOptions extends Env {
   /** Sends the first messages. Resolves when the child is ready; throws when it cannot start. */
   readonly begin: (child: Child) => void | Promise<void>;
   readonly cleanUp?: (child: Child) => Promise<void>;
-  /** Asks a child to end, which is killed after `stopPatience` milliseconds. */
+  /** Asks a child to end, which is killed after `stopTimeoutMs` milliseconds. */
   readonly stop: MessageKind<null>;
-  readonly stopPatience: number;
+  readonly stopTimeoutMs: number;
   readonly random: Random;
 }
 
@@ -151,12 +151,12 @@ export class ChildPool {
   }
 
   async #retire(child: Child): Promise<void> {
-    const { clock, stop, stopPatience } = this.#options;
+    const { clock, stop, stopTimeoutMs } = this.#options;
     child.retired = true;
     child.channel.tell(stop, null);
     await ifLate(
       clock,
-      stopPatience,
+      stopTimeoutMs,
       () => child.process.kill('SIGKILL'),
       () => child.over,
     );

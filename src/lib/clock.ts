@@ -1,4 +1,4 @@
-/** Time as the house sees it. Durations are measured with `monotonic`, never with `now`. */
+/** The injected clock. Durations are measured with `monotonic`, never with `now`. */
 export interface Clock {
   /** Wall-clock milliseconds since 1970. */
   now(): number;

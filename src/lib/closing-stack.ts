@@ -1,6 +1,6 @@
 type Close = () => unknown;
 
-/** Closes what was opened in reverse order. A failure to close one thing does not keep the others open. */
+/** Closes resources in reverse order. A failure to close one does not keep the others open. */
 export class ClosingStack {
   readonly #closers: Close[] = [];
 

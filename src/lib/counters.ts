@@ -8,12 +8,12 @@ export interface Count {
 /** Series that come beyond these are counted with empty labels. */
 const MAX_SERIES = 10_000;
 
-/** Sums by name and labels. Each process counts; the server adds up what the others have taken. */
+/** Sums by name and labels. Each process counts; the server sums the counts of all. */
 export class Counters {
   readonly #counts = new Map<string, Count & { value: number }>();
   readonly #collect: () => Iterable<Count>;
 
-  /** `collect` returns what was counted elsewhere since its last call. */
+  /** `collect` returns counts from elsewhere since its last call. */
   constructor(collect: () => Iterable<Count> = () => []) {
     this.#collect = collect;
   }
@@ -35,7 +35,7 @@ export class Counters {
     return [...this.#counts.values()];
   }
 
-  /** What was counted since the last call, for another process that adds it up. */
+  /** Counts since the last call, to be summed by another process. */
   take(): readonly Count[] {
     const taken = this.all();
     this.#counts.clear();

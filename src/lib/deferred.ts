@@ -32,8 +32,8 @@ export function orAborted<T>(
       left?.(signal.reason);
       reject(signal.reason);
     };
-    const settled = () => signal.removeEventListener('abort', abort);
-    promise.finally(settled).then(resolve, reject);
+    const unlisten = () => signal.removeEventListener('abort', abort);
+    promise.finally(unlisten).then(resolve, reject);
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
   });

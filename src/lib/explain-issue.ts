@@ -37,7 +37,7 @@ export function printExplanations(problems: readonly Explanation[], whole: strin
     .join(' ');
 }
 
-/** What is wrong with `tree`, in words for its author. The schema is only made when a key is unknown. */
+/** The problems of `tree`, in words for its author. The schema is built only when a key is unknown. */
 export function explainIssues(
   issues: readonly Issue[],
   tree: unknown,
@@ -162,7 +162,7 @@ function butGot(value: unknown, { object, nothing }: IssueWords): string {
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** The keys that may stand in the map at `path`, given what `tree` has chosen where there is a choice. */
+/** The allowed keys of the map at `path`, given the variants that `tree` has chosen. */
 function allowedKeys(schema: JsonSchema, tree: unknown, path: ValuePath): readonly string[] {
   const found = schemasAt(schema, tree, path);
   return [...new Set(found.flatMap((candidate) => Object.keys(candidate.properties ?? {})))];

@@ -11,7 +11,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** A text, such as an address or what a server answered, as it may be shown: no password, no key in a query. */
+/** A text, such as a URL or a response, that is safe to show: no password, no key in a query. */
 export function hideSecrets(text: string, mask = '***'): string {
   return text
     .replace(AUTHORIZATION, `$1 ${mask}`)
@@ -22,13 +22,13 @@ export function hideSecrets(text: string, mask = '***'): string {
 /** Below it a value is no secret, and would blank out words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** A text that may repeat what was sent, without these values. */
+/** A text that may echo the request, without these values. */
 export function hideValues(text: string, values: readonly string[], mask = '***'): string {
   const secrets = values.filter(({ length }) => length >= MIN_SECRET_LENGTH);
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, mask), text);
 }
 
-/** What a map server answered, as everybody may see it: it may repeat the request. */
+/** A map server's response that is safe to publish: it may echo the request. */
 export function hideCredentials(text: string): string {
   return String(hideKeys(hideSecrets(text)));
 }

@@ -75,8 +75,8 @@ describe('a keyed single flight', () => {
     expect(flightSignal).toMatchObject({ aborted: true });
     expect(flights.size).toBe(0);
     expect(await flights.run('a', async () => 'fresh')).toBe('fresh');
-    const settled = await Promise.allSettled(calls);
-    expect(settled).toMatchObject([
+    const results = await Promise.allSettled(calls);
+    expect(results).toMatchObject([
       { reason: { message: 'first left' } },
       { reason: { message: 'second left' } },
     ]);
@@ -95,9 +95,9 @@ describe('a keyed single flight', () => {
 });
 
 function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let settle: (value: T) => void = () => {};
+  let fulfil: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {
-    settle = resolve;
+    fulfil = resolve;
   });
-  return { promise, resolve: settle };
+  return { promise, resolve: fulfil };
 }

@@ -14,7 +14,7 @@ interface ThreadOptions {
   readonly log: Logger;
   /** Logged when it dies. */
   readonly died: string;
-  /** For what the thread asks. */
+  /** Handles requests of the thread. */
   readonly onStart?: (channel: Channel) => void;
 }
 
@@ -59,7 +59,7 @@ export function channelToParent(errors: ErrorCopier): Channel {
   return createChannel(threadPort(parentPort), errors);
 }
 
-/** What a channel goes through between two threads. The memory of a message's `bytes` is handed over, not copied. */
+/** The port of a channel between two threads. The memory of a message's `bytes` is transferred, not copied. */
 function threadPort(port: MessagePort | Worker): ProcessPort {
   const on = (event: string, listener: (message: unknown) => void) => port.on(event as 'message', listener);
   return {

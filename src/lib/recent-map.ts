@@ -1,4 +1,4 @@
-/** Keeps what was used last, up to a weight in all. */
+/** An LRU map with a maximum total weight. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, { readonly value: Value; readonly weight: number }>();
   readonly #mostWeight: number;

@@ -31,7 +31,7 @@ export function sourceRequestOf(
   };
 }
 
-/** The gate: what is not exactly what was asked for is `source-bad-answer`, and nothing of it goes further. */
+/** The gate: anything but exactly the requested picture is `source-bad-answer`, and goes no further. */
 export async function acceptResponse(
   plan: FlightPlan,
   answer: Picture,
@@ -46,7 +46,7 @@ export async function acceptResponse(
   return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format.mediaType });
 }
 
-/** Without what does not concern pixels. */
+/** Without metadata. */
 function pictureOf(answer: Picture): CutJob['picture'] {
   if (answer.kind === 'encoded') return { kind: 'encoded', bytes: answer.bytes, mediaType: answer.mediaType };
   if (answer.kind === 'nothing') return { kind: 'nothing' };

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import {
+  type PipelineHarness,
+  pipelineHarnesses,
+  TILE_SIZE,
+  until,
+} from '../../test/fixtures/pipeline-harness.ts';
 import { photoLike } from '../../test/fixtures/sample-images.ts';
-import { TILE_SIZE, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -8,7 +13,7 @@ import { encodeImage } from '../raster/encode-image.ts';
 import type { OldCache } from '../sources/old-cache.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 
-const open = tileRoads();
+const open = pipelineHarnesses();
 
 const PNG = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType: 'image/png' });
 const JPEG = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType: 'image/jpeg' });
@@ -42,31 +47,31 @@ function damaged(bytes: Buffer): Buffer {
   return Buffer.from(bytes.map((byte, at) => (at >= middle && at < middle + 8 ? byte ^ 0xff : byte)));
 }
 
-async function stored(road: TileRoad, z: number, x: number, y: number): Promise<boolean> {
-  return (await road.store.get(road.tiles.set, { z, x, y })) !== null;
+async function stored(harness: PipelineHarness, z: number, x: number, y: number): Promise<boolean> {
+  return (await harness.store.get(harness.tiles.set, { z, x, y })) !== null;
 }
 
 describe('a tile that only the adopted cache has', () => {
   it('an adopted tile is a hit, is copied into the store and not looked up again, without a request', async () => {
     const cache = oldCache(['3/5/2', PNG]);
-    const road = open({ oldCache: cache });
-    const answer = await road.read(3, 5, 2);
+    const harness = open({ oldCache: cache });
+    const answer = await harness.read(3, 5, 2);
     expect(answer).toMatchObject({ bytes: PNG, outcome: 'HIT', createdAt: LONG_AGO });
-    expect(await stored(road, 3, 5, 2)).toBe(false);
-    await until(() => road.clock.sleepers > 0);
-    road.clock.advance(1000);
-    await until(() => road.events.some(({ type }) => type === 'stored'));
-    expect(await stored(road, 3, 5, 2)).toBe(true);
-    expect(await road.read(3, 5, 2)).toMatchObject({ bytes: PNG, outcome: 'HIT' });
-    expect([cache.asked.length, road.source.requests.length]).toEqual([1, 0]);
-    expect(road.counts.get('tiles_adopted_total')).toBe(1);
+    expect(await stored(harness, 3, 5, 2)).toBe(false);
+    await until(() => harness.clock.sleepers > 0);
+    harness.clock.advance(1000);
+    await until(() => harness.events.some(({ type }) => type === 'stored'));
+    expect(await stored(harness, 3, 5, 2)).toBe(true);
+    expect(await harness.read(3, 5, 2)).toMatchObject({ bytes: PNG, outcome: 'HIT' });
+    expect([cache.asked.length, harness.source.requests.length]).toEqual([1, 0]);
+    expect(harness.counts.get('tiles_adopted_total')).toBe(1);
   });
 
   it('an adopted tile is copied when the pipeline closes', async () => {
-    const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
-    await road.read(3, 5, 2);
-    await road.close();
-    expect(await stored(road, 3, 5, 2)).toBe(true);
+    const harness = open({ oldCache: oldCache(['3/5/2', PNG]) });
+    await harness.read(3, 5, 2);
+    await harness.close();
+    expect(await stored(harness, 3, 5, 2)).toBe(true);
   });
 
   it.each([
@@ -74,10 +79,10 @@ describe('a tile that only the adopted cache has', () => {
     ['of another kind', JPEG],
     ['a page with an error', Buffer.from('<html>not found</html>')],
   ])('an adopted tile is fetched from the source when its file is %s', async (_, bytes) => {
-    const road = open({ oldCache: oldCache(['3/5/2', bytes]) });
-    const answer = await road.read(3, 5, 2);
-    expect([answer.outcome, await road.shows(answer.bytes, { z: 3, x: 5, y: 2 })]).toEqual(['MISS', true]);
-    expect(road.warnings).toEqual([]);
+    const harness = open({ oldCache: oldCache(['3/5/2', bytes]) });
+    const answer = await harness.read(3, 5, 2);
+    expect([answer.outcome, await harness.shows(answer.bytes, { z: 3, x: 5, y: 2 })]).toEqual(['MISS', true]);
+    expect(harness.warnings).toEqual([]);
   });
 
   it.each([
@@ -91,24 +96,24 @@ describe('a tile that only the adopted cache has', () => {
     if (!format) throw new Error(`no ${mediaType}`);
     const whole = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType });
     const cache = oldCache(['3/5/2', damage(whole)], ['3/5/3', whole]);
-    const road = open({ oldCache: cache, layer: { formats: [format] } });
-    expect((await road.read(3, 5, 3)).outcome).toBe('HIT');
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
-    expect(road.counts.get('tiles_adopted_total')).toBe(1);
+    const harness = open({ oldCache: cache, layer: { formats: [format] } });
+    expect((await harness.read(3, 5, 3)).outcome).toBe('HIT');
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
+    expect(harness.counts.get('tiles_adopted_total')).toBe(1);
   });
 
   it('an adopted tile is fetched when a chunk of its PNG has a wrong checksum but readable pixels', async () => {
     const spoilt = Buffer.from(PNG);
     const checksumAt = spoilt.length - 12 - 1;
     spoilt.writeUInt8(spoilt.readUInt8(checksumAt) ^ 0xff, checksumAt);
-    const road = open({ oldCache: oldCache(['3/5/2', spoilt]) });
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    const harness = open({ oldCache: oldCache(['3/5/2', spoilt]) });
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
   it('an adopted tile is fetched when its image has far more pixels than a tile', async () => {
     const huge = await encodeImage(photoLike(4 * TILE_SIZE, 4 * TILE_SIZE), { mediaType: 'image/png' });
-    const road = open({ oldCache: oldCache(['3/5/2', huge]) });
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    const harness = open({ oldCache: oldCache(['3/5/2', huge]) });
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
   it('an adopted tile is fetched when its JPEG ends too early', async () => {
@@ -123,34 +128,37 @@ describe('a tile that only the adopted cache has', () => {
   it('an adopted tile may be JPEG or PNG if the layer has a mixture of both', async () => {
     const mixture = formatOf('image/vnd.jpeg-png');
     if (!mixture) throw new Error('no mixture');
-    const road = open({ oldCache: oldCache(['3/5/2', JPEG], ['3/5/3', PNG]), layer: { formats: [mixture] } });
-    expect([(await road.read(3, 5, 2)).bytes, (await road.read(3, 5, 3)).bytes]).toEqual([JPEG, PNG]);
+    const harness = open({
+      oldCache: oldCache(['3/5/2', JPEG], ['3/5/3', PNG]),
+      layer: { formats: [mixture] },
+    });
+    expect([(await harness.read(3, 5, 2)).bytes, (await harness.read(3, 5, 3)).bytes]).toEqual([JPEG, PNG]);
   });
 
   it('an adopted tile is hidden for good by a truncation of its place, and only of its place', async () => {
     const cache = oldCache(['3/5/2', PNG], ['3/1/1', PNG]);
-    const road = open({ oldCache: cache });
-    const place = { gridSet: road.tiles.set.gridSet, z: 3, rect: { minX: 4, minY: 0, maxX: 7, maxY: 7 } };
-    await road.store.raiseGeneration('roads', [place]);
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
-    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+    const harness = open({ oldCache: cache });
+    const place = { gridSet: harness.tiles.set.gridSet, z: 3, rect: { minX: 4, minY: 0, maxX: 7, maxY: 7 } };
+    await harness.store.raiseGeneration('roads', [place]);
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
+    expect((await harness.read(3, 1, 1)).outcome).toBe('HIT');
     expect(cache.asked).toEqual([{ z: 3, x: 1, y: 1 }]);
-    const renewed = await road.renew('missing', 3, 3, 3);
+    const renewed = await harness.renew('missing', 3, 3, 3);
     expect(renewed.upstreamRequests).toBe(1);
   });
 
   it('an adopted tile is not stored by a copy that a truncation has overtaken', async () => {
-    const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
-    await road.read(3, 5, 2);
-    await road.store.raiseGeneration('roads');
-    await road.close();
-    expect(await stored(road, 3, 5, 2)).toBe(false);
-    expect(road.warnings).toEqual([]);
+    const harness = open({ oldCache: oldCache(['3/5/2', PNG]) });
+    await harness.read(3, 5, 2);
+    await harness.store.raiseGeneration('roads');
+    await harness.close();
+    expect(await stored(harness, 3, 5, 2)).toBe(false);
+    expect(harness.warnings).toEqual([]);
   });
 
   it('an adopted tile is as old as its file', async () => {
-    const road = open({ oldCache: oldCache(['3/5/2', PNG]), layer: { expireCacheSeconds: 3600 } });
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    const harness = open({ oldCache: oldCache(['3/5/2', PNG]), layer: { expireCacheSeconds: 3600 } });
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
     const away = open({
       oldCache: oldCache(['3/5/2', PNG]),
       layer: { expireCacheSeconds: 3600, staleIfErrorSeconds: 1e9 },
@@ -166,9 +174,9 @@ describe('a tile that only the adopted cache has', () => {
   it('an adopted tile is fetched, with a warning, when the adopted cache cannot be read', async () => {
     const cache = oldCache(['3/5/2', PNG]);
     cache.failing = true;
-    const road = open({ oldCache: cache });
-    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
-    expect(road.warnings).toEqual([
+    const harness = open({ oldCache: cache });
+    expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
+    expect(harness.warnings).toEqual([
       'the adopted cache of layer roads cannot be read; tiles are fetched from its source',
     ]);
   });
@@ -178,12 +186,12 @@ describe('a seed', () => {
   const block = [4, 5, 6, 7].flatMap((x) => [0, 1, 2, 3].map((y) => [`3/${x}/${y}`, PNG] as const));
 
   it('a seed copies adopted tiles without a request to the source', async () => {
-    const road = open({ oldCache: oldCache(...block) });
-    const result = await road.renew('missing', 3, 5, 2);
+    const harness = open({ oldCache: oldCache(...block) });
+    const result = await harness.renew('missing', 3, 5, 2);
     expect(result).toEqual({ made: 0, present: 16, blank: 0, bytes: 16 * PNG.length, upstreamRequests: 0 });
-    expect(road.source.requests).toEqual([]);
-    expect(await stored(road, 3, 7, 3)).toBe(true);
-    expect(road.events).toContainEqual(
+    expect(harness.source.requests).toEqual([]);
+    expect(await stored(harness, 3, 7, 3)).toBe(true);
+    expect(harness.events).toContainEqual(
       expect.objectContaining({
         type: 'stored',
         tiles: 16,
@@ -193,14 +201,18 @@ describe('a seed', () => {
   });
 
   it('a seed fetches the metatile when one of its tiles is missing in the adopted cache', async () => {
-    const road = open({ oldCache: oldCache(...block.slice(1)) });
-    expect(await road.renew('missing', 3, 5, 2)).toMatchObject({ made: 1, present: 15, upstreamRequests: 1 });
+    const harness = open({ oldCache: oldCache(...block.slice(1)) });
+    expect(await harness.renew('missing', 3, 5, 2)).toMatchObject({
+      made: 1,
+      present: 15,
+      upstreamRequests: 1,
+    });
   });
 
   it('a reseed does not read the adopted cache', async () => {
     const cache = oldCache(...block);
-    const road = open({ oldCache: cache });
-    expect(await road.renew('all', 3, 5, 2)).toMatchObject({ made: 16, upstreamRequests: 1 });
+    const harness = open({ oldCache: cache });
+    expect(await harness.renew('all', 3, 5, 2)).toMatchObject({ made: 16, upstreamRequests: 1 });
     expect(cache.asked).toEqual([]);
   });
 
@@ -213,7 +225,11 @@ describe('a seed', () => {
         return store.putMany(set, z, tiles, ticket);
       },
     };
-    const road = open({ oldCache: oldCache(...block), store: overtaken });
-    expect(await road.renew('missing', 3, 5, 2)).toMatchObject({ made: 16, present: 0, upstreamRequests: 1 });
+    const harness = open({ oldCache: oldCache(...block), store: overtaken });
+    expect(await harness.renew('missing', 3, 5, 2)).toMatchObject({
+      made: 16,
+      present: 0,
+      upstreamRequests: 1,
+    });
   });
 });

@@ -6,7 +6,7 @@ import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import { decodeSamples } from '../raster/decode-image.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
@@ -30,11 +30,11 @@ interface Batch {
   readonly copies: Map<string, Copy>;
 }
 
-/** A place that no truncation has touched; what was truncated once is never looked up again. */
+/** A place that no truncation has touched: truncated places are never looked up again. */
 const UNTOUCHED = 0;
-/** Milliseconds that what was served waits for others, so that they are stored together. */
+/** Milliseconds for which served tiles are collected, to be stored together. */
 const COPY_DELAY = 200;
-/** Bytes that wait to be stored; what comes beyond is copied when it is asked for again. */
+/** Bytes that wait to be stored; further tiles are copied when they are requested again. */
 const MAX_WAITING = 16 * 1024 ** 2;
 /** Other programs keep tiles for sharp screens under the same names: twice as wide and as high. */
 const MAX_SIZE_FACTOR = 4;
@@ -54,17 +54,17 @@ export class AdoptedTiles {
     this.#options = options;
   }
 
-  /** For a request; null: there is none that may be served. */
+  /** For a request; null: no tile may be served. */
   async find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     if (!tiles.bound.source().oldCache) return null;
-    // A store that fails has said so when it was asked for the tile.
+    // The failure of the store was reported when the tile was looked up.
     if (!(await this.#isUntouched(tiles, tile).catch(() => false))) return null;
     const found = await this.#read(tiles, tile);
     if (found && this.#isFresh(tiles, found)) this.#copyLater(tiles, found);
     return found;
   }
 
-  /** For a task: stores those that are there and fresh, and answers them. Throws what the store does. */
+  /** For a task: stores existing fresh tiles and returns them. Throws the store's errors. */
   async copy(
     tiles: ResolvedTileSet,
     missing: readonly TileIndex[],
@@ -118,7 +118,7 @@ export class AdoptedTiles {
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
     if (this.#waitingBytes > MAX_WAITING || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
-    const batch = getOrMake(this.#waiting, key, () => ({ tiles, copies: new Map() }));
+    const batch = getOrCreate(this.#waiting, key, () => ({ tiles, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);
     this.#waitingBytes += copy.bytes.length;
     this.#storing ??= this.#storeWaiting().finally(() => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
+import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
-import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import { schemaKit } from '../lib/schemas.ts';
@@ -54,7 +54,7 @@ const servers = new Map<Mode, MockWms>();
 const tally = { asked: 0, cached: 0 };
 
 beforeAll(async () => {
-  const { gridSet } = openTileRoad().tiles.subset;
+  const { gridSet } = openPipelineHarness().tiles.subset;
   servers.set('metatile', await openMockWms());
   servers.set('direct', await openMockTiles({ gridSet }));
 });
@@ -82,18 +82,18 @@ function openSource(mode: Mode, format: Format, upstream: UpstreamClient): TileS
 }
 
 /** What lies beside it is good; then the server has too much to do, and says so once. */
-async function overload(road: TileRoad, mode: Mode): Promise<void> {
+async function overload(harness: PipelineHarness, mode: Mode): Promise<void> {
   const server = serverOf(mode);
   const step = mode === 'metatile' ? 2 : 1;
   server.answer = 'good';
-  for (const x of [TILE.x - step, TILE.x + step]) await road.read(TILE.z, x, TILE.y);
+  for (const x of [TILE.x - step, TILE.x + step]) await harness.read(TILE.z, x, TILE.y);
   server.answer = { status: 503 };
-  await road.read(TILE.z, 0, 0).catch(() => undefined);
+  await harness.read(TILE.z, 0, 0).catch(() => undefined);
 }
 
-async function isKept(road: TileRoad): Promise<boolean> {
-  await until(() => road.pipeline.status().flights === 0);
-  return (await road.store.get(road.tiles.set, TILE)) !== null;
+async function isKept(harness: PipelineHarness): Promise<boolean> {
+  await until(() => harness.pipeline.status().flights === 0);
+  return (await harness.store.get(harness.tiles.set, TILE)) !== null;
 }
 
 describe.each(MODES)('in %s mode', (mode) => {
@@ -106,22 +106,22 @@ describe.each(MODES)('in %s mode', (mode) => {
       tally.asked++;
       for (const answer of bad.answers) {
         const layer = { formats: [format] as const, metatile: { columns: 2, rows: 2 } };
-        const road = openTileRoad({ source, layer });
-        if (answer === 'blank') await overload(road, mode);
+        const harness = openPipelineHarness({ source, layer });
+        if (answer === 'blank') await overload(harness, mode);
         server.answer = answer;
-        const failure: unknown = await road.read(TILE.z, TILE.x, TILE.y).catch((error: unknown) => error);
-        if (await isKept(road)) tally.cached++;
+        const failure: unknown = await harness.read(TILE.z, TILE.x, TILE.y).catch((error: unknown) => error);
+        if (await isKept(harness)) tally.cached++;
         if (!isTilewardenError(failure)) throw new Error(`${JSON.stringify(answer)} was served`);
         expect(failure.code).toMatch(/^source-/);
         expect(bad.reasons).toContain(failure.reason);
-        expect(road.counts.get(`flights_failed_total ${failure.reason}`)).toBeGreaterThan(0);
+        expect(harness.counts.get(`flights_failed_total ${failure.reason}`)).toBeGreaterThan(0);
         const refused = failure.code === 'source-bad-answer' ? 1 : undefined;
-        expect(road.counts.get(`gate_refusals_total ${failure.reason}`)).toBe(refused);
+        expect(harness.counts.get(`gate_refusals_total ${failure.reason}`)).toBe(refused);
 
         server.answer = 'good';
-        road.clock.advance(1001);
-        expect((await road.read(TILE.z, TILE.x, TILE.y)).outcome).toBe('MISS');
-        await road.close();
+        harness.clock.advance(1001);
+        expect((await harness.read(TILE.z, TILE.x, TILE.y)).outcome).toBe('MISS');
+        await harness.close();
       }
       await source.close();
       await upstream.close();

@@ -1,5 +1,5 @@
 import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { filledImage } from '../raster/raster-image.ts';
 
 interface BlankTile {
@@ -9,7 +9,7 @@ interface BlankTile {
 
 type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
 
-/** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
+/** In the requested format; as PNG if that has no transparency, as GeoWebCache does: clients inspect the bytes. */
 export function createBlankTiles(): BlankTiles {
   const made = new Map<string, Promise<BlankTile>>();
   const make = async (format: Format, width: number, height: number) => {
@@ -21,7 +21,7 @@ export function createBlankTiles(): BlankTiles {
   return (asked, width, height) => {
     const format = asked.alpha ? asked : (formatOf('image/png') ?? asked);
     const key = `${format.mediaType} ${width} ${height}`;
-    const making = getOrMake(made, key, () => make(format, width, height));
+    const making = getOrCreate(made, key, () => make(format, width, height));
     making.catch(() => made.delete(key));
     return making;
   };

@@ -37,14 +37,14 @@ const MAX_REMEMBERED = 4096;
 const ENTRY_BYTES = 256;
 /** Bytes: some two thousand photographs of 1024 × 1024. */
 const MAX_BYTES = 16 * 1024 ** 2;
-/** Milliseconds that what a neighbour looked like is worth something. */
+/** Milliseconds for which the look of a neighbour counts. */
 const MEMORY_MS = 10 * 60_000;
 /** Milliseconds after a failure in which a source counts as overloaded. */
 const LOAD_MS = 30_000;
 
 export interface BlankWatchOptions {
   readonly clock: Clock;
-  /** Where administrators have said that blank is right, besides what the layer's declaration says. */
+  /** Areas that administrators have confirmed as blank, besides those in the layer's declaration. */
   readonly areasOf: (layer: string) => Promise<readonly BlankArea[]>;
   readonly suspects: Pick<BlankSuspects, 'note' | 'forget'>;
   readonly maxBytes?: number;

@@ -2,9 +2,9 @@ import { type Channel, messageKind } from '../lib/channel.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 
-/** Counts what happens in one process, and adds up what was counted in others. */
+/** Counts in one process, and sums the counts of others. */
 interface Tally {
-  /** What is new since the last call. */
+  /** Counts since the last call. */
   take(): readonly unknown[];
   add(one: unknown): void;
 }
@@ -16,12 +16,12 @@ const COUNTED = messageKind<Readonly<Record<string, readonly unknown[]>>>('pipel
 /** Milliseconds. */
 const INTERVAL = 1000;
 
-/** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
+/** Sends the counts of a worker's pipeline to its server, which sums them. */
 export function openCounterFeed(tallies: Tallies, channel: Channel, env: Env) {
   function sendNow(): void {
     const counted = Object.entries(tallies).map(([name, tally]) => [name, tally.take()] as const);
-    const news = counted.filter(([, taken]) => taken.length > 0);
-    if (news.length > 0) channel.tell(COUNTED, Object.fromEntries(news));
+    const changed = counted.filter(([, taken]) => taken.length > 0);
+    if (changed.length > 0) channel.tell(COUNTED, Object.fromEntries(changed));
   }
 
   const sending = openRepeater(sendNow, {

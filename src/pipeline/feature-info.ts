@@ -47,7 +47,7 @@ function checkResponse({ bytes, mediaType }: InfoResponse, asked: string): void 
   if (!sameType(mediaType, asked)) throw refused('wrong-type', `asked for ${asked}, got ${mediaType}`);
 }
 
-/** A server that does not say what it sends is taken at the word it was asked for. */
+/** Without a `Content-Type`, the requested type is assumed. */
 function sameType(mediaType: string | null, asked: string): boolean {
   if (mediaType === null || mediaType === asked) return true;
   const isXml = (type: string) => type.endsWith('/xml') || type.includes('gml');
@@ -62,7 +62,7 @@ function refused(reason: string, detail: string): TilewardenError {
   });
 }
 
-/** Asks the layer's source for the picture that explains a style; what it is, whatever the server called it. Nothing is kept. */
+/** Fetches the legend of a style from the layer's source; its type is detected from the bytes. Nothing is cached. */
 export async function askLegend({ layer, source }: BoundLayer, request: LegendRequest): Promise<FeatureInfo> {
   const asked = source();
   if (!asked.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);

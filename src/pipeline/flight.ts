@@ -27,8 +27,8 @@ export interface FlightPlan {
 }
 
 /**
- * `turned-back`: it ended without fetching, because what it was started for is in the store. `confirmed`: the source
- * said that what is in the store is right.
+ * `turned-back`: it ended without fetching, because the tiles are in the store. `confirmed`: the source confirmed the
+ * stored tiles.
  */
 type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };
 
@@ -39,15 +39,15 @@ type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unkn
  */
 export class Flight {
   readonly plan: FlightPlan;
-  /** Called when everybody who waited has left before anything was handed out. */
+  /** Called when all waiting readers have left before the first tile was handed out. */
   onAbandoned: () => void = () => {};
   /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not kept. */
   outdated = false;
-  /** Another node has changed tiles of it: memory keeps nothing of what it brings; the store knows which are newer. */
+  /** Another node has changed tiles of it: its tiles are not kept in memory; the store decides which are newer. */
   overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
-  /** What the source's server knows this version of its tiles by. */
+  /** The validator of this version at the source's server. */
   validator: string | null = null;
   readonly #controller = new AbortController();
   readonly #made = new Map<number, MadeTile>();
@@ -102,7 +102,7 @@ export class Flight {
     if (made) return made;
     const waiting = this.#waiting.get(index) ?? createDeferred<MadeTile | null>();
     this.#waiting.set(index, waiting);
-    if (this.#end) settle(waiting, this.#end, null);
+    if (this.#end) resolveWith(waiting, this.#end, null);
     return this.#hold(waiting.promise, signal);
   }
 
@@ -115,7 +115,7 @@ export class Flight {
     return [...this.#made.values()];
   }
 
-  /** Whether anybody asked for this tile, answered or not. */
+  /** Whether a reader requested this tile, answered or not. */
   wasAsked(tile: TileIndex): boolean {
     return this.#asked.has(this.#indexOf(tile));
   }
@@ -136,8 +136,8 @@ export class Flight {
 
   end(how: FlightEnd): void {
     this.#end = how;
-    for (const waiting of this.#waiting.values()) settle(waiting, how, null);
-    settle(this.#landing, how, how !== 'turned-back');
+    for (const waiting of this.#waiting.values()) resolveWith(waiting, how, null);
+    resolveWith(this.#landing, how, how !== 'turned-back');
   }
 
   async #hold<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -156,7 +156,7 @@ export class Flight {
   }
 }
 
-function settle<T>(waiting: Deferred<T>, end: FlightEnd, value: T): void {
+function resolveWith<T>(waiting: Deferred<T>, end: FlightEnd, value: T): void {
   if (typeof end === 'object') waiting.reject(end.error);
   waiting.resolve(value);
 }

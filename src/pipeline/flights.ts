@@ -11,7 +11,7 @@ import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { TileChange, TilePlace } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
@@ -40,7 +40,7 @@ export interface FlightClaims {
 /** A node that takes longer to make a metatile is not waited for. */
 const MAX_CLAIMS = 60;
 
-/** Told of everything that ends a flight early, whether or not it is anybody's fault. */
+/** Called with every error that ends a flight early, expected or not. */
 export type FailureListener = (layer: string, error: unknown) => void;
 
 /** All flights: starts them, lets others join, remembers for a moment how they failed, and ends them. */
@@ -75,7 +75,7 @@ export class Flights {
     return flight;
   }
 
-  /** Throws what the metatile failed with a moment ago. */
+  /** Throws the error of the metatile's latest failed flight, for a moment. */
   refuseIfFailing(set: TileSetKey, metatile: Metatile): void {
     const failure = this.#options.failures.find(flightKey(set, metatile));
     if (!failure) return;
@@ -86,7 +86,7 @@ export class Flights {
     throw failure.error;
   }
 
-  /** `isThere` is asked before the source is: true ends the flight immediately. One for a single caller cannot be joined. */
+  /** `isThere` is called before the source is queried: true ends the flight immediately. One for a single caller cannot be joined. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
@@ -112,8 +112,8 @@ export class Flights {
     }
   }
 
-  overtake(news: TileChange): void {
-    for (const flight of this.#flying.keys()) if (concerns(news, flight)) flight.overtaken = true;
+  overtake(change: TileChange): void {
+    for (const flight of this.#flying.keys()) if (concerns(change, flight)) flight.overtaken = true;
   }
 
   outdateLayer(layer: string): void {
@@ -190,7 +190,7 @@ export class Flights {
     const key = flightKey(tiles.set, metatile);
     const former = this.#open.get(layer)?.get(key);
     if (former) this.#outdate(former);
-    getOrMake(this.#open, layer, () => new Map<string, Flight>()).set(key, flight);
+    getOrCreate(this.#open, layer, () => new Map<string, Flight>()).set(key, flight);
   }
 
   #remove(flight: Flight): void {
@@ -218,11 +218,11 @@ function isOfOneCaller({ plan }: Flight): boolean {
   return plan.tiles.bound.layer.passCredentials;
 }
 
-function concerns(news: TileChange, { plan: { tiles, metatile } }: Flight): boolean {
-  if (news.kind === 'everything') return true;
-  if (news.kind === 'layer') return news.layer === tiles.set.layer;
-  const place = news.kind === 'place' ? news.place : { ...news, gridSet: news.set.gridSet };
-  const layer = news.kind === 'place' ? news.layer : news.set.layer;
+function concerns(change: TileChange, { plan: { tiles, metatile } }: Flight): boolean {
+  if (change.kind === 'everything') return true;
+  if (change.kind === 'layer') return change.layer === tiles.set.layer;
+  const place = change.kind === 'place' ? change.place : { ...change, gridSet: change.set.gridSet };
+  const layer = change.kind === 'place' ? change.layer : change.set.layer;
   return (
     layer === tiles.set.layer &&
     place.gridSet === tiles.set.gridSet &&

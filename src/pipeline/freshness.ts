@@ -6,7 +6,7 @@ type TileTimes = Pick<StoredTile, 'createdAt' | 'freshUntil'>;
 
 type Kept = Pick<ResolvedTileSet, 'bound' | 'subset' | 'bypass'>;
 
-/** Whether what is stored or in memory is looked at, and what is made goes there. */
+/** Whether store and memory are read, and new tiles are written there. */
 export function isKept({ bound, subset, bypass }: Kept, z: number): boolean {
   if (bypass || bound.layer.passCredentials || z < subset.cachedStart || z > subset.cachedStop) return false;
   return cacheSecondsAt(bound.layer, z) !== NOT_KEPT;
@@ -31,7 +31,7 @@ export function freshUntil(
   return Math.min(byAge, ended);
 }
 
-/** Of what is not kept nothing is fresh. */
+/** Tiles that are not kept are never fresh. */
 export function isFresh(tiles: Kept, z: number, tile: TileTimes, now: number): boolean {
   if (!isKept(tiles, z)) return false;
   if (tile.freshUntil !== null && tile.freshUntil <= now) return false;

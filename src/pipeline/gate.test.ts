@@ -3,7 +3,7 @@ import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
-import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
+import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import { boundsOfTile } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -38,7 +38,7 @@ let wms: MockWms;
 let patient: UpstreamClient;
 let impatient: UpstreamClient;
 let source: TileSource;
-let road: TileRoad;
+let harness: PipelineHarness;
 
 beforeAll(async () => {
   wms = await openMockWms();
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   wms.release();
-  await road.close();
+  await harness.close();
 });
 
 afterAll(async () => {
@@ -83,7 +83,7 @@ function format(mediaType: string): Format {
 }
 
 async function showsRoads(bytes: Buffer, mediaType: string): Promise<boolean> {
-  const { gridSet } = road.tiles.subset;
+  const { gridSet } = harness.tiles.subset;
   const image = await acceptImage(bytes, mediaType, gridSet.tileWidth, gridSet.tileHeight);
   const bounds = boundsOfTile(gridSet, TILE.z, TILE.x, TILE.y);
   const parameters = new Map([['LAYERS', 'roads']]);
@@ -97,15 +97,15 @@ async function showsRoads(bytes: Buffer, mediaType: string): Promise<boolean> {
 
 async function tilesInStore(): Promise<number> {
   let count = 0;
-  for await (const _ of tilesIn(road.store, road.tiles.set, TILE.z)) count++;
+  for await (const _ of tilesIn(harness.store, harness.tiles.set, TILE.z)) count++;
   return count;
 }
 
 describe.each(MODES)('in $mode mode', ({ mode, metatile }) => {
   it.each(['hang', 'hang-body'] as const)(`a ${mode} request that gets %s is given up`, async (answer) => {
-    road = openTileRoad({ source: openSource(impatient), layer: { metatile } });
+    harness = openPipelineHarness({ source: openSource(impatient), layer: { metatile } });
     wms.answer = answer;
-    await expect(road.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({ code: 'source-timeout' });
+    await expect(harness.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({ code: 'source-timeout' });
     expect(await tilesInStore()).toBe(0);
   });
 
@@ -113,18 +113,18 @@ describe.each(MODES)('in $mode mode', ({ mode, metatile }) => {
     it.each(BAD_ANSWERS.map((answer) => [JSON.stringify(answer), answer] as const))(
       `the bad ${mode} answer %s is never cached or served as ${mediaType}, and the next good one is`,
       async (_, answer) => {
-        road = openTileRoad({ source, layer: { metatile, formats: [format(mediaType)] } });
+        harness = openPipelineHarness({ source, layer: { metatile, formats: [format(mediaType)] } });
         wms.answer = answer;
-        await expect(road.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({
+        await expect(harness.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({
           code: expect.stringMatching(/^source-/),
         });
-        await until(() => road.pipeline.status().flights === 0);
+        await until(() => harness.pipeline.status().flights === 0);
         expect(await tilesInStore()).toBe(0);
-        expect(road.pipeline.status().memoryTierTiles).toBe(0);
+        expect(harness.pipeline.status().memoryTierTiles).toBe(0);
 
         wms.answer = 'good';
-        road.clock.advance(1001);
-        const { bytes, outcome } = await road.read(TILE.z, TILE.x, TILE.y);
+        harness.clock.advance(1001);
+        const { bytes, outcome } = await harness.read(TILE.z, TILE.x, TILE.y);
         expect(outcome).toBe('MISS');
         expect(await showsRoads(bytes, mediaType)).toBe(true);
       },
@@ -138,10 +138,10 @@ describe('200 readers of one missing tile of a real server', () => {
     ['failing', { status: 503 }],
     ['hanging', 'hang'],
   ])('200 readers of one missing tile cost one request when the server is %s', async (_, answer) => {
-    road = openTileRoad({ source: answer === 'hang' ? openSource(impatient) : source });
+    harness = openPipelineHarness({ source: answer === 'hang' ? openSource(impatient) : source });
     wms.answer = answer;
     const before = wms.requests.length;
-    await Promise.allSettled(Array.from({ length: 200 }, () => road.read(TILE.z, TILE.x, TILE.y)));
+    await Promise.allSettled(Array.from({ length: 200 }, () => harness.read(TILE.z, TILE.x, TILE.y)));
     expect(wms.requests.length - before).toBe(1);
   });
 });
@@ -149,15 +149,19 @@ describe('200 readers of one missing tile of a real server', () => {
 describe('opaque tiles', () => {
   const vector = format('application/vnd.mapbox-vector-tile');
   const opaque = (bytes: Buffer, type: string | null) => {
-    road = openTileRoad({ layer: { formats: [vector], gutter: 10 } });
-    road.source.answer = () => ({ kind: 'encoded', bytes, mediaType: type });
-    return road.read(TILE.z, TILE.x, TILE.y);
+    harness = openPipelineHarness({ layer: { formats: [vector], gutter: 10 } });
+    harness.source.answer = () => ({ kind: 'encoded', bytes, mediaType: type });
+    return harness.read(TILE.z, TILE.x, TILE.y);
   };
 
   it('opaque tiles are passed on unchanged, one at a time', async () => {
     const bytes = Buffer.from([0x1a, 0x03, 0x0a, 0x01, 0x61]);
     expect((await opaque(bytes, 'application/x-protobuf')).bytes.equals(bytes)).toBe(true);
-    expect(road.source.requests[0]).toMatchObject({ width: 64, height: 64, metatile: { column: 5, row: 6 } });
+    expect(harness.source.requests[0]).toMatchObject({
+      width: 64,
+      height: 64,
+      metatile: { column: 5, row: 6 },
+    });
   });
 
   it('opaque tiles are refused when they are empty, a page or an error message', async () => {

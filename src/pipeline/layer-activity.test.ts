@@ -76,8 +76,8 @@ it('the activity of a layer adds up what another process has seen', () => {
   there.activity.failed('roads', timeout);
   there.events.emit({ type: 'deleted', set, z: 1, rect, at: NOON + 7 });
   clock.time += 2000;
-  for (const news of there.activity.take()) here.add(news);
-  for (const news of there.activity.take()) here.add(news);
+  for (const counts of there.activity.take()) here.add(counts);
+  for (const counts of there.activity.take()) here.add(counts);
   expect(here.of('roads')).toMatchObject({
     changedAt: NOON + 7,
     failures: 3,

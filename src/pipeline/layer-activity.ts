@@ -2,7 +2,7 @@ import { isTilewardenError, messageWithStatus, reasonOf, type UpstreamWords } fr
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 
 interface LayerFailure {
   /** Milliseconds since 1970. */
@@ -11,7 +11,7 @@ interface LayerFailure {
   readonly reason: string;
   /** For people; without host, path or secret. */
   readonly message: string;
-  /** Null when no map server is to blame. */
+  /** Null unless a map server caused it. */
   readonly upstream: UpstreamWords | null;
 }
 
@@ -54,7 +54,7 @@ export class LayerActivity {
   constructor(events: TileEvents, clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
     this.#startedAt = clock.now();
-    events.subscribe((event) => this.#hear(event));
+    events.subscribe((event) => this.#onEvent(event));
   }
 
   /** Callers that have gone, a truncation in between and a paused host are no failures of the layer. */
@@ -71,7 +71,7 @@ export class LayerActivity {
   }
 
   add({ layer, changedAt, failures, lastFailure }: LayerStats): void {
-    const record = getOrMake(this.#layers, layer, () => ({
+    const record = getOrCreate(this.#layers, layer, () => ({
       changedAt: null,
       lastFailure: null,
       hours: null,
@@ -98,7 +98,7 @@ export class LayerActivity {
     return taken;
   }
 
-  #hear(event: TileEvent): void {
+  #onEvent(event: TileEvent): void {
     if (event.type === 'served' || event.type === 'outdated' || event.type === 'store-state') return;
     const layer = event.type === 'layer-dropped' ? event.layer : event.set.layer;
     this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });

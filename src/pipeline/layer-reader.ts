@@ -19,7 +19,7 @@ export function createLayerReader(
   };
 }
 
-/** Lossless if it is to be had: what is drawn from it is encoded once more. */
+/** Lossless if available: pictures drawn from it are encoded once more. */
 function bestFormat({ layer }: BoundLayer): Format | null {
   const pictures = layer.formats.filter(({ kind }) => kind === 'raster');
   return pictures.find(({ mediaType }) => mediaType.startsWith('image/png')) ?? pictures[0] ?? null;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, format, layerNamed } from '../../test/fixtures/http-app.ts';
+import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { slopingTiles } from '../../test/fixtures/sloping-tiles.ts';
-import { createManualClock } from '../../test/fixtures/tile-road.ts';
 import { sizeOfRect } from '../domain/tile-rect.ts';
 import { createMapComposer, type MapRequest } from './map-composer.ts';
 import { planMap } from './map-plan.ts';
@@ -26,7 +26,7 @@ function asked(changes: Partial<MapRequest> = {}): MapRequest {
   };
 }
 
-/** A pipeline that holds every reader back until it is told to go on. */
+/** A pipeline that holds every reader back until it is released. */
 function heldPipeline() {
   const waiting: (() => void)[] = [];
   const { read, reads } = slopingTiles();

@@ -4,8 +4,8 @@ import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { inLanes } from '../lib/in-turns.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import { withConcurrency } from '../lib/yielding.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
 import { type MapPlan, planMap } from './map-plan.ts';
@@ -18,7 +18,6 @@ export interface MapRequest {
   readonly bounds: Bounds;
   readonly width: number;
   readonly height: number;
-  /** Of the picture that is answered. */
   readonly format: Format;
   /** What shows where the layers are transparent; null: nothing. */
   readonly background: Colour | null;
@@ -84,7 +83,7 @@ export function createMapComposer(
   }
 }
 
-/** Pictures without transparency hide what is below them: of a layer that comes several times, the last is seen. */
+/** Opaque pictures hide those below: of a layer that is named several times, only the last is visible. */
 function withoutHidden(layers: readonly ResolvedTileSet[]): readonly ResolvedTileSet[] {
   const last = new Map(layers.map(({ set }, index) => [JSON.stringify(set), index]));
   return layers.filter(({ set, format }, index) => format.alpha || last.get(JSON.stringify(set)) === index);
@@ -137,7 +136,7 @@ export function checkMapSize(width: number, height: number): void {
   );
 }
 
-/** What a map was made from. Everything is null when no tile lies there. */
+/** The parts of a map. All are null if there is no tile. */
 interface MapOrigin {
   /** When the newest of its tiles was made. */
   readonly createdAt: number | null;
@@ -178,7 +177,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
     async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {
       const y = rect.minY + row;
       const bytes = new Array<Buffer>(rect.maxX - rect.minX + 1);
-      await inLanes(bytes.keys(), READS_AT_ONCE, async (column) => {
+      await withConcurrency(bytes.keys(), READS_AT_ONCE, async (column) => {
         signal.throwIfAborted();
         bytes[column] = await readTile(tiles, { z, x: rect.minX + column, y });
       });

@@ -14,14 +14,14 @@ export interface MapPlan {
 
 /** What one layer of a map may be made of: four times the pixels of the largest map. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
-/** Along a side. Bounds what is held of it at a time: a row of tiles. */
+/** Along a side. Bounds memory: a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;
 /** Tiles are enlarged by so much rather than taking those of the next zoom, whose lettering would be half as large. */
 const MIN_ENLARGED = 1.15;
-/** Source pixels over the whole axis: what a box with rounded numbers is off by shows in no pixel. */
+/** Source pixels over the whole axis: the error of a box with rounded numbers, visible in no pixel. */
 const UNNOTICED = 0.05;
 
-/** What all layers of a map may be made of together. Bounds what is decoded for it. */
+/** Tiles of all layers of a map together. Bounds the decoding. */
 const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
 
 /**
@@ -61,7 +61,7 @@ export function planMapAt(
   return across && down && { z, rect, layer: { across, down, width: tileWidth, height: tileHeight, rows } };
 }
 
-/** Those pixels whose middle lies on a tile; null when there are none. */
+/** Pixels whose centre is on a tile; null if there are none. */
 function coveredAxis(axis: ResampleAxis & { readonly available: number }): MapAxis | null {
   const { origin, scale } = snapped(axis);
   const first = Math.max(0, Math.ceil(-origin / scale - 0.5));

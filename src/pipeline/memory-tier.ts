@@ -1,6 +1,6 @@
 import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { rectContains, rectOfTile, rectsIn, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { CachedTile } from './tile-pipeline.ts';
 
@@ -81,7 +81,7 @@ export class MemoryTier {
     return this.#find(set)?.levels[tile.z]?.has(placeKey(tile.x, tile.y)) ?? false;
   }
 
-  /** Returns what a later `get` answers, if there was room. */
+  /** Returns the value of a later `get`, if there was room. */
   put(set: TileSetKey, tile: TileIndex, stored: StoredTile): CachedTile {
     const { bytes, createdAt, checksum, freshUntil } = stored;
     const answer: CachedTile = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
@@ -96,7 +96,7 @@ export class MemoryTier {
     return answer;
   }
 
-  /** Call before looking into the store, and `endLoad` with what was found, always. */
+  /** Call before reading the store, and always `endLoad` with the result. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
     const load: Load = { tile, bucket, valid: true, disturbed: false };
@@ -165,7 +165,7 @@ export class MemoryTier {
     const known = this.#find(set);
     if (known) return known;
     const bucket: Bucket = { set, levels: [], loads: new Set(), tiles: 0, live: true };
-    getOrMake(this.#layers, set.layer, () => new Map<string, Bucket>()).set(tileSetId(set), bucket);
+    getOrCreate(this.#layers, set.layer, () => new Map<string, Bucket>()).set(tileSetId(set), bucket);
     this.#bucketOfKey.set(set, bucket);
     return bucket;
   }
@@ -217,7 +217,7 @@ function placeKey(x: number, y: number): PlaceKey {
   return x < NUMERIC_KEY_LIMIT && y < NUMERIC_KEY_LIMIT ? y * NUMERIC_KEY_LIMIT + x : `${x}/${y}`;
 }
 
-/** Walks over the rectangle or over what is there, whichever is less. */
+/** Visits the rectangle or the existing tiles, whichever is fewer. */
 function* entriesWithin(bucket: Bucket, z: number, rect: TileRect): Generator<Entry> {
   const level = bucket.levels[z];
   if (!level) return;

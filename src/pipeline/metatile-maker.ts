@@ -11,7 +11,7 @@ import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { orAborted } from '../lib/deferred.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
@@ -44,7 +44,7 @@ interface MetatileMakerOptions {
 
 interface Fetched<Response = SourceResult> {
   readonly answer: Response;
-  /** When the source was asked: a tile is never younger than its pixels. */
+  /** When the request was sent: a tile is never younger than its pixels. */
   readonly createdAt: number;
 }
 
@@ -118,7 +118,7 @@ export class MetatileMaker {
   }
 
   #fetchesOf(source: TileSource): Semaphore {
-    return getOrMake(this.#fetches, source, () => new Semaphore(this.#options.maxFetchesPerSource));
+    return getOrCreate(this.#fetches, source, () => new Semaphore(this.#options.maxFetchesPerSource));
   }
 
   async #fetch(flight: Flight, source: TileSource, validator: string | null): Promise<Fetched> {
@@ -142,7 +142,7 @@ export class MetatileMaker {
     return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
-  /** False: the tiles that are said to be right are there no longer. */
+  /** False: the confirmed tiles no longer exist. */
   async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
     const { tiles, metatile, ticket, madeBy } = flight.plan;
     if (flight.outdated || ticket === null) return false;
@@ -154,7 +154,7 @@ export class MetatileMaker {
     return true;
   }
 
-  /** What the store does not take now waits for it here, outside the landings that others need. */
+  /** Tiles that the store does not accept now wait here, without holding up other flights. */
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
     let work = () => this.#cutAndKeep(flight, answer, createdAt);
@@ -269,7 +269,7 @@ export class MetatileMaker {
     this.#options.events.emit({ type: 'store-state', store, failure, at: this.#options.clock.now() });
   }
 
-  /** Holds what was asked for; of the others only what it held before, renewed. */
+  /** Keeps the requested tiles; of the others only those already in memory. */
   #keepInMemory(flight: Flight): void {
     const { tier } = this.#options;
     const { tiles, metatile } = flight.plan;
@@ -291,7 +291,7 @@ function addressOf({ plan, signal }: Flight, source: TileSource): string | null 
   return address === undefined ? null : String(hideKeys(address));
 }
 
-/** The tiles of a metatile share one piece of memory, which none of them is to hold alone. */
+/** The tiles of a metatile share one buffer; a copy keeps a single tile from holding all of it. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

@@ -5,7 +5,7 @@ import { drawText, type TextPicture } from '../raster/encode-map.ts';
 import { checkMapSize, inTurn } from './map-composer.ts';
 
 /**
- * Draws a notice in place of a map. Throws `request-invalid` for what no map has the size of, and `source-busy`.
+ * Draws a notice in place of a map. Throws `request-invalid` for a size that no map may have, and `source-busy`.
  * Who aborts leaves alone: the others who wait for the same picture go on waiting.
  */
 export type NoticePainter = (notice: TextPicture, signal: AbortSignal) => Promise<Buffer>;

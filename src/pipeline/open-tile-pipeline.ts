@@ -49,7 +49,7 @@ interface TilePipelineOptions extends Env {
   readonly random: Random;
   readonly settings?: Partial<PipelineSettings>;
   readonly counters?: Pick<Counters, 'count'>;
-  /** Where administrators have said that blank is right, besides what the layer's declaration says. */
+  /** Areas that administrators have confirmed as blank, besides those in the layer's declaration. */
   readonly blankAreas?: BlankWatchOptions['areasOf'];
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
@@ -65,7 +65,7 @@ interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
+/** A flight that turns back sends its readers to the store again; more often than this the store is inconsistent. */
 const MAX_LOOKS = 4;
 const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
@@ -171,12 +171,12 @@ class Pipeline implements TilePipeline {
     this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
-  changedElsewhere(news: TileChange): void {
-    if (news.kind === 'everything') this.#tier.dropAll();
-    if (news.kind === 'layer') this.#tier.dropLayer(news.layer);
-    if (news.kind === 'place') this.#tier.dropPlace(news.layer, news.place);
-    if (news.kind === 'tiles') this.#tier.drop(news.set, news.z, news.rect);
-    this.#flights.overtake(news);
+  changedElsewhere(change: TileChange): void {
+    if (change.kind === 'everything') this.#tier.dropAll();
+    if (change.kind === 'layer') this.#tier.dropLayer(change.layer);
+    if (change.kind === 'place') this.#tier.dropPlace(change.layer, change.place);
+    if (change.kind === 'tiles') this.#tier.drop(change.set, change.z, change.rect);
+    this.#flights.overtake(change);
   }
 
   guardCopies(guard: CopyGuard): void {
@@ -210,7 +210,7 @@ class Pipeline implements TilePipeline {
     return found && this.#tier.put(tiles.set, tile, found);
   }
 
-  /** `isAbsent`: the store has just said that it is not there. */
+  /** `isAbsent`: a lookup in the store has just failed to find it. */
   async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<CachedTile> {
     checkTile(wanted.tiles, wanted.tile);
     for (let look = 0; look < MAX_LOOKS; look++) {
@@ -278,7 +278,7 @@ class Pipeline implements TilePipeline {
       .finally(() => this.#renewals--);
   }
 
-  /** A store that fails is no reason to refuse a tile: it is made again, where the source may be asked. */
+  /** If the store fails, the tile is made again, provided that the source may be queried. */
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
@@ -300,10 +300,10 @@ class Pipeline implements TilePipeline {
     const { tiles, tile, signal } = wanted;
     return this.#waiting.during(tiles, async () => {
       const flight = await this.#joinOrStart(wanted);
-      // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
+      // A tile made before its request is a hit, though it may not be stored yet.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
-      // The picture may be from before a change: neither a client nor a CDN is to keep it.
+      // The picture may be from before a change: neither clients nor CDNs may keep it.
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     });

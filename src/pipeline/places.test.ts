@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
-import { openTileRoad, TILE_SIZE, until } from '../../test/fixtures/tile-road.ts';
+import { openPipelineHarness, TILE_SIZE, until } from '../../test/fixtures/pipeline-harness.ts';
 import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 
@@ -37,24 +37,24 @@ describe('every tile of a metatile', () => {
       fc.asyncProperty(scene, async ({ metatile, gutter, z, corner, pick }) => {
         const [left, bottom] = corner.map((share) => share * worldExtent.maxX) as [number, number];
         const subset = createGridSubset(gridSet, { extent: { ...worldExtent, minX: left, minY: bottom } });
-        const road = openTileRoad({ layer: { metatile, gutter, gridSubsets: [subset] } });
+        const harness = openPipelineHarness({ layer: { metatile, gutter, gridSubsets: [subset] } });
         const side = 2 ** z;
         const firstColumn = Math.floor(((left / worldExtent.maxX + 1) / 2) * side);
         const lastRow = Math.ceil((1 - (bottom / worldExtent.maxX + 1) / 2) * side) - 1;
         const x = Math.min(side - 1, firstColumn + 1 + Math.floor(pick[0] * (side - firstColumn)));
         const y = Math.floor(pick[1] * lastRow);
-        const answer = await road.read(z, x, y);
-        expect(await road.shows(answer.bytes, { z, x, y })).toBe(true);
-        await until(() => road.pipeline.status().flights === 0);
+        const answer = await harness.read(z, x, y);
+        expect(await harness.shows(answer.bytes, { z, x, y })).toBe(true);
+        await until(() => harness.pipeline.status().flights === 0);
         let stored = 0;
-        for await (const entry of tilesIn(road.store, road.tiles.set, z)) {
-          const found = await road.store.get(road.tiles.set, entry);
-          expect(found && (await road.shows(found.bytes, entry))).toBe(true);
+        for await (const entry of tilesIn(harness.store, harness.tiles.set, z)) {
+          const found = await harness.store.get(harness.tiles.set, entry);
+          expect(found && (await harness.shows(found.bytes, entry))).toBe(true);
           stored++;
         }
-        const rect = road.source.requests[0]?.metatile.rect ?? { minX: 0, minY: 0, maxX: -1, maxY: -1 };
+        const rect = harness.source.requests[0]?.metatile.rect ?? { minX: 0, minY: 0, maxX: -1, maxY: -1 };
         expect(stored).toBe((rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1));
-        await road.close();
+        await harness.close();
       }),
       { numRuns: 60 },
     );

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
+import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 
 /** The map's version is the number of truncations so far, from 1: an answer older than the last one is a fault. */
 class RaceModel {
-  readonly road: TileRoad = openTileRoad({ settings: { maxWaitingReads: 12 } });
+  readonly harness: PipelineHarness = openPipelineHarness({ settings: { maxWaitingReads: 12 } });
   readonly held: (() => void)[] = [];
   readonly reads: { readonly outcome: Promise<void>; readonly leave: AbortController }[] = [];
 
   constructor() {
-    this.road.source.answer = async (request) => {
-      const answer = this.road.source.draw(request);
+    this.harness.source.answer = async (request) => {
+      const answer = this.harness.source.draw(request);
       const failed = await new Promise<boolean>((resolve) => {
         this.held.push(() => resolve(false));
         this.failNext = () => resolve(true);
@@ -26,11 +26,11 @@ class RaceModel {
 
   read(x: number): void {
     const leave = new AbortController();
-    const oldest = this.road.source.version;
+    const oldest = this.harness.source.version;
     const check = async () => {
-      const { bytes } = await this.road.read(4, x, 6, leave.signal);
-      for (let version = oldest; version <= this.road.source.version; version++) {
-        if (await this.road.shows(bytes, { z: 4, x, y: 6 }, version)) return;
+      const { bytes } = await this.harness.read(4, x, 6, leave.signal);
+      for (let version = oldest; version <= this.harness.source.version; version++) {
+        if (await this.harness.shows(bytes, { z: 4, x, y: 6 }, version)) return;
       }
       throw new Error(`a tile older than version ${oldest} was answered`);
     };
@@ -38,23 +38,23 @@ class RaceModel {
   }
 
   async truncate(): Promise<void> {
-    await this.road.store.raiseGeneration('roads');
-    await this.road.store.dropLayer('roads');
-    this.road.source.version++;
-    this.road.pipeline.forgetLayer('roads');
+    await this.harness.store.raiseGeneration('roads');
+    await this.harness.store.dropLayer('roads');
+    this.harness.source.version++;
+    this.harness.pipeline.forgetLayer('roads');
   }
 
   renew(mode: 'all' | 'missing'): void {
     const leave = new AbortController();
-    const oldest = this.road.source.version;
+    const oldest = this.harness.source.version;
     const check = async () => {
-      const { made, present } = await this.road.renew(mode, 4, 5, 6, leave.signal);
+      const { made, present } = await this.harness.renew(mode, 4, 5, 6, leave.signal);
       expect(made + present).toBe(16);
-      const found = await this.road.store.get(this.road.tiles.set, { z: 4, x: 5, y: 6 });
+      const found = await this.harness.store.get(this.harness.tiles.set, { z: 4, x: 5, y: 6 });
       // A truncation may have emptied the store between the renewal and this look.
       if (!found) return;
-      for (let version = oldest; version <= this.road.source.version; version++) {
-        if (await this.road.shows(found.bytes, { z: 4, x: 5, y: 6 }, version)) return;
+      for (let version = oldest; version <= this.harness.source.version; version++) {
+        if (await this.harness.shows(found.bytes, { z: 4, x: 5, y: 6 }, version)) return;
       }
       throw new Error(`a tile older than version ${oldest} was left by a renewal`);
     };
@@ -69,14 +69,14 @@ class RaceModel {
     });
     await until(() => {
       for (const release of this.held.splice(0)) release();
-      return done && this.road.pipeline.status().flights === 0;
+      return done && this.harness.pipeline.status().flights === 0;
     });
     await finished;
-    expect(this.road.pipeline.status()).toMatchObject({ flights: 0, waitingReads: 0 });
-    const found = await this.road.store.get(this.road.tiles.set, { z: 4, x: 5, y: 6 });
-    const { version } = this.road.source;
-    if (found) expect(await this.road.shows(found.bytes, { z: 4, x: 5, y: 6 }, version)).toBe(true);
-    await this.road.close();
+    expect(this.harness.pipeline.status()).toMatchObject({ flights: 0, waitingReads: 0 });
+    const found = await this.harness.store.get(this.harness.tiles.set, { z: 4, x: 5, y: 6 });
+    const { version } = this.harness.source;
+    if (found) expect(await this.harness.shows(found.bytes, { z: 4, x: 5, y: 6 }, version)).toBe(true);
+    await this.harness.close();
   }
 }
 
@@ -119,7 +119,7 @@ describe('readers, renewals, truncations, failures and departures in any order',
           if (step.do === 'leave') model.reads[step.pick]?.leave.abort(new Error('left'));
           if (step.do === 'truncate') await model.truncate();
           if (step.do === 'fail') model.failNext();
-          if (step.do === 'wait') model.road.clock.advance(1001);
+          if (step.do === 'wait') model.harness.clock.advance(1001);
           if (step.do === 'turn') await turn();
         }
         await model.finish();

@@ -1,49 +1,59 @@
 import { describe, expect, it } from 'vitest';
-import { createGate, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
+import {
+  createGate,
+  type PipelineHarness,
+  pipelineHarnesses,
+  until,
+} from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 
-const open = tileRoads();
+const open = pipelineHarnesses();
 
 const tile = { z: 4, x: 5, y: 6 };
 
-async function storedVersion(road: TileRoad): Promise<number | null> {
-  const found = await road.store.get(road.tiles.set, tile);
+async function storedVersion(harness: PipelineHarness): Promise<number | null> {
+  const found = await harness.store.get(harness.tiles.set, tile);
   if (!found) return null;
-  for (const version of [1, 2, 3]) if (await road.shows(found.bytes, tile, version)) return version;
+  for (const version of [1, 2, 3]) if (await harness.shows(found.bytes, tile, version)) return version;
   throw new Error('a tile of no known version');
 }
 
 describe('renewing a metatile', () => {
   it('renewing a metatile makes missing tiles and counts exactly', async () => {
-    const road = open();
-    const result = await road.renew('missing', 4, 5, 6);
+    const harness = open();
+    const result = await harness.renew('missing', 4, 5, 6);
     expect(result).toMatchObject({ made: 16, present: 0, blank: 0, upstreamRequests: 1 });
     expect(result.bytes).toBeGreaterThan(0);
-    expect(road.source.requests[0]?.priority).toBe('task');
-    expect(await road.renew('missing', 4, 5, 6)).toEqual({
+    expect(harness.source.requests[0]?.priority).toBe('task');
+    expect(await harness.renew('missing', 4, 5, 6)).toEqual({
       made: 0,
       present: 16,
       blank: 0,
       bytes: 0,
       upstreamRequests: 0,
     });
-    expect(road.source.requests).toHaveLength(1);
+    expect(harness.source.requests).toHaveLength(1);
   });
 
   it('renewing a metatile counts only requested tiles, some present and some blank', async () => {
-    const road = open();
-    road.source.answer = ({ width, height }) => {
+    const harness = open();
+    harness.source.answer = ({ width, height }) => {
       return { kind: 'pixels', width, height, pixels: Buffer.alloc(width * height * 4, 200) };
     };
-    await road.renew('all', 4, 5, 6);
-    await road.store.edit(road.tiles.set, 4, { minX: 5, minY: 4, maxX: 7, maxY: 7 }, { type: 'remove' });
-    const metatile = road.source.requests[0]?.metatile;
+    await harness.renew('all', 4, 5, 6);
+    await harness.store.edit(
+      harness.tiles.set,
+      4,
+      { minX: 5, minY: 4, maxX: 7, maxY: 7 },
+      { type: 'remove' },
+    );
+    const metatile = harness.source.requests[0]?.metatile;
     if (!metatile) throw new Error('nothing was asked');
     const within = { minX: 0, minY: 4, maxX: 5, maxY: 5 };
     const { signal } = new AbortController();
-    const result = await road.pipeline.renew({
-      tiles: road.tiles,
+    const result = await harness.pipeline.renew({
+      tiles: harness.tiles,
       metatile,
       within,
       mode: 'missing',
@@ -53,162 +63,168 @@ describe('renewing a metatile', () => {
   });
 
   it('renewing a metatile notes with each tile which task made it, or that a client requested it', async () => {
-    const road = open();
-    const makerOf = async (x: number) => (await road.store.get(road.tiles.set, { ...tile, x }))?.madeBy;
-    await road.read(4, 5, 6);
-    await until(() => road.pipeline.status().flights === 0);
+    const harness = open();
+    const makerOf = async (x: number) => (await harness.store.get(harness.tiles.set, { ...tile, x }))?.madeBy;
+    await harness.read(4, 5, 6);
+    await until(() => harness.pipeline.status().flights === 0);
     expect(await makerOf(4)).toBe(0);
-    await road.renew('missing', 4, 5, 6, undefined, 11);
+    await harness.renew('missing', 4, 5, 6, undefined, 11);
     expect(await makerOf(5)).toBe(0);
-    await road.renew('all', 4, 5, 6, undefined, 12);
+    await harness.renew('all', 4, 5, 6, undefined, 12);
     expect(await Promise.all([4, 5, 6, 7].map(makerOf))).toEqual([12, 12, 12, 12]);
   });
 
   it('renewing a metatile makes expired tiles again', async () => {
-    const road = open({ layer: { expireCacheSeconds: 60 } });
-    await road.renew('missing', 4, 5, 6);
-    road.clock.advance(60_001);
-    road.source.version = 2;
-    expect(await road.renew('missing', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
-    expect(await storedVersion(road)).toBe(2);
+    const harness = open({ layer: { expireCacheSeconds: 60 } });
+    await harness.renew('missing', 4, 5, 6);
+    harness.clock.advance(60_001);
+    harness.source.version = 2;
+    expect(await harness.renew('missing', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
+    expect(await storedVersion(harness)).toBe(2);
   });
 
   it('a renewal of everything replaces all tiles, also in the memory tier', async () => {
-    const road = open();
-    await road.read(4, 5, 6);
-    await until(() => road.pipeline.status().flights === 0);
-    road.source.version = 2;
-    expect(await road.renew('all', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
-    const answer = await road.read(4, 5, 6);
+    const harness = open();
+    await harness.read(4, 5, 6);
+    await until(() => harness.pipeline.status().flights === 0);
+    harness.source.version = 2;
+    expect(await harness.renew('all', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
+    const answer = await harness.read(4, 5, 6);
     expect(answer.outcome).toBe('HIT');
-    expect(await road.shows(answer.bytes, tile, 2)).toBe(true);
+    expect(await harness.shows(answer.bytes, tile, 2)).toBe(true);
   });
 
   it('renewing a metatile stores nothing outside the layer', async () => {
     const { gridSet } = open().tiles.subset;
     const extent = { minX: gridSet.extent.minX, minY: 0, maxX: 0, maxY: gridSet.extent.maxY };
-    const road = open({ layer: { gridSubsets: [createGridSubset(gridSet, { extent })] } });
-    expect(await road.renew('all', 2, 0, 0)).toMatchObject({ made: 4 });
-    const { minX, minY, maxX, maxY } = road.source.requests[0]?.metatile.rect ?? {};
+    const harness = open({ layer: { gridSubsets: [createGridSubset(gridSet, { extent })] } });
+    expect(await harness.renew('all', 2, 0, 0)).toMatchObject({ made: 4 });
+    const { minX, minY, maxX, maxY } = harness.source.requests[0]?.metatile.rect ?? {};
     expect([minX, minY, maxX, maxY]).toEqual([0, 0, 1, 1]);
   });
 
   it('renewing a metatile is not satisfied by a fetch that began before it, which then is not kept', async () => {
-    const road = open();
+    const harness = open();
     const gate = createGate();
-    road.source.answer = async (request) => {
-      const answer = road.source.draw(request);
+    harness.source.answer = async (request) => {
+      const answer = harness.source.draw(request);
       await gate.opened;
       return answer;
     };
-    const reading = road.read(4, 5, 6);
-    await until(() => road.source.requests.length === 1);
-    road.source.version = 2;
-    const renewing = road.renew('all', 4, 5, 6);
-    await until(() => road.source.requests.length === 2);
+    const reading = harness.read(4, 5, 6);
+    await until(() => harness.source.requests.length === 1);
+    harness.source.version = 2;
+    const renewing = harness.renew('all', 4, 5, 6);
+    await until(() => harness.source.requests.length === 2);
     gate.open();
-    expect(await road.shows((await reading).bytes, tile, 1)).toBe(true);
+    expect(await harness.shows((await reading).bytes, tile, 1)).toBe(true);
     expect(await renewing).toMatchObject({ made: 16, upstreamRequests: 1 });
-    await until(() => road.pipeline.status().flights === 0);
-    expect(await storedVersion(road)).toBe(2);
+    await until(() => harness.pipeline.status().flights === 0);
+    expect(await storedVersion(harness)).toBe(2);
   });
 
   it('renewing a metatile shares its fetch with readers, and joins theirs', async () => {
-    const road = open();
+    const harness = open();
     const gate = createGate();
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       await gate.opened;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
-    const renewing = road.renew('all', 4, 5, 6);
-    await until(() => road.source.requests.length === 1);
-    const reading = road.read(4, 5, 6);
-    await until(() => road.pipeline.status().waitingReads === 1);
-    const seeding = road.renew('missing', 4, 5, 6);
+    const renewing = harness.renew('all', 4, 5, 6);
+    await until(() => harness.source.requests.length === 1);
+    const reading = harness.read(4, 5, 6);
+    await until(() => harness.pipeline.status().waitingReads === 1);
+    const seeding = harness.renew('missing', 4, 5, 6);
     // By now an unhindered read has come all the way.
     await open().read(4, 5, 6);
     gate.open();
     expect((await reading).outcome).toBe('MISS');
     expect(await renewing).toMatchObject({ made: 16, upstreamRequests: 1 });
     expect(await seeding).toMatchObject({ made: 16, bytes: 0, upstreamRequests: 0 });
-    expect(road.source.requests).toHaveLength(1);
+    expect(harness.source.requests).toHaveLength(1);
   });
 
   it('renewing a metatile is not mistaken for another metatile when its size is no longer the layer’s', async () => {
-    const road = open();
+    const harness = open();
     const gate = createGate();
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       await gate.opened;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const rect = { minX: 2, minY: 2, maxX: 3, maxY: 3 };
     const metatile = { z: 4, column: 1, row: 1, rect };
     const { signal } = new AbortController();
-    const renewing = road.pipeline.renew({ tiles: road.tiles, metatile, within: rect, mode: 'all', signal });
-    await until(() => road.source.requests.length === 1);
-    const reading = road.read(4, 5, 6);
-    await until(() => road.source.requests.length === 2);
+    const renewing = harness.pipeline.renew({
+      tiles: harness.tiles,
+      metatile,
+      within: rect,
+      mode: 'all',
+      signal,
+    });
+    await until(() => harness.source.requests.length === 1);
+    const reading = harness.read(4, 5, 6);
+    await until(() => harness.source.requests.length === 2);
     gate.open();
     expect(await renewing).toMatchObject({ made: 4 });
-    expect(await road.shows((await reading).bytes, tile)).toBe(true);
+    expect(await harness.shows((await reading).bytes, tile)).toBe(true);
   });
 
   it('renewing the same metatile twice concurrently satisfies both', async () => {
-    const road = open();
-    const results = await Promise.all([1, 2, 3].map(() => road.renew('all', 4, 5, 6)));
+    const harness = open();
+    const results = await Promise.all([1, 2, 3].map(() => harness.renew('all', 4, 5, 6)));
     for (const result of results) expect(result).toMatchObject({ made: 16, present: 0 });
   });
 
   it('renewing a metatile fetches again what a truncation has overtaken', async () => {
-    const road = open();
-    road.source.answer = async (request, number) => {
-      const answer = road.source.draw(request);
-      road.source.version = 2;
-      if (number === 0) await road.store.raiseGeneration('roads');
+    const harness = open();
+    harness.source.answer = async (request, number) => {
+      const answer = harness.source.draw(request);
+      harness.source.version = 2;
+      if (number === 0) await harness.store.raiseGeneration('roads');
       return answer;
     };
-    expect(await road.renew('all', 4, 5, 6)).toMatchObject({ made: 16, upstreamRequests: 2 });
-    expect(await storedVersion(road)).toBe(2);
+    expect(await harness.renew('all', 4, 5, 6)).toMatchObject({ made: 16, upstreamRequests: 2 });
+    expect(await storedVersion(harness)).toBe(2);
   });
 
   it('renewing a metatile gives up when truncations never end', async () => {
-    const road = open();
-    road.source.answer = async (request) => {
-      await road.store.raiseGeneration('roads');
-      return road.source.draw(request);
+    const harness = open();
+    harness.source.answer = async (request) => {
+      await harness.store.raiseGeneration('roads');
+      return harness.source.draw(request);
     };
-    await expect(road.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'generation-stale' });
-    expect(road.source.requests).toHaveLength(3);
+    await expect(harness.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'generation-stale' });
+    expect(harness.source.requests).toHaveLength(3);
   });
 
   it('renewing a metatile reports failures of source and store, and retries immediately on request', async () => {
-    const road = open();
-    road.source.answer = async () => {
+    const harness = open();
+    harness.source.answer = async () => {
       throw new TilewardenError('source-bad-answer', 'Not an image.', { reason: 'html' });
     };
-    await expect(road.renew('missing', 4, 5, 6)).rejects.toMatchObject({ reason: 'html' });
-    road.source.answer = road.source.draw;
-    road.store.putMany = async () => {
+    await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ reason: 'html' });
+    harness.source.answer = harness.source.draw;
+    harness.store.putMany = async () => {
       throw new TilewardenError('store-full', 'The disk is full.');
     };
-    await expect(road.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });
+    await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });
   });
 
   it('a renewal that is aborted stops, and none of its tiles is stored', async () => {
-    const road = open();
+    const harness = open();
     const gate = createGate();
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       await gate.opened;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const stop = new AbortController();
-    const renewing = road.renew('all', 4, 5, 6, stop.signal);
-    await until(() => road.source.requests.length === 1);
+    const renewing = harness.renew('all', 4, 5, 6, stop.signal);
+    await until(() => harness.source.requests.length === 1);
     stop.abort(new Error('killed'));
     await expect(renewing).rejects.toThrow('killed');
-    expect(road.source.requests[0]?.signal.aborted).toBe(true);
+    expect(harness.source.requests[0]?.signal.aborted).toBe(true);
     gate.open();
-    await until(() => road.pipeline.status().flights === 0);
-    expect(await storedVersion(road)).toBeNull();
+    await until(() => harness.pipeline.status().flights === 0);
+    expect(await storedVersion(harness)).toBeNull();
   });
 });

@@ -63,9 +63,9 @@ export function createRenewer(
     generation: number,
   ): Promise<number> {
     if (mode !== 'missing' || !tiles.bound.source().oldCache) return 0;
-    const missing = tilesOfRect(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
+    const missing = tilesOfRect(metatile.z, within).filter((tile) => !present.has(tileText(tile)));
     const copied = await adopted.copy(tiles, missing, generation);
-    for (const tile of copied) present.add(placeOf(tile));
+    for (const tile of copied) present.add(tileText(tile));
     return copied.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
@@ -73,10 +73,10 @@ export function createRenewer(
     const now = clock.now();
     const since = freshSince(tiles.bound.layer, metatile.z, now);
     const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since, now);
-    return new Set(present.map(placeOf));
+    return new Set(present.map(tileText));
   }
 
-  /** What a truncation outran is fetched again under the new generation. */
+  /** Tiles outdated by a truncation in the meantime are fetched again under the new generation. */
   return async (request) => {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
@@ -107,7 +107,7 @@ function resultOf(
 ): RenewResult {
   if (flight.confirmed) return { ...NOTHING_DONE, present: sizeOfRect(within) };
   const all = flight.madeTiles();
-  const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(placeOf(tile)));
+  const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(tileText(tile)));
   return {
     made: made.length,
     present: present.size,
@@ -117,6 +117,6 @@ function resultOf(
   };
 }
 
-function placeOf({ x, y }: Pick<TileIndex, 'x' | 'y'>): string {
+function tileText({ x, y }: Pick<TileIndex, 'x' | 'y'>): string {
   return `${x}/${y}`;
 }

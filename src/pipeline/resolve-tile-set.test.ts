@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { openTileRoad } from '../../test/fixtures/tile-road.ts';
+import { openPipelineHarness } from '../../test/fixtures/pipeline-harness.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { checkTile, metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 
 const filter = createParameterFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
-const { bound } = openTileRoad({ layer: { parameters: [filter] } }).tiles;
+const { bound } = openPipelineHarness({ layer: { parameters: [filter] } }).tiles;
 const defaults = { gridSet: null, format: null, parameters: new Map<string, string>() };
 
 describe('naming a tile set', () => {
@@ -57,13 +57,13 @@ describe('checking a tile', () => {
 
 describe('the size of a metatile', () => {
   it('the size of a metatile is that of the layer, but no more than the source can answer', () => {
-    expect(metatileSizeOf(openTileRoad().tiles)).toEqual({ columns: 4, rows: 4 });
-    const narrow = openTileRoad({ maxMetatile: { columns: 8, rows: 1 } });
+    expect(metatileSizeOf(openPipelineHarness().tiles)).toEqual({ columns: 4, rows: 4 });
+    const narrow = openPipelineHarness({ maxMetatile: { columns: 8, rows: 1 } });
     expect(metatileSizeOf(narrow.tiles)).toEqual({ columns: 4, rows: 1 });
   });
 
   it('the size of a metatile is half each way for dense screens, so that sources draw as many pixels as ever', () => {
-    const { tiles } = openTileRoad();
+    const { tiles } = openPipelineHarness();
     const dense = (columns: number, rows: number) => {
       const layer = { ...tiles.bound.layer, metatile: { columns, rows } };
       return metatileSizeOf({
@@ -79,7 +79,7 @@ describe('the size of a metatile', () => {
   it('the size of a metatile is one tile when tiles cannot be cut', () => {
     const vector = formatOf('pbf') ?? formatOf('application/vnd.mapbox-vector-tile');
     if (!vector) throw new Error('no vector tiles');
-    expect(metatileSizeOf(openTileRoad({ layer: { formats: [vector] } }).tiles)).toEqual({
+    expect(metatileSizeOf(openPipelineHarness({ layer: { formats: [vector] } }).tiles)).toEqual({
       columns: 1,
       rows: 1,
     });

@@ -7,16 +7,16 @@ import type { MetatileSize } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { rectContains } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
-/** How a client names a tile set. Null stands for the layer's default. */
+/** How a client names a tile set. Null: the layer's default. */
 interface TileSetNames {
   /** The grid set's name or one of its aliases. */
   readonly gridSet: string | null;
   /** Media type or file extension. */
   readonly format: string | null;
-  /** As they came; names in any case, those that no filter knows are ignored. */
+  /** As received; names in any case, those without a filter are ignored. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -27,7 +27,7 @@ type PlainTileSets = Map<GridSubset, Map<Format, ResolvedTileSet>>;
 /** Tile sets with default parameters are made once for each layer: most requests ask for them. */
 const plainTileSets = new WeakMap<BoundLayer, PlainTileSets>();
 
-/** Throws `grid-set-unknown`, `format-unknown` or `parameter-refused`, with what is allowed in the message. */
+/** Throws `grid-set-unknown`, `format-unknown` or `parameter-refused`; the message names the allowed values. */
 export function resolveTileSet(bound: BoundLayer, names: TileSetNames): ResolvedTileSet {
   const { layer } = bound;
   const subset = names.gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, names.gridSet);
@@ -36,7 +36,7 @@ export function resolveTileSet(bound: BoundLayer, names: TileSetNames): Resolved
   return plain ? plainTileSet(bound, subset, format) : makeTileSet(bound, subset, format, names.parameters);
 }
 
-/** Throws `tile-outside` and says what is inside. */
+/** Throws `tile-outside`, which names the allowed range. */
 export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void {
   const { subset } = tiles;
   const coverage = coverageAt(subset, z);
@@ -51,7 +51,7 @@ export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void 
   );
 }
 
-/** The block of one fetch: the layer's metatile, but no more than its source can answer. */
+/** The block of one fetch: the layer's metatile, within the limits of its source. */
 export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   if (tiles.format.kind === 'opaque') return SINGLE_TILE;
   const metatile = metatileFor(tiles);
@@ -70,7 +70,7 @@ export function metatileSizeFor(bound: BoundLayer | null, { gridSet, format }: T
   return metatileSizeOf(resolveTileSet(bound, { gridSet, format, parameters: new Map() }));
 }
 
-/** Of dense tiles half as many each way: a source draws no more pixels in one image than for plain ones. */
+/** Half as many dense tiles each way, so that a source draws as many pixels as for plain ones. */
 function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
   const { metatile } = bound.layer;
   const { pixelRatio } = subset.gridSet;
@@ -90,9 +90,9 @@ export function gutterOf(tiles: ResolvedTileSet): number {
 }
 
 function plainTileSet(bound: BoundLayer, subset: GridSubset, format: Format): ResolvedTileSet {
-  const ofLayer = getOrMake(plainTileSets, bound, (): PlainTileSets => new Map());
-  const ofSubset = getOrMake(ofLayer, subset, () => new Map<Format, ResolvedTileSet>());
-  return getOrMake(ofSubset, format, () => makeTileSet(bound, subset, format, new Map()));
+  const ofLayer = getOrCreate(plainTileSets, bound, (): PlainTileSets => new Map());
+  const ofSubset = getOrCreate(ofLayer, subset, () => new Map<Format, ResolvedTileSet>());
+  return getOrCreate(ofSubset, format, () => makeTileSet(bound, subset, format, new Map()));
 }
 
 function makeTileSet(

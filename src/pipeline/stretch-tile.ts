@@ -21,7 +21,7 @@ export function createTileStretcher(find: FindCached) {
   const draw = createMapDrawer();
   const places = new Semaphore(STRETCHES_AT_ONCE, { maxWaiting: MAX_WAITING });
 
-  /** In a grid set whose zooms do not nest, a tile may lie on several; null unless all of them are cached. */
+  /** In a grid set whose zooms do not nest, a tile may overlap several; null unless all of them are cached. */
   async function findAll(tiles: ResolvedTileSet, z: number, rect: TileRect) {
     const found = await Promise.all(tilesOfRect(z, rect).map((tile) => find(tiles, tile)));
     const cached = found.filter((answer) => answer !== null);

@@ -15,7 +15,7 @@ export interface ResolvedTileSet {
   readonly format: Format;
   readonly selection: ParameterSelection;
   readonly set: TileSetKey;
-  /** The source is asked, whatever is there, and nothing is kept. */
+  /** The source is always queried, and nothing is kept. */
   readonly bypass?: true;
   /** The caller's header, as it came, for layers that pass it on; absent: no caller is asking. */
   readonly authorization?: string | null;
@@ -34,7 +34,7 @@ export type RenewMode = 'missing' | 'all' | 'stale';
 export interface RenewRequest {
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
-  /** The tiles that were asked for; the others of the metatile are stored too but not counted. */
+  /** The requested tiles; the others of the metatile are stored too but not counted. */
   readonly within: TileRect;
   /**
    * `missing` leaves what is present and fresh as it is; `all` replaces it; `stale` replaces what is present and no
@@ -48,11 +48,11 @@ export interface RenewRequest {
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
   readonly sent?: () => void;
-  /** Awaited before the source is asked, when it is known that it must be. */
+  /** Awaited before the source is queried, if it has to be. */
   readonly turn?: () => Promise<void>;
   /** Called when the source has answered, before its answer is cut and stored. */
   readonly answered?: () => void;
-  /** Asked when the store refuses what was made: whether to store it again, without fetching it again. */
+  /** Called when the store refuses new tiles: whether to store them again, without fetching them again. */
   readonly storeAgain?: (error: unknown) => Promise<boolean>;
 }
 
@@ -96,7 +96,7 @@ export interface TilePipeline {
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile>;
   /**
    * Returns when the tiles are in the store. All tiles of the metatile are stored, so that neighbours show one
-   * picture. With `all` the source is asked after the call began, never before.
+   * picture. With `all` the source is queried after the call began, never before.
    */
   renew(request: RenewRequest): Promise<RenewResult>;
   /**
@@ -111,12 +111,12 @@ export interface TilePipeline {
    */
   forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
   /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
-  changedElsewhere(news: TileChange): void;
+  changedElsewhere(change: TileChange): void;
   /** From now on tiles in memory are shown only if this says so. */
   guardCopies(guard: CopyGuard): void;
   /** From now on headers are passed on that this does not call our own; before, none are. */
   guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
-  /** Gives up what is still being fetched and waits for tiles that are being stored behind answers already given. */
+  /** Aborts fetches, and waits for tiles of sent responses to be stored. */
   close(): Promise<void>;
 }

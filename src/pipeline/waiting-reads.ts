@@ -14,7 +14,7 @@ export class WaitingReads {
   readonly #most: number;
   readonly #counters: Pick<Counters, 'count'>;
   readonly #bySource = new WeakMap<TileSource, number>();
-  /** Those who look at what is there are served between two who have to wait anyway. */
+  /** Readers of existing tiles are served between two that have to wait anyway. */
   readonly #turnstile = new Turnstile();
   #count = 0;
 
@@ -27,7 +27,7 @@ export class WaitingReads {
     return this.#count;
   }
 
-  /** Throws `source-busy` when the source may have no more. */
+  /** Throws `source-busy` when the source has its maximum. */
   async during<Result>({ bound, set }: ResolvedTileSet, work: () => Promise<Result>): Promise<Result> {
     const source = bound.source();
     if (this.#of(source) >= this.#most - this.#count) {

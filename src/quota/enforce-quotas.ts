@@ -105,7 +105,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
       const allowed = Math.floor((known?.taken ?? 0) + Math.max(0, room));
       return { scope: scope.scope, allowed, reserve: Math.floor(tolerated * RESERVE_SHARE) };
     });
-    const same = credits.length === taken.length && credits.every((next) => !isNews(next, taken));
+    const same = credits.length === taken.length && credits.every((next) => !hasChanged(next, taken));
     if (!same) await credit.allow(credits);
   }
 
@@ -164,7 +164,7 @@ function isStarved(credit: Credit): boolean {
   return creditLeft(credit, false) < STARVED_BYTES;
 }
 
-function isNews({ scope, allowed, reserve }: Omit<Credit, 'taken'>, known: readonly Credit[]): boolean {
+function hasChanged({ scope, allowed, reserve }: Omit<Credit, 'taken'>, known: readonly Credit[]): boolean {
   const before = known.find((credit) => credit.scope === scope);
   if (!before || before.reserve !== reserve) return true;
   const left = Math.min(creditLeft(before, false), creditLeft({ ...before, allowed }, false));

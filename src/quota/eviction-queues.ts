@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isInMask, numberInBlock, pageInBlock } from '../storage/page-mask.ts';
 import type { PageStatistics } from '../storage/tile-store.ts';
@@ -163,7 +163,7 @@ export class EvictionQueue {
   /** One that is in the queue stays where it is, until its turn comes. */
   add(block: LedgerBlock, page: QueuedPage): void {
     const key = keyOf(block);
-    const held = getOrMake(this.#held, key, () => []);
+    const held = getOrCreate(this.#held, key, () => []);
     const number = numberInBlock(page);
     const known = held[number];
     if (known) known.writtenAt = page.writtenAt;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { loadEvictions } from './evictions.ts';
 
 const HOUR = 3_600_000;
@@ -9,14 +9,14 @@ const ONE = { pages: 1, tiles: 10, bytes: 1000 };
 const TWO = { pages: 2, tiles: 20, bytes: 2000 };
 const THREE = { pages: 3, tiles: 30, bytes: 3000 };
 
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 beforeEach(async () => {
-  house = await openQuotaHouse();
+  fixture = await openQuotaFixture();
 });
-afterEach(() => house.close());
+afterEach(() => fixture.close());
 
 it('evictions are kept over a restart by layer and hour', async () => {
-  const evictions = await loadEvictions(house.database);
+  const evictions = await loadEvictions(fixture.database);
   await evictions.add(new Map([['roads', ONE]]), NOON + 60_000);
   await evictions.add(
     new Map([
@@ -27,7 +27,7 @@ it('evictions are kept over a restart by layer and hour', async () => {
   );
   await evictions.add(new Map([['roads', TWO]]), NOON + HOUR);
 
-  for (const known of [evictions, await loadEvictions(house.database)]) {
+  for (const known of [evictions, await loadEvictions(fixture.database)]) {
     expect(known.total).toEqual({ pages: 5, tiles: 50, bytes: 5000 });
     expect(Object.fromEntries(known.byLayer)).toEqual({
       roads: { pages: 4, tiles: 40, bytes: 4000 },
@@ -46,12 +46,12 @@ it('evictions are kept over a restart by layer and hour', async () => {
 });
 
 it('evictions are kept by hour for a month, and before that as a sum', async () => {
-  const evictions = await loadEvictions(house.database);
+  const evictions = await loadEvictions(fixture.database);
   for (const day of [0, 1, 40]) await evictions.add(new Map([['roads', ONE]]), NOON + day * DAY);
   expect(await evictions.hoursSince(0)).toEqual([{ layer: 'roads', at: NOON + 40 * DAY, ...ONE }]);
-  const later = await loadEvictions(house.database);
+  const later = await loadEvictions(fixture.database);
   expect(later.total).toEqual(THREE);
   expect(later.byLayer.get('roads')).toEqual(THREE);
-  const rows = await house.database.query.selectFrom('layer_evictions').selectAll().execute();
+  const rows = await fixture.database.query.selectFrom('layer_evictions').selectAll().execute();
   expect(rows).toHaveLength(2);
 });

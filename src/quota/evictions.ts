@@ -17,7 +17,7 @@ const COUNTS = ['pages', 'tiles', 'bytes'] as const;
 
 export type Evictions = Awaited<ReturnType<typeof loadEvictions>>;
 
-/** What was removed for quotas, kept over restarts. One node at a time removes; the others look up its sums. */
+/** Evicted tiles and bytes, kept over restarts. One node at a time evicts; the others read its sums. */
 export async function loadEvictions(database: Database) {
   let total = NOTHING_EVICTED;
   let byLayer = new Map<string, Evicted>();
@@ -66,7 +66,7 @@ function startOf(at: number, step: number): number {
   return Math.floor(at / step) * step;
 }
 
-/** What is old is kept as a sum. */
+/** Old rows are kept as a sum. */
 async function foldBefore(query: Statements, before: number): Promise<void> {
   const old = await sumBetween(query, LONG_AGO + 1, before);
   if (old.pages === 0) return;

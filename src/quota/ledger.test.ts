@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { systemClock } from '../lib/clock.ts';
 import { BundleReader } from '../storage/bundle/bundle-reader.ts';
 import { maskOf, numberInBlock } from '../storage/page-mask.ts';
 import { sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { Ledger } from './ledger.ts';
 
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 
 beforeEach(async () => {
-  house = await openQuotaHouse();
+  fixture = await openQuotaFixture();
 });
-afterEach(() => house.close());
+afterEach(() => fixture.close());
 
-function openLedger(stores = house.stores): Ledger {
+function openLedger(stores = fixture.stores): Ledger {
   return new Ledger({ stores, clock: systemClock });
 }
 
@@ -89,27 +89,27 @@ const EVERYTHING = { minX: 0, minY: 0, maxX: 2 ** 20, maxY: 2 ** 20 };
 describe('the ledger', () => {
   it('the ledger contains when the tiles of a layer last changed, and when all of them went', async () => {
     const before = Date.now() - 1000;
-    await house.put(house.set('roads'), 3, 1, 1);
+    await fixture.put(fixture.set('roads'), 3, 1, 1);
     const ledger = openLedger();
     expect(ledger.changedAt('roads')).toBeNull();
     await ledger.refresh();
     const changed = ledger.changedAt('roads') ?? 0;
     expect(changed).toBeGreaterThan(before);
-    await house.store.dropLayer('roads');
+    await fixture.store.dropLayer('roads');
     await ledger.refresh();
     expect(ledger.changedAt('roads')).toBeGreaterThanOrEqual(changed);
     expect(ledger.changedAt('rivers')).toBeNull();
   });
 
   it('the ledger adds up the usage of bundles at rest without reading their page tables', async () => {
-    for (const layer of ['roads', 'rivers']) await house.put(house.set(layer), 3, 1, 1);
-    await house.reopen();
+    for (const layer of ['roads', 'rivers']) await fixture.put(fixture.set(layer), 3, 1, 1);
+    await fixture.reopen();
     let read = 0;
     const pagesIn: TileStore['pagesIn'] = (ids) => {
       read += ids.length;
-      return house.store.pagesIn(ids);
+      return fixture.store.pagesIn(ids);
     };
-    const ledger = openLedger(new Map([['default', { ...house.store, pagesIn }]]));
+    const ledger = openLedger(new Map([['default', { ...fixture.store, pagesIn }]]));
     await ledger.refresh();
     expect(ledger.usage()).toMatchObject({ tiles: 2, layers: [{ name: 'rivers' }, { name: 'roads' }] });
     expect(ledger.pages).toBe(2);
@@ -123,7 +123,7 @@ describe('the ledger', () => {
       Array.from({ length: 5000 }, (_, x) => ({
         id: `7/9/${x}_0`,
         content: {
-          set: house.set('a'),
+          set: fixture.set('a'),
           z: 9,
           x,
           y: 0,
@@ -136,7 +136,7 @@ describe('the ledger', () => {
       }));
     let gone: readonly string[] = [];
     const store = {
-      ...house.store,
+      ...fixture.store,
       pagesIn: async () => new Map(),
       async blocks() {
         const changed = gone.length > 0 ? [] : blocks(1);
@@ -181,21 +181,21 @@ describe('the ledger', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         for (const each of steps) {
           if (each.do === 'put')
-            await house.put(house.set(each.tile.layer), 9, each.tile.x, each.tile.y, each.size);
+            await fixture.put(fixture.set(each.tile.layer), 9, each.tile.x, each.tile.y, each.size);
           if (each.do === 'delete') {
             const { x, y } = each.tile;
             const rect = { minX: x, minY: y, maxX: x + 50, maxY: y + 5 };
-            await house.store.edit(house.set(each.tile.layer), 9, rect, { type: 'remove' });
+            await fixture.store.edit(fixture.set(each.tile.layer), 9, rect, { type: 'remove' });
           }
-          if (each.do === 'drop') await house.store.dropLayer(each.layer);
+          if (each.do === 'drop') await fixture.store.dropLayer(each.layer);
           if (each.do === 'refresh') await ledger.refresh();
           if (each.do !== 'restart') continue;
           await ledger.close();
           ledger = openLedger();
         }
         await ledger.refresh();
-        expect(countsOf(ledger)).toEqual(await house.recount());
-        expect(await pageCountsOf(ledger)).toEqual(await house.recount());
+        expect(countsOf(ledger)).toEqual(await fixture.recount());
+        expect(await pageCountsOf(ledger)).toEqual(await fixture.recount());
       }),
       { numRuns: inLength(6, 200) },
     );
@@ -203,8 +203,8 @@ describe('the ledger', () => {
 
   it('the ledger sees what another process writes and drops', async () => {
     const ledger = openLedger();
-    const other = await house.another();
-    await other.putMany(house.set('a'), 3, [{ x: 1, y: 1, bytes: Buffer.alloc(700), createdAt: 1 }], 0);
+    const other = await fixture.another();
+    await other.putMany(fixture.set('a'), 3, [{ x: 1, y: 1, bytes: Buffer.alloc(700), createdAt: 1 }], 0);
     await ledger.refresh();
     expect(countsOf(ledger)).toEqual({ a: { tiles: 1, bytes: 700 } });
     await other.dropLayer('a');
@@ -213,9 +213,9 @@ describe('the ledger', () => {
   });
 
   it('the ledger receives only changes, and opens no bundle without a writer', async () => {
-    for (const x of [0, 200, 400]) await house.put(house.set('a'), 9, x, 0);
-    await house.reopen();
-    const { store, reads } = counting(house.store);
+    for (const x of [0, 200, 400]) await fixture.put(fixture.set('a'), 9, x, 0);
+    await fixture.reopen();
+    const { store, reads } = counting(fixture.store);
     const ledger = openLedger(new Map([['default', store]]));
     const opened = vi.spyOn(BundleReader.prototype, 'read');
     onTestFinished(() => opened.mockRestore());
@@ -225,18 +225,18 @@ describe('the ledger', () => {
     await ledger.refresh();
     expect(reads()).toBe(3);
     expect(opened).not.toHaveBeenCalled();
-    await house.put(house.set('a'), 9, 201, 0);
+    await fixture.put(fixture.set('a'), 9, 201, 0);
     await ledger.refresh();
     expect(reads()).toBe(4);
     expect(opened).toHaveBeenCalledTimes(1);
-    expect(countsOf(ledger)).toEqual(await house.recount());
+    expect(countsOf(ledger)).toEqual(await fixture.recount());
   });
 
   it('the ledger counts bundles that were added to the store or removed by hand, after a restart', async () => {
-    for (const x of [0, 200]) await house.put(house.set('a'), 9, x, 0);
-    await house.put(house.set('b'), 9, 0, 0, 500);
-    const layers = join(house.folder, 'store', 'layers');
-    await house.reopen(() => {
+    for (const x of [0, 200]) await fixture.put(fixture.set('a'), 9, x, 0);
+    await fixture.put(fixture.set('b'), 9, 0, 0, 500);
+    const layers = join(fixture.folder, 'store', 'layers');
+    await fixture.reopen(() => {
       for (const name of readdirSync(layers)) {
         if (name.startsWith('b-')) rmSync(join(layers, name), { recursive: true });
         if (name.startsWith('a-')) cpSync(join(layers, name), join(layers, `${name}x`), { recursive: true });
@@ -252,10 +252,10 @@ describe('the ledger', () => {
 
   it("the ledger reports what the bundles take on disk, within 5 % of the file system's figure", async () => {
     for (let y = 0; y < 12; y++)
-      for (let x = 0; x < 12; x++) await house.put(house.set('a'), 9, x * 3, y, 30_000 + x * 7000);
-    await house.store.edit(house.set('a'), 9, { ...EVERYTHING, minY: 8 }, { type: 'remove' });
+      for (let x = 0; x < 12; x++) await fixture.put(fixture.set('a'), 9, x * 3, y, 30_000 + x * 7000);
+    await fixture.store.edit(fixture.set('a'), 9, { ...EVERYTHING, minY: 8 }, { type: 'remove' });
     const ledger = openLedger();
-    const layers = join(house.folder, 'store', 'layers');
+    const layers = join(fixture.folder, 'store', 'layers');
     // stat(2): blocks of 512 bytes.
     const size = () =>
       readdirSync(layers, { recursive: true, encoding: 'utf8' })
@@ -271,10 +271,10 @@ describe('the ledger', () => {
   });
 
   it('the ledger adds up by layer, tile set and zoom', async () => {
-    await house.put(house.set('b'), 2, 0, 0);
-    await house.put(house.set('a'), 9, 0, 0);
-    await house.put(house.set('a'), 10, 0, 0);
-    await house.put({ ...house.set('a'), format: 'image/jpeg' }, 9, 0, 0);
+    await fixture.put(fixture.set('b'), 2, 0, 0);
+    await fixture.put(fixture.set('a'), 9, 0, 0);
+    await fixture.put(fixture.set('a'), 10, 0, 0);
+    await fixture.put({ ...fixture.set('a'), format: 'image/jpeg' }, 9, 0, 0);
     const ledger = openLedger();
     await ledger.refresh();
     const usage = ledger.usage();

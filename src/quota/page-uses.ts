@@ -1,5 +1,5 @@
 import { PAGE_SIZE, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import type { PageStatistics } from '../storage/tile-store.ts';
 
 export interface PageUse {
@@ -120,7 +120,7 @@ export class PageUses {
   }
 
   #levelsOf(set: TileSetKey): Level[] {
-    return getOrMake(this.#byKey, set, () => getOrMake(this.#levels, tileSetId(set), () => []));
+    return getOrCreate(this.#byKey, set, () => getOrCreate(this.#levels, tileSetId(set), () => []));
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
@@ -10,23 +10,23 @@ import { QuotaGate } from './quota-gate.ts';
 import { openQuotaService } from './quota-service.ts';
 
 const MIB = 1024 ** 2;
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 let credit: QuotaCredit;
 let memory: TileStore;
 const gates: QuotaGate[] = [];
 
 beforeEach(async () => {
-  house = await openQuotaHouse();
-  credit = createQuotaCredit(house.database);
+  fixture = await openQuotaFixture();
+  credit = createQuotaCredit(fixture.database);
   memory = createMemoryStore({ type: 'memory' });
 });
 afterEach(async () => {
   for (const gate of gates.splice(0)) gate.close();
-  await house.close();
+  await fixture.close();
 });
 
-function guarded(patience: number, withReserve = false, store = memory): TileStore {
-  const gate = new QuotaGate({ credit, clock: systemClock, log: silentLogger, patience, withReserve });
+function guarded(maxWaitMs: number, withReserve = false, store = memory): TileStore {
+  const gate = new QuotaGate({ credit, clock: systemClock, log: silentLogger, maxWaitMs, withReserve });
   gates.push(gate);
   return gate.guard(store);
 }
@@ -39,7 +39,7 @@ async function write(store: TileStore, place: number, layer = 'roads'): Promise<
     bytes: Buffer.alloc(MIB, 7),
     createdAt: Date.now(),
   };
-  await store.putMany(house.set(layer), 9, [tile], 0);
+  await store.putMany(fixture.set(layer), 9, [tile], 0);
 }
 
 async function writtenBeforeRefusal(store: TileStore, layer?: string): Promise<number> {
@@ -87,7 +87,7 @@ describe('a writer at the gate', () => {
     const waiting = write(guarded(10_000), 0);
     await credit.allow([{ scope: EVERYTHING, allowed: 5 * MIB, reserve: 0 }]);
     await waiting;
-    expect(await memory.get(house.set('roads'), { z: 9, x: 0, y: 0 })).not.toBeNull();
+    expect(await memory.get(fixture.set('roads'), { z: 9, x: 0, y: 0 })).not.toBeNull();
   });
 
   it('a writer at the gate does not wait for ever when the gate is closed', async () => {
@@ -102,8 +102,8 @@ describe('a writer at the gate', () => {
 it('usage stays within the tolerance, however fast processes write', async () => {
   const limit = 5 * MIB;
   const service = await openQuotaService({
-    database: house.database,
-    stores: house.stores,
+    database: fixture.database,
+    stores: fixture.stores,
     events: createTileEvents(),
     clock: systemClock,
     log: silentLogger,
@@ -115,12 +115,13 @@ it('usage stays within the tolerance, however fast processes write', async () =>
   });
   await expect.poll(async () => (await credit.read()).length).toBe(1);
   const stop = new AbortController();
-  const writers = [guarded(20_000, false, house.store), guarded(20_000, false, await house.another())].map(
-    async (store, at) => {
-      for (let place = 0; place < 50 && !stop.signal.aborted; place++)
-        await write(store, (2 * place + at) * 16);
-    },
-  );
+  const writers = [
+    guarded(20_000, false, fixture.store),
+    guarded(20_000, false, await fixture.another()),
+  ].map(async (store, at) => {
+    for (let place = 0; place < 50 && !stop.signal.aborted; place++)
+      await write(store, (2 * place + at) * 16);
+  });
   let highest = 0;
   const looking = (async () => {
     while (!stop.signal.aborted) {

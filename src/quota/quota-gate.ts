@@ -6,19 +6,19 @@ import { type Credit, creditLeft, EVERYTHING, type QuotaCredit, scopeOfLayer } f
 export interface QuotaGateOptions extends Env {
   readonly credit: QuotaCredit;
   /** Milliseconds that a write waits for room before it is `store-full`. */
-  readonly patience: number;
-  /** Whether clients wait for what is written here. */
+  readonly maxWaitMs: number;
+  /** Whether clients wait for these writes. */
   readonly withReserve: boolean;
 }
 
-/** Milliseconds between looks at what is allowed, while something is written. */
+/** Milliseconds between reads of the credit during writes. */
 const LOOK_INTERVAL = 250;
 /** Milliseconds between looks while a write waits. */
 const WAIT_INTERVAL = 25;
 /** Bytes taken at a time: a share of what is left, and within these bounds. */
 const SHARE = 1 / 16;
-const LEAST = 512 * 1024;
-const MOST = 64 * 1024 ** 2;
+const MIN_BYTES = 512 * 1024;
+const MAX_BYTES = 64 * 1024 ** 2;
 /** Bytes left below which no more than so many bytes are on their way to the store. */
 const SCARCE = 64 * 1024 ** 2;
 const ON_THE_WAY = 2 * 1024 ** 2;
@@ -69,8 +69,8 @@ export class QuotaGate {
   }
 
   async #admit(layer: string, bytes: number): Promise<void> {
-    const { clock, patience } = this.#options;
-    const deadline = clock.monotonic() + patience;
+    const { clock, maxWaitMs } = this.#options;
+    const deadline = clock.monotonic() + maxWaitMs;
     await this.#lookIfDue(LOOK_INTERVAL);
     for (;;) {
       const scopes = [EVERYTHING, scopeOfLayer(layer)].filter((scope) => this.#credits.has(scope));
@@ -117,7 +117,7 @@ export class QuotaGate {
     await this.#looking;
   }
 
-  /** What cannot be asked now is asked again by the next write, or by one that waits. */
+  /** A failed query is repeated by the next write, or by one that waits. */
   async #attempt(work: Promise<void>): Promise<void> {
     await work.catch((error: unknown) => {
       this.#lookedAt = this.#options.clock.monotonic();
@@ -132,12 +132,12 @@ export class QuotaGate {
     for (const [scope, balance] of this.#balances) {
       const credit = this.#credits.get(scope);
       if (!credit) this.#balances.delete(scope);
-      // What was taken when there was plenty is not kept for when there is little.
+      // Credit taken when there was plenty is not kept for when there is little.
       if (credit) this.#balances.set(scope, Math.min(balance, this.#portionOf(credit)));
     }
   }
 
-  /** Whether there is something to go on with. One filling at a time: the others find what it brought. */
+  /** Whether credit is available. One refill at a time, shared by all waiting writes. */
   async #fill(scopes: readonly string[]): Promise<boolean> {
     if (this.#filling) {
       await this.#filling;
@@ -170,7 +170,7 @@ export class QuotaGate {
   }
 
   #portionOf(credit: Credit): number {
-    return Math.min(MOST, Math.max(LEAST, creditLeft(credit, false) * SHARE));
+    return Math.min(MAX_BYTES, Math.max(MIN_BYTES, creditLeft(credit, false) * SHARE));
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
-import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createTileEvents, type TileEvent } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -8,27 +8,27 @@ import type { TileStore } from '../storage/tile-store.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { openQuotaService, type QuotaService } from './quota-service.ts';
 
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 const services: QuotaService[] = [];
 
 beforeEach(async () => {
-  house = await openQuotaHouse();
+  fixture = await openQuotaFixture();
 });
 afterEach(async () => {
   for (const service of services.splice(0)) await service.close();
-  await house.close();
+  await fixture.close();
 });
 
 const HOUR_AGO = () => Date.now() - 3_600_000;
 
-async function open(stores: ReadonlyMap<string, TileStore> = house.stores) {
+async function open(stores: ReadonlyMap<string, TileStore> = fixture.stores) {
   const events = createTileEvents();
   const seen: TileEvent[] = [];
   const entries: LogEntry[] = [];
   events.subscribe((event) => seen.push(event));
   const log = recordingLogger(entries);
   const service = await openQuotaService({
-    database: house.database,
+    database: fixture.database,
     stores,
     events,
     clock: systemClock,
@@ -46,21 +46,21 @@ function quota(kib: number, more: Partial<QuotaConfiguration> = {}): Partial<Quo
 
 /** `pages` pages side by side, each a tile of 100 KB, in one bundle; long enough ago not to be in use. */
 async function fill(layer: string, pages: readonly number[]): Promise<void> {
-  for (const page of pages) await house.put(house.set(layer), 9, page * 16, 0, 100_000);
+  for (const page of pages) await fixture.put(fixture.set(layer), 9, page * 16, 0, 100_000);
 }
 
-async function settle(): Promise<void> {
+async function untilLookedAgain(): Promise<void> {
   await systemClock.sleep(1100);
 }
 
 async function pagesLeft(layer: string): Promise<number[]> {
   const left: number[] = [];
-  for await (const { pageX } of house.store.pages(house.set(layer))) left.push(pageX);
+  for await (const { pageX } of fixture.store.pages(fixture.set(layer))) left.push(pageX);
   return left.sort((a, b) => a - b);
 }
 
 function serve(events: ReturnType<typeof createTileEvents>, layer: string, page: number, at: number): void {
-  events.emit({ type: 'served', set: house.set(layer), tile: { z: 9, x: page * 16, y: 0 }, at });
+  events.emit({ type: 'served', set: fixture.set(layer), tile: { z: 9, x: page * 16, y: 0 }, at });
 }
 
 async function below(service: QuotaService, kib: number): Promise<void> {
@@ -71,10 +71,10 @@ describe('a quota', () => {
   it('a quota removes the pages used least recently, whole, and stops when the rest fits', async () => {
     const { service, events, seen } = await open();
     await fill('a', [0, 1, 2, 3, 4, 5]);
-    await settle();
+    await untilLookedAgain();
     serve(events, 'a', 0, Date.now());
     serve(events, 'a', 4, Date.now());
-    await settle();
+    await untilLookedAgain();
     await service.settings.change(quota(450));
     await below(service, 450);
     const left = await pagesLeft('a');
@@ -82,7 +82,7 @@ describe('a quota', () => {
     expect(left.length).toBeGreaterThanOrEqual(3);
     const removed = seen.filter((event) => event.type === 'deleted');
     expect(removed).toHaveLength(6 - left.length);
-    expect(removed[0]).toMatchObject({ set: house.set('a'), z: 9, rect: { minY: 0, maxY: 15 } });
+    expect(removed[0]).toMatchObject({ set: fixture.set('a'), z: 9, rect: { minY: 0, maxY: 15 } });
     expect((await service.usage()).evicted).toMatchObject({
       pages: removed.length,
       bytes: removed.length * 100_000,
@@ -92,7 +92,7 @@ describe('a quota', () => {
   it('a quota removes the pages used least often under LFU', async () => {
     const { service, events } = await open();
     await fill('a', [0, 1, 2, 3]);
-    await settle();
+    await untilLookedAgain();
     for (const [page, hits] of [5, 1, 9, 0].entries()) {
       for (let hit = 0; hit < hits; hit++) serve(events, 'a', page, HOUR_AGO());
     }
@@ -105,7 +105,7 @@ describe('a quota', () => {
     const { service, events } = await open();
     await fill('a', [0, 1, 2]);
     await fill('b', [0, 1, 2]);
-    await settle();
+    await untilLookedAgain();
     for (let hit = 0; hit < 5; hit++) serve(events, 'b', 0, HOUR_AGO());
     serve(events, 'b', 1, HOUR_AGO() + 1000);
     const quotaOfB = { value: 150, units: 'KiB' } as const;
@@ -118,7 +118,7 @@ describe('a quota', () => {
   it('a quota leaves a page alone that is in use this second', async () => {
     const { service, events } = await open();
     await fill('a', [0, 1]);
-    await settle();
+    await untilLookedAgain();
     const stop = new AbortController();
     const reading = (async () => {
       while (!stop.signal.aborted) {
@@ -128,7 +128,7 @@ describe('a quota', () => {
     })();
     await service.settings.change(quota(0, { globalExpirationPolicyName: 'LFU' }));
     await expect.poll(() => pagesLeft('a')).toEqual([0]);
-    await settle();
+    await untilLookedAgain();
     expect(await pagesLeft('a')).toEqual([0]);
     stop.abort();
     await reading;
@@ -138,25 +138,25 @@ describe('a quota', () => {
   it('a quota that is disabled removes nothing, and still counts', async () => {
     const { service } = await open();
     await fill('a', [0, 1]);
-    await settle();
+    await untilLookedAgain();
     await service.settings.change({ ...quota(1), enabled: false });
-    await settle();
+    await untilLookedAgain();
     expect(await service.usage()).toMatchObject({ tiles: 2, quota: { enabled: false } });
   });
 
   it('a quota goes on after a page that could not be removed', async () => {
     let failures = 0;
     const failing: TileStore = {
-      ...house.store,
+      ...fixture.store,
       async edit(...given) {
         failures++;
         if (failures === 1) throw new TilewardenError('store-failed', 'The tile store failed.');
-        return house.store.edit(...given);
+        return fixture.store.edit(...given);
       },
     };
     const { service, entries } = await open(new Map([['default', failing]]));
     await fill('a', [0, 1]);
-    await settle();
+    await untilLookedAgain();
     await service.settings.change(quota(0));
     await expect.poll(() => pagesLeft('a')).toEqual([]);
     expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
@@ -167,14 +167,14 @@ describe('what is known', () => {
   it('the configuration of the quota and the uses of pages survive a restart', async () => {
     const first = await open();
     await fill('a', [0, 1]);
-    await settle();
+    await untilLookedAgain();
     serve(first.events, 'a', 0, Date.now());
     const changed = await first.service.settings.change({ globalQuota: { value: 1.5, units: 'GiB' } });
     await first.service.close();
     services.pop();
     const { service } = await open();
     expect(await service.settings.read()).toEqual(changed);
-    await settle();
+    await untilLookedAgain();
     await service.settings.change(quota(150));
     await below(service, 150);
     expect(await pagesLeft('a')).toEqual([0]);
@@ -184,7 +184,7 @@ describe('what is known', () => {
     const { service } = await open();
     await fill('a', [0, 1]);
     expect(await service.usage()).toMatchObject({ tiles: 2 });
-    await house.store.dropLayer('a');
+    await fixture.store.dropLayer('a');
     expect(await service.usage()).toMatchObject({ bytes: 0, tiles: 0, layers: [] });
     await expect.poll(async () => (await service.usage()).sweeping).toEqual({ files: 0, bytes: 0 });
   });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
+import type { ParameterStore, ParameterValues } from '../catalog/parameter-store.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileSetKey, tileSetId, tileSetNames } from '../domain/tile-key.ts';
@@ -26,7 +26,7 @@ interface QuotaServiceOptions extends Env {
   readonly database: Database;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Without it the parameters of ids are unknown. */
-  readonly parameters?: ParameterBook;
+  readonly parameters?: ParameterStore;
   readonly events: TileEvents;
   /** Alone when left out. */
   readonly lead?: Lead;
@@ -35,7 +35,7 @@ interface QuotaServiceOptions extends Env {
 }
 
 export interface UsageReport extends StoresUsage {
-  /** What has been dropped and still takes room. */
+  /** Dropped data that still takes space. */
   readonly sweeping: SweepingStatistics;
   readonly quota: QuotaConfiguration;
   /** Since the data folder was made. */
@@ -47,7 +47,7 @@ export interface UsageReport extends StoresUsage {
   readonly growthPerDay: number | null;
   /** Until the quota is used up or a disk is nearly full; null while unknown. */
   readonly fullInDays: number | null;
-  /** What the parameters ids stand for, as far as it is known. */
+  /** The values behind the parameters ids, as far as known. */
   readonly parameters: ReadonlyMap<string, ParameterValues>;
 }
 
@@ -57,7 +57,7 @@ const HISTORY_INTERVAL = 3_600_000;
 export type QuotaService = Awaited<ReturnType<typeof openQuotaService>>;
 
 export async function openQuotaService(options: QuotaServiceOptions) {
-  const { database, stores, parameters: book, events, lead = leadAlone, clock, log } = options;
+  const { database, stores, parameters: parameterStore, events, lead = leadAlone, clock, log } = options;
   const shared = database.dialect === 'postgres';
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
@@ -92,7 +92,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     const { bytes, tiles, layers } = ledger.usage();
     await history.record({ at: clock.now(), bytes, tiles });
     const sets = layers.flatMap((layer) => layer.tileSets);
-    await book?.keepOnly(new Set(sets.map(({ parametersId }) => parametersId ?? '')));
+    await parameterStore?.keepOnly(new Set(sets.map(({ parametersId }) => parametersId ?? '')));
   }
 
   return {
@@ -103,7 +103,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
       const sum = ledger.usage();
       const sweeping = await sweepingNow();
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
-      const parameters = (await book?.values()) ?? new Map();
+      const parameters = (await parameterStore?.values()) ?? new Map();
       const quota = await settings.read();
       if (shared) await evictions.refresh();
       const { total: evicted, byLayer: evictedByLayer } = evictions;
@@ -127,7 +127,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
       if (configuration.enabled) await ledger.refresh();
       return quotaRoom(layer, configuration, ledger);
     },
-    /** What was removed for quotas between two times, to within a few seconds. */
+    /** Evictions between two times, to within a few seconds. */
     evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
     /** Hours in which something was removed for quotas, layer by layer; of the last month. */
     evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
@@ -144,7 +144,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     },
     /** When a layer's tiles were last seen to change, without reading it again; null: unknown. */
     changedAt: (layer: string): number | null => ledger.changedAt(layer),
-    /** Null: not asked for since anybody counts. */
+    /** Null: no recorded use. */
     useOf: (page: PageName): PageUse | null => uses.get(page),
     /** Hits that fade with time, as of now. */
     frequencyOf(page: PageName): number {

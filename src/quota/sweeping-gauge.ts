@@ -4,7 +4,7 @@ import type { SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 /** A measurement takes at most this share of the time: a store may have a million dropped files. */
 const SHARE = 0.01;
 /** Milliseconds that a caller waits for a measurement when there is an earlier one. */
-const PATIENCE = 200;
+const WAIT_TIMEOUT_MS = 200;
 
 /** What all stores have dropped that still takes room, as of some moment not long ago. */
 export function createSweepingGauge(stores: ReadonlyMap<string, TileStore>, clock: Clock) {
@@ -30,10 +30,10 @@ export function createSweepingGauge(stores: ReadonlyMap<string, TileStore>, cloc
     const known = last;
     if (!known) return measuring;
     const tooLong = new AbortController();
-    const patience = clock.sleep(PATIENCE, tooLong.signal).then(
+    const timeout = clock.sleep(WAIT_TIMEOUT_MS, tooLong.signal).then(
       () => known,
       () => known,
     );
-    return Promise.race([measuring, patience]).finally(() => tooLong.abort());
+    return Promise.race([measuring, timeout]).finally(() => tooLong.abort());
   };
 }

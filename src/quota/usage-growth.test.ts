@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
@@ -9,17 +9,17 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const BEGUN = Date.UTC(2026, 5, 1);
 
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 beforeEach(async () => {
-  house = await openQuotaHouse();
+  fixture = await openQuotaFixture();
 });
-afterEach(() => house.close());
+afterEach(() => fixture.close());
 
 /** What a server that is started then and soon stopped says. */
 async function usageAt(time: number): Promise<UsageReport> {
   const service = await openQuotaService({
-    database: house.database,
-    stores: house.stores,
+    database: fixture.database,
+    stores: fixture.stores,
     events: createTileEvents(),
     clock: { ...systemClock, now: () => time },
     log: silentLogger,
@@ -32,7 +32,7 @@ async function usageAt(time: number): Promise<UsageReport> {
 }
 
 async function write(z: number, tiles: number): Promise<void> {
-  for (let x = 0; x < tiles; x++) await house.put(house.set('roads'), z, x, 0, 100_000);
+  for (let x = 0; x < tiles; x++) await fixture.put(fixture.set('roads'), z, x, 0, 100_000);
 }
 
 describe('growth', () => {
@@ -53,7 +53,7 @@ describe('growth', () => {
   it('growth is negative when tiles go, and then nothing runs full', async () => {
     await write(5, 10);
     const { bytes } = await usageAt(BEGUN);
-    await house.store.dropLayer('roads');
+    await fixture.store.dropLayer('roads');
     expect(await usageAt(BEGUN + DAY)).toMatchObject({ growthPerDay: -bytes, fullInDays: null });
   });
 });

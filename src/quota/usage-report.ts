@@ -1,5 +1,5 @@
 import { type TileSetKey, tileSetId, withIncarnation } from '../domain/tile-key.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { type StoreChange, sumOfChanges } from '../storage/tile-store.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 
@@ -92,7 +92,7 @@ export class UsageSums {
 
   #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): ZoomSum {
     const sum = this.#sumFor(set);
-    const zoom = getOrMake(sum.zooms, z, () => ({ bytes: 0, tiles: 0, blocks: new Map() }));
+    const zoom = getOrCreate(sum.zooms, z, () => ({ bytes: 0, tiles: 0, blocks: new Map() }));
     for (const each of [sum, zoom]) {
       each.bytes += sign * diskBytes;
       each.tiles += sign * tiles;
@@ -110,14 +110,14 @@ export class UsageSums {
 
   #sumFor(set: TileSetKey): KnownSet {
     const make = () => ({ set, bytes: 0, tiles: 0, zooms: new Map() });
-    return this.#find(set) ?? getOrMake(this.#sets, tileSetId(set), make);
+    return this.#find(set) ?? getOrCreate(this.#sets, tileSetId(set), make);
   }
 }
 
 function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
   const byLayer = new Map<string, TileSetUsage[]>();
   for (const sum of byNames(sets)) {
-    getOrMake(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
+    getOrCreate(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
   }
   const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...sumOfChanges(tileSets), tileSets }));
   return layers.sort((a, b) => (a.name < b.name ? -1 : 1));

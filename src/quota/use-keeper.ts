@@ -15,7 +15,7 @@ interface UseKeeperOptions extends Env {
   readonly shared: boolean;
 }
 
-/** Milliseconds. What a crash may forget of the uses, and nothing else. */
+/** Milliseconds of uses that a crash may lose. */
 const SAVE_INTERVAL = 5000;
 /** Pages in one statement, and in one turn. */
 const BATCH = 200;
@@ -145,12 +145,12 @@ export function createUseRecords(database: Database) {
         const recorded = await query.selectFrom('page_uses').selectAll().where(within(uses)).execute();
         const known = new Map(recorded.map((row) => [rowKey(row), useOf(row)]));
         const sums = uses.map((use) => {
-          const before = known.get(rowKey(rowOf(use)));
+          const before = known.get(rowKey(useRow(use)));
           return before ? { ...use, ...addUses(before, use) } : use;
         });
         await query
           .insertInto('page_uses')
-          .values(sums.map(rowOf))
+          .values(sums.map(useRow))
           .onConflict((conflict) =>
             conflict.columns(KEY).doUpdateSet((row) => ({
               hits: row.ref('excluded.hits'),
@@ -208,7 +208,7 @@ function useOf(row: UseRow): RecordedUse {
   return { set: tileSetOf(row.tile_set), z, pageX, pageY, hits, lastUsedAt, frequency };
 }
 
-function rowOf({ set, z, pageX, pageY, hits, lastUsedAt, frequency }: RecordedUse): UseRow {
+function useRow({ set, z, pageX, pageY, hits, lastUsedAt, frequency }: RecordedUse): UseRow {
   const place = { tile_set: tileSetId(set), z, page_x: pageX, page_y: pageY };
   return { ...place, hits, last_used_at: lastUsedAt, frequency };
 }

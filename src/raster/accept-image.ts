@@ -7,7 +7,7 @@ import type { DecodeLimits } from './decode-image.ts';
 /** Characters of a server's own words that are kept for the log. */
 const EXCERPT_LENGTH = 500;
 const SNIFFED_BYTES = 1024;
-/** An image with this many times the pixels asked for is an attack or a mistake of another kind than a wrong size. */
+/** An image with this many times the requested pixels is an attack or a mistake of another kind than a wrong size. */
 const OVERSIZED_FACTOR = 4;
 
 /**

@@ -121,7 +121,7 @@ function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterIma
   };
 }
 
-/** Those beyond the tiles are like the outermost ones, lest the rim be half transparent. */
+/** Those beyond the tiles are like the outermost ones, so that the edge is not half transparent. */
 async function readPixelRows(
   { height, rows }: MapLayer,
   { from, to }: { readonly from: number; readonly to: number },

@@ -64,7 +64,7 @@ export class MetatileCutter implements TileCutter {
     return Array.from({ length: grid.columns * grid.rows }, () => tile);
   }
 
-  /** What a source of ours has drawn. */
+  /** Drawn by one of our own sources. */
   async #cutOwn({ grid, format }: CutJob, image: RasterImage): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const fits = image.width === width && image.height === height;

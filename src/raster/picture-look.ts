@@ -2,7 +2,7 @@ import type { ImagePart, Samples } from './raster-image.ts';
 
 export type Side = 'top' | 'right' | 'bottom' | 'left';
 
-/** What is remembered of a picture to tell whether its neighbours go on from it. */
+/** The edges of a picture, to check whether its neighbours continue it. */
 export interface PictureLook {
   /** 0xAABBGGRR when all of it is of one colour; null otherwise. */
   readonly colour: number | null;
@@ -68,11 +68,11 @@ export function singleColour(samples: Samples, part: ImagePart): number | null {
   const colour = colourAt(samples, part.left, part.top);
   if (colour >>> 24 === 0) return isTransparent(samples, part) ? 0 : null;
   const { data, channels } = samples;
-  const [start, end] = rowOf(samples, part, 0);
+  const [start, end] = pixelRow(samples, part, 0);
   // A row of one colour is the same when moved by a pixel; bytes are compared by the machine.
   if (data.compare(data, start + channels, end, start, end - channels) !== 0) return null;
   for (let row = 1; row < part.height; row++) {
-    const [from, to] = rowOf(samples, part, row);
+    const [from, to] = pixelRow(samples, part, row);
     if (data.compare(data, start, end, from, to) !== 0) return null;
   }
   return colour;
@@ -100,7 +100,7 @@ function colourAt({ data, channels, width }: Samples, x: number, y: number): num
 
 function isTransparent(samples: Samples, part: ImagePart): boolean {
   for (let row = 0; row < part.height; row++) {
-    const [from, to] = rowOf(samples, part, row);
+    const [from, to] = pixelRow(samples, part, row);
     for (let at = from + 3; at < to; at += 4) if (samples.data[at] !== 0) return false;
   }
   return true;
@@ -109,13 +109,13 @@ function isTransparent(samples: Samples, part: ImagePart): boolean {
 export function isOpaque(samples: Samples, part: ImagePart): boolean {
   if (samples.channels === 3) return true;
   for (let row = 0; row < part.height; row++) {
-    const [from, to] = rowOf(samples, part, row);
+    const [from, to] = pixelRow(samples, part, row);
     for (let at = from + 3; at < to; at += 4) if (samples.data[at] !== OPAQUE) return false;
   }
   return true;
 }
 
-function rowOf({ width, channels }: Samples, part: ImagePart, row: number): [start: number, end: number] {
+function pixelRow({ width, channels }: Samples, part: ImagePart, row: number): [start: number, end: number] {
   const start = ((part.top + row) * width + part.left) * channels;
   return [start, start + part.width * channels];
 }

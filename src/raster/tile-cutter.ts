@@ -25,7 +25,7 @@ export interface CutTile {
 export interface CutMetatile {
   /** Row by row. */
   readonly tiles: readonly CutTile[];
-  /** What a server's picture looks like; null for what is our own. */
+  /** The look of a server's picture; null for our own. */
   readonly look: PictureLook | null;
 }
 

@@ -33,7 +33,7 @@ function makeHttpSchemas({ z }: SchemaKit) {
     .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
     .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
 
-  /** What every source that speaks HTTP understands. */
+  /** Options of every HTTP source. */
   const options = {
     username: z.string().optional(),
     password: z.string().optional(),

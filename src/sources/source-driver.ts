@@ -25,6 +25,5 @@ export interface SourceDriver<Options = unknown> {
 export interface SourceTools extends Env {
   /** Shared; closing it is its owner's business. */
   readonly upstream: UpstreamClient;
-  /** Of the layer below. */
   readonly readLayer: LayerReader;
 }

@@ -13,13 +13,13 @@ export interface SourceRequest {
   readonly bounds: Bounds;
   readonly width: number;
   readonly height: number;
-  /** What the tiles will be stored as; a source may answer in another image format that keeps all of it. */
+  /** The format of the stored tiles; a source may return another lossless one. */
   readonly format: Format;
   /** Complete parameter values, names in upper case. */
   readonly parameters: ReadonlyMap<string, string>;
   /** `interactive`: a person waits for it. */
   readonly priority: 'interactive' | 'task';
-  /** What the server knows the tiles by that are there already; null or absent: none are, or it gave nothing. */
+  /** The server's validator of the existing tiles; null or absent: none. */
   readonly validator?: string | null;
   /** Of the caller, to be passed on to the declared server; null or absent: none. */
   readonly authorization?: string | null;
@@ -28,19 +28,19 @@ export interface SourceRequest {
   readonly sent?: (() => void) | undefined;
 }
 
-/** What a server sent, not yet believed; pixels that we drew ourselves; or that there is nothing here, and rightly so. */
+/** A server's response, not yet validated; or our own pixels; or that there is rightly nothing here. */
 export type SourceResult =
   | {
       readonly kind: 'encoded';
       readonly bytes: Buffer;
-      /** As the server said, without parameters, lower case; null when it said nothing. */
+      /** The server's media type without parameters, lower case; null: none. */
       readonly mediaType: string | null;
       /** How long its server promises it to be right; null or absent: it does not. */
       readonly freshSeconds?: number | null;
       readonly validator?: string | null;
     }
   | {
-      /** Only to a request with a validator: what is there is right. */
+      /** Only to a request with a validator: the existing tiles are current. */
       readonly kind: 'unchanged';
       readonly freshSeconds: number | null;
     }
@@ -71,7 +71,7 @@ export interface InfoRequest
 
 export interface InfoResponse {
   readonly bytes: Buffer;
-  /** As the server said, without parameters, lower case; null when it said nothing. */
+  /** The server's media type without parameters, lower case; null: none. */
   readonly mediaType: string | null;
 }
 
@@ -98,15 +98,15 @@ export interface TileSource {
   /** Whether a request's validator saves it anything. */
   readonly confirms?: boolean;
   fetch(request: SourceRequest): Promise<SourceResult>;
-  /** In front of it: asked for single tiles that the store does not have. Absent: the layer adopts nothing. */
+  /** Read before the source, for single tiles that the store does not have. Absent: the layer adopts nothing. */
   readonly oldCache?: Pick<OldCache, 'read'>;
-  /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
+  /** Absent if the source has no feature information. Fails as `fetch` does. */
   featureInfo?(request: InfoRequest): Promise<InfoResponse>;
   /** A source that has no legends has no such method. Fails as `fetch` does. */
   legend?(request: LegendRequest): Promise<InfoResponse>;
   /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
   addressOf?(request: SourceRequest): string;
-  /** What TileJSON tells of vector tiles, as far as the source knows. One that cannot know has no such method. */
+  /** `vector_layers` of TileJSON, if the source has them. */
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }

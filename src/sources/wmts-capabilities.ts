@@ -2,7 +2,7 @@ import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
@@ -110,7 +110,7 @@ export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
   const read = new Map<string, TileMatrixSet>();
   const sets = (id: string) => {
     const element = elements.get(id);
-    return element ? getOrMake(read, id, () => readMatrixSet(element)) : null;
+    return element ? getOrCreate(read, id, () => readMatrixSet(element)) : null;
   };
   const layers = childrenOf(contents, 'Layer').map((element) => readLayer(element, sets));
   return {

@@ -4,7 +4,7 @@ import type { TileStore } from './tile-store.ts';
 /** No layer can be called so: its generation belongs to the check alone. */
 const CANARY = '';
 
-/** Writes durably and reads back what was written. A full disk is no failure: tiles are then served without being stored. */
+/** Writes durably and reads back. A full disk is no failure: tiles are then served without being stored. */
 export async function checkStore(store: TileStore): Promise<void> {
   const written = await raise(store);
   if (written === null || (await store.generation(CANARY)) >= written) return;

@@ -8,8 +8,8 @@ it('a zoom may have more tiles than a function takes arguments', async () => {
   const of = { z: 20, y: 0, bytes: 1, createdAt: 1, freshUntil: null, validator: null, hidden: false };
   const tiles = Array.from({ length: 200_000 }, (_, x) => ({ ...of, x }));
   const { get, putMany, edit, tileSets, ticket, ...rest } = createMemoryStore({ type: 'memory' });
-  const { raiseGeneration, openMarks, settleMark, close } = rest;
-  const order = { ticket, raiseGeneration, openMarks, settleMark };
+  const { raiseGeneration, openMarks, closeMark, close } = rest;
+  const order = { ticket, raiseGeneration, openMarks, closeMark };
   async function* list() {
     yield tiles;
   }

@@ -14,7 +14,7 @@ import {
   type TileRect,
   WHOLE_LEVEL,
 } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { maskOf, numberInBlock } from './page-mask.ts';
 import {
   type DerivedMethods,
@@ -31,7 +31,7 @@ import {
   type TileStore,
 } from './tile-store.ts';
 
-/** The store that callers use, of what a driver does. Reading a tile calls the driver itself. */
+/** Derives the store that callers use from a driver. Reading a tile calls the driver itself. */
 export function derive(driver: DriverStore): TileStore {
   const quick = { ...slowerMethods(driver), ...driver };
   return { ...derivedMethods(quick), ...quick };
@@ -73,7 +73,7 @@ function slowerMethods(driver: DriverStore): QuickerMethods {
     for await (const set of tileSets(null)) {
       const byBlock = new Map<string, PageStatistics[]>();
       for await (const page of (driver.pages ?? pages)(set)) {
-        getOrMake(byBlock, blockId(page), () => []).push(page);
+        getOrCreate(byBlock, blockId(page), () => []).push(page);
       }
       for (const [id, inside] of byBlock) yield { ...blockOf(id, inside), pages: inside };
     }

@@ -15,7 +15,7 @@ export function isMeant({ x, y, createdAt, ticket }: EditedTile, edit: TileEdit)
   return !within || packedTouch(within, rectOfTile({ x, y }));
 }
 
-/** What it makes of the tile, the same where that changes nothing; null: it is gone. */
+/** The edited tile, or the same if nothing changes; null: removed. */
 export function edited<Tile extends EditedTile>(tile: Tile, edit: TileEdit): Tile | null {
   if (edit.type === 'remove') return null;
   if (edit.type === 'outdate') {

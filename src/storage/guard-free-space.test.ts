@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
-import { createManualClock } from '../../test/fixtures/tile-road.ts';
+import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { guardFreeSpace } from './guard-free-space.ts';
 import { createMemoryStore } from './memory/memory-store.ts';

@@ -3,7 +3,7 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import type { StoreRoom, TileStore } from './tile-store.ts';
 
-/** What a file system says of itself. */
+/** Statistics of a file system. */
 interface DiskRoom {
   /** Bytes of a block. */
   readonly bsize: number;

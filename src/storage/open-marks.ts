@@ -1,6 +1,6 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { type PackedRects, packedTouch, packRects, rectOfTile } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import {
   type MarkEffect,
   type OpenMark,
@@ -25,9 +25,9 @@ export class OpenMarks {
 
   constructor(marks: Iterable<OpenMark>) {
     for (const { layer, number, effect, places } of marks) {
-      const levels = getOrMake(this.#marks, layer, () => new Map<string, Mark[]>());
+      const levels = getOrCreate(this.#marks, layer, () => new Map<string, Mark[]>());
       const add = (level: string, rects: Mark['rects']) =>
-        getOrMake(levels, level, () => []).push({ number, effect, rects });
+        getOrCreate(levels, level, () => []).push({ number, effect, rects });
       if (!places) add(EVERYWHERE, null);
       for (const { gridSet, z, rect, parts } of places ?? [])
         add(levelName(gridSet, z), parts ?? packRects([rect]));
@@ -70,7 +70,7 @@ export function concerns({ formats, parametersId }: MarkEffect, set: TileSetKey)
   return parametersId === undefined || parametersId === set.parametersId;
 }
 
-/** As text; `readPlace` reads what it has parsed to. */
+/** As JSON; `readPlace` reads the parsed form. */
 export function writePlace(place: TilePlace): string {
   return JSON.stringify({ ...place, ...(place.parts && { parts: [...place.parts] }) });
 }

@@ -29,7 +29,6 @@ export interface StoreDriver<Options = unknown> {
 }
 
 export interface StoreTools extends Env {
-  /** Of the store. */
   readonly name: string;
   /** A folder of this machine that is the store's own. */
   readonly root: string;
@@ -41,7 +40,7 @@ export interface StoreTools extends Env {
   readonly shapeOf: (set: TileSetKey) => MetatileSize;
   /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
   readonly sweeps: () => boolean;
-  /** What is known of the database while it is away. */
+  /** The state of the database while it is unreachable. */
   readonly outage?: Outage;
   /** Opens a store in `root`, for copies of tiles that are kept elsewhere. */
   readonly openCopies: () => Promise<TileStore>;

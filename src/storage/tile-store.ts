@@ -21,7 +21,7 @@ export interface TileWrite {
   readonly createdAt: number;
   /** As in `StoredTile`; null when left out. */
   readonly freshUntil?: number | null;
-  /** What its server knows this version of it by; null when left out. */
+  /** The validator of this version at its server; default null. */
   readonly validator?: string | null;
   /** Null when left out. */
   readonly madeBy?: TileMaker;
@@ -69,7 +69,7 @@ export interface PageStatistics {
   readonly writtenAt: number;
 }
 
-/** Eight by eight pages of one zoom of one tile set: what a driver keeps as one thing on disk, a bundle for instance. */
+/** Eight by eight pages of one zoom of one tile set: the unit on disk, for instance a bundle. */
 export interface StoreBlock {
   /** Names the block in its store, the same as long as it is there. */
   readonly id: string;
@@ -98,7 +98,7 @@ export interface BlockContent {
   readonly tiles: number;
   /** The sum of the tiles' lengths. */
   readonly bytes: number;
-  /** What it takes on disk, or will as soon as it has no writer. */
+  /** Its size on disk, or its size as soon as it has no writer. */
   readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
@@ -111,7 +111,7 @@ export interface SweepingStatistics {
 
 /** The state of an unreachable database, for holders of copies of its tiles. */
 export interface Outage {
-  /** It could not be asked a moment ago. */
+  /** The latest query failed. */
   isAway(): boolean;
   /** Whether copies may be shown without asking it. */
   mayShow(): Promise<boolean>;
@@ -186,7 +186,7 @@ export interface OpenMark {
   readonly places: readonly TilePlace[] | null;
 }
 
-/** The place of a writer in the order of a store. It is taken before the source is asked. */
+/** The place of a writer in the order of a store. It is taken before the source is queried. */
 export interface Ticket {
   /** Greater than every ticket and every generation that the store gave out before, in any process or node. */
   readonly number: number;
@@ -194,11 +194,11 @@ export interface Ticket {
   readonly generation: number;
 }
 
-/** Which tiles of a rectangle are meant; what is left out does not narrow them. */
+/** A selection within a rectangle; an omitted field selects all. */
 export interface TileLimits {
   /** Milliseconds since 1970. */
   readonly createdBefore?: number | undefined;
-  /** Only tiles with an earlier ticket: what was stored since that generation was raised stays. */
+  /** Only tiles with an earlier ticket: those stored since that generation was raised stay. */
   readonly before?: number | undefined;
   /** Only tiles in one of these parts of the rectangle; they may overlap. */
   readonly within?: PackedRects | undefined;
@@ -217,13 +217,13 @@ export type TileEdit =
 
 /** Changes by other machines to the tiles of a store, for holders of copies. */
 export type TileChange =
-  /** The changes since are unknown: no copy is to be trusted. */
+  /** The changes since are unknown: all copies are invalid. */
   | { readonly kind: 'everything' }
   | { readonly kind: 'layer'; readonly layer: string }
   | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
   | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
-/** The channel on which the database tells that there is news of a truncation; see `TileStore.news`. */
+/** The database channel that announces truncations; see `TileStore.changesSince`. */
 export const TILE_NEWS = 'tile-news';
 
 /** A block of a zoom, in every format and for all parameters. */
@@ -236,7 +236,7 @@ export interface TilePlace {
 }
 
 /**
- * What a driver has to do: keep tiles, and their order. `derive.ts` makes the store of it that callers use. Every driver
+ * The contract of a driver: stores tiles, and keeps their order. `derive.ts` makes of it the store that callers use. Every driver
  * passes the behaviours in `test/contracts/tile-store.ts`.
  *
  * Tickets and generations are numbers of one order that the store gives out. A writer takes a ticket before it asks its
@@ -245,7 +245,7 @@ export interface TilePlace {
  * `putMany` stores nothing and throws `generation-stale` when a tile's place has a later one than its ticket. A
  * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
  * a slow removal does harm. With an effect, readers of every process obey it when `raiseGeneration` returns, whatever has
- * been removed by then, until `settleMark` says that all of it has. Of the places of a layer the latest 256 raises are
+ * been removed by then, until `closeMark` says that all of it has. Of the places of a layer the latest 256 raises are
  * distinguished; what was asked for before them counts as outdated. An eviction only removes. Ticket 0 is earlier than all
  * that are given out.
  *
@@ -272,7 +272,7 @@ export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
     ticket: number,
     lease?: number | null,
   ): Promise<StoreChange>;
-  /** All that is there, or what is there of `rect`; in any order, some hundred together. */
+  /** All stored tiles, or those in `rect`; in any order, some hundred together. */
   list(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<readonly TileEntry[]>;
   /**
    * Visits only what exists. Stops between blocks when the signal aborts, with the signal's reason. Returns how many tiles
@@ -291,14 +291,14 @@ export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;
   /** For the whole layer, or for these places. */
   raiseGeneration(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number>;
-  /** Those whose effect has not been settled, the earliest first; few. */
+  /** Marks that are not closed, the earliest first; few. */
   openMarks(): Promise<readonly OpenMark[]>;
   /** No tile is left that an open mark concerns. */
-  settleMark(layer: string, number: number): Promise<void>;
+  closeMark(layer: string, number: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What follows from the other methods, but takes longer so: a driver has those that it can do quicker. */
+/** Derivable from the other methods, only slower: a driver implements those that it can do faster. */
 export interface QuickerMethods {
   /** Of the layer, or of a place in it, without taking a ticket; 0: it was never raised. */
   generation(layer: string, place?: TilePlace): Promise<number>;
@@ -307,13 +307,13 @@ export interface QuickerMethods {
    * space may go on behind it. It does not say what was there: counting it would take longer than dropping it.
    */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
-  /** What has been dropped and still takes room. */
+  /** Dropped data that still takes space. */
   sweeping(): Promise<SweepingStatistics>;
   /** Every whole tile of the page that holds this one, row by row. */
   pageWith(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & StoredTile)[]>;
   /** Where in `rect` there are tiles, in parts that do not overlap. */
   parts(set: TileSetKey, z: number, rect: TileRect): AsyncIterable<TilePart>;
-  /** What is there in `rect`, and was created before a moment where one is given. */
+  /** The stored tiles in `rect`, optionally only those created before a time. */
   count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
   pages(set: TileSetKey): AsyncIterable<PageStatistics>;
   /**
@@ -346,7 +346,9 @@ export interface StoreFacets {
    * where there was none is not reported. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
    * else is, so a process that has copies asks again before their time is up.
    */
-  news?(since: string | null): Promise<{ readonly news: readonly TileChange[]; readonly cursor: string }>;
+  changesSince?(
+    since: string | null,
+  ): Promise<{ readonly changes: readonly TileChange[]; readonly cursor: string }>;
   /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
   takeRequests?(): readonly Count[];
   /** Only drivers have it whose stores several machines share. */

@@ -1,8 +1,8 @@
 import type { Polygon } from '../domain/bounds.ts';
 import { type GridSet, levelOf } from '../domain/grid-set.ts';
 import { countTiles, type TileRect } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import type { Pace } from '../lib/in-turns.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import type { Pace } from '../lib/yielding.ts';
 
 /** Rows of tiles that all have the same covered columns. */
 interface CoverBand {
@@ -30,13 +30,13 @@ interface ScannedBand extends CoverBand {
  * same bands as its total.
  */
 export interface AreaCover {
-  /** The bands that lie in `rect`, clipped to it, from the top; those without a covered tile are left out. */
+  /** The bands in `rect`, clipped to it, from the top; those without a covered tile are left out. */
   bands(z: number, rect: TileRect): Generator<CoverBand>;
   /** As `bands`, with those that have no covered tile. */
   scan(z: number, rect: TileRect): Generator<ScannedBand>;
 }
 
-/** Where the tiles of a zoom lie, as a task keeps it: a later change of the grid set does not move its area. */
+/** The grid of a zoom, stored with the task: a later change of the grid set does not move its area. */
 export interface ZoomGeometry {
   readonly z: number;
   readonly left: number;
@@ -102,7 +102,7 @@ export function createAreaCover(
   const levels = new Map<number, LevelCover>();
 
   function levelCover(z: number): LevelCover {
-    return getOrMake(levels, z, () => {
+    return getOrCreate(levels, z, () => {
       const geometry = zooms.find((zoom) => zoom.z === z);
       if (!geometry) throw new RangeError(`The area is not known at zoom ${z}.`);
       return coverOfZoom(edges, geometry, maxBands);
@@ -160,7 +160,7 @@ function tilesOfBand({ minY, maxY, runs }: CoverBand): bigint {
   return BigInt(columns) * BigInt(maxY - minY + 1);
 }
 
-/** What the area covers of a block, as rectangles; all of it without an area. */
+/** The part of a block that the area covers, as rectangles; all of it without an area. */
 export function* coveredRects(cover: AreaCover | null, z: number, rect: TileRect): Generator<TileRect> {
   if (!cover) {
     yield rect;
@@ -184,13 +184,13 @@ function edgesOf(polygons: readonly Polygon[]): readonly Edge[] {
 }
 
 function coverOfZoom(edges: readonly Edge[], geometry: ZoomGeometry, maxBands: number): LevelCover {
-  const rowOf = (y: number) => (geometry.top - y) / geometry.tileSpanY;
-  const top = rowOf(edges[0]?.y1 ?? geometry.top);
-  const bottom = edges.reduce((max, edge) => Math.max(max, rowOf(edge.y2)), Number.NEGATIVE_INFINITY);
+  const tileRow = (y: number) => (geometry.top - y) / geometry.tileSpanY;
+  const top = tileRow(edges[0]?.y1 ?? geometry.top);
+  const bottom = edges.reduce((max, edge) => Math.max(max, tileRow(edge.y2)), Number.NEGATIVE_INFINITY);
   const { buffer = 0 } = geometry;
   const minY = clamp(Math.floor(top - buffer + TOLERANCE), geometry.rows);
   const maxY = clamp(Math.ceil(bottom + buffer - TOLERANCE) - 1, geometry.rows);
-  const within = (y: number) => Math.min(Math.max(rowOf(y), minY), maxY + 1);
+  const within = (y: number) => Math.min(Math.max(tileRow(y), minY), maxY + 1);
   const heights = edges.reduce((sum, edge) => sum + within(edge.y2) - within(edge.y1), 0);
   // An edge reaches into two bands more than it fills.
   const bandRows = Math.max((maxY - minY + 1) / maxBands, heights / (MAX_VISITS - 2 * edges.length));
@@ -204,17 +204,17 @@ function clamp(row: number, rows: number): number {
 /** Asked for bands from the top down: each edge is picked up once and dropped when the bands have passed it. */
 function activeEdges(edges: readonly Edge[], { left, top: origin, tileSpanX, tileSpanY }: ZoomGeometry) {
   const columnOf = (x: number) => (x - left) / tileSpanX;
-  const rowOf = (y: number) => (origin - y) / tileSpanY;
+  const tileRow = (y: number) => (origin - y) / tileSpanY;
   let next = 0;
   let active: Edge[] = [];
   return (top: number, bottom: number) => {
     const first = next;
     const before = active.length;
     active = active.filter((edge) => edge.y2 > top);
-    for (let edge = edges[next]; edge && rowOf(edge.y1) < bottom; edge = edges[++next]) {
+    for (let edge = edges[next]; edge && tileRow(edge.y1) < bottom; edge = edges[++next]) {
       const { x1, y1, x2, y2 } = edge;
-      if (rowOf(y2) <= top) continue;
-      active.push({ x1: columnOf(x1), y1: rowOf(y1), x2: columnOf(x2), y2: rowOf(y2) });
+      if (tileRow(y2) <= top) continue;
+      active.push({ x1: columnOf(x1), y1: tileRow(y1), x2: columnOf(x2), y2: tileRow(y2) });
     }
     return { reaching: active, visits: before + next - first };
   };

@@ -69,7 +69,7 @@ export function cutTruncatePlan(
   return { levels: cut, stepColumns, stepRows, geometry };
 }
 
-/** One piece of one step, which stands for all zooms: the file is written in one place. */
+/** One piece of one step for all zooms: the file is written by one worker. */
 export function cutExportPlan(
   [first]: readonly TileRangeLevel[],
   geometry: readonly ZoomGeometry[] | null,

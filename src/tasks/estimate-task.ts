@@ -11,7 +11,7 @@ import { rectsOf } from './tile-selection.ts';
 /** Pages read for the average size of a tile. */
 const SAMPLED_PAGES = 256;
 
-/** What a planned task would cost, from the tiles that are stored and how fast earlier tasks of its kind went. */
+/** The cost of a planned task, from the stored tiles and the speed of earlier tasks of its kind. */
 export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
   const { request, tiles, tilesTotal, coveredUse } = planned;
   const truncates = request.type === 'truncate';

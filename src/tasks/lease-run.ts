@@ -39,7 +39,7 @@ export interface LeaseRunOptions extends Env {
   readonly crowded: () => boolean;
   /** Tasks that this worker leaves alone for now. */
   readonly resting: () => readonly number[];
-  /** The lease is handed back because what it asks is not to be had now. */
+  /** The lease is handed back because its host or store is unavailable. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
   /** A task cannot go on: its layer is gone or no longer has the tile set, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
@@ -47,13 +47,13 @@ export interface LeaseRunOptions extends Env {
   readonly warn: RateLimitedWarning;
 }
 
-/** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
+/** Milliseconds of work that a crash may repeat, and that another task waits for its turn. */
 const REPORT_INTERVAL = 1000;
 /** The first report comes sooner, so that a short task's progress is seen. */
 const FIRST_REPORT = 250;
 /** Milliseconds between attempts to reach the database, and when to stop: the lease will go to another worker. */
 const DATABASE_PAUSE = 500;
-const DATABASE_PATIENCE = 60_000;
+const DATABASE_TIMEOUT_MS = 60_000;
 
 /** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
 const STEPS_BEHIND = 3;
@@ -96,12 +96,12 @@ export class LeaseRun {
     this.#lastReport = options.clock.monotonic();
   }
 
-  /** Stops taking further steps; what is in flight is finished, reported and handed back with the rest. */
+  /** Starts no further steps; those in flight are finished and reported, the rest is handed back. */
   handBack(): void {
     this.#handingBack = true;
   }
 
-  /** Cancels what is in flight, upstream requests included. */
+  /** Cancels steps in flight, upstream requests included. */
   abort(reason: Error): void {
     this.#handingBack = true;
     this.#abort.abort(reason);
@@ -156,7 +156,7 @@ export class LeaseRun {
     }
   }
 
-  /** Before another step: a worker has died here, or the caller has said how many failures are allowed. */
+  /** Before the next step: a worker has died here, or the request limits the number of failures. */
   #isCounted({ ok }: StepOutcome): boolean {
     if (!ok && !this.lease.request.waitsForHosts) return true;
     return this.lease.kind === 'piece' && this.lease.careful;
@@ -299,7 +299,7 @@ export class LeaseRun {
   /** A database that is away for a moment costs no work; one that stays away costs the lease. */
   async #send(report: Report): Promise<ReportResponse> {
     const { clock, leases, warn } = this.#options;
-    const deadline = clock.monotonic() + DATABASE_PATIENCE;
+    const deadline = clock.monotonic() + DATABASE_TIMEOUT_MS;
     for (;;) {
       try {
         return await leases.report(report);

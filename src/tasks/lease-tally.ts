@@ -19,7 +19,7 @@ export interface TallySnapshot {
 }
 
 /**
- * What has been done under a lease and not been reported. Steps of a piece end in any order; they are counted
+ * Unreported work of a lease. Steps of a piece end in any order; they are counted
  * once all before them have ended, so that one number says which of them a crash would repeat.
  */
 export class LeaseTally {
@@ -57,7 +57,7 @@ export class LeaseTally {
     this.#noteChange(step, outcome.counts);
   }
 
-  /** What is new since the last call. */
+  /** Changes since the last call. */
   take(): TallySnapshot {
     const snapshot = {
       doneSteps: this.#doneSteps,
@@ -96,7 +96,7 @@ function addCounts(a: Counts, b: Counts): Counts {
   return { ...addResults(a, b), processed: a.processed + b.processed, removed: a.removed + b.removed };
 }
 
-/** A metatile is stored whole, also where it reaches beyond what was asked for. */
+/** A metatile is stored whole, even beyond the requested tiles. */
 function wholeSteps(rect: TileRect, { stepColumns, stepRows }: TaskPlan): TileRect {
   return {
     minX: Math.floor(rect.minX / stepColumns) * stepColumns,

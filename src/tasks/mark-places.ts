@@ -2,8 +2,8 @@ import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../doma
 import type { GridSubset } from '../domain/grid-subset.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { packRects, type TileRect } from '../domain/tile-rect.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
-import { createPace, type Pace } from '../lib/in-turns.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { createPace, type Pace } from '../lib/yielding.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
 import { coveredRects } from './area-cover.ts';
 import { areaIn } from './task-area.ts';
@@ -59,7 +59,7 @@ async function placesOfArea(
 ): Promise<readonly TilePlace[]> {
   const byZoom = new Map<number, Map<string, TileRect>>();
   const add = (z: number, one: TileRect) => {
-    const parts = getOrMake(byZoom, z, () => new Map<string, TileRect>());
+    const parts = getOrCreate(byZoom, z, () => new Map<string, TileRect>());
     parts.set(`${one.minX} ${one.minY} ${one.maxX} ${one.maxY}`, one);
   };
   const boxes = new Map(polygons.map((polygon) => [polygon, boxOf(polygon)]));

@@ -1,46 +1,50 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
-import { createGate } from '../../test/fixtures/tile-road.ts';
+import { createGate } from '../../test/fixtures/pipeline-harness.ts';
+import {
+  openTaskFixture,
+  type TaskFixture,
+  type TaskFixtureOptions,
+} from '../../test/fixtures/task-fixture.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { type Marks, openMarks } from './marks.ts';
 import { createTaskStore } from './store/task-store.ts';
 
-let house: TaskHouse;
+let fixture: TaskFixture;
 let marks: Marks;
 /** Milliseconds that its clock is ahead. */
 let later = 0;
 
 afterEach(async () => {
   await marks.close();
-  await house.close();
+  await fixture.close();
 });
 
-async function seeded(leads: boolean, layer: TaskHouseOptions['layer'] = {}): Promise<void> {
-  house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 }, ...layer } });
-  const seed = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, author('tester'));
-  await house.ended(seed.id);
+async function seeded(leads: boolean, layer: TaskFixtureOptions['layer'] = {}): Promise<void> {
+  fixture = await openTaskFixture({ layer: { metatile: { columns: 1, rows: 1 }, ...layer } });
+  const seed = await fixture.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, author('tester'));
+  await fixture.ended(seed.id);
   marks = open(leads);
 }
 
 /** `leads`: whether it also cleans up. */
 function open(leads: boolean): Marks {
-  const { bound } = house.road.tiles;
-  const catalog = { layer: () => bound, stores: () => new Map([['', house.road.store]]) };
-  const { pipeline } = house.road;
+  const { bound } = fixture.harness.tiles;
+  const catalog = { layer: () => bound, stores: () => new Map([['', fixture.harness.store]]) };
+  const { pipeline } = fixture.harness;
   const forgottenByAll = async () => {};
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
-  const tools = { tasks: createTaskStore(house.database), clock, log: silentLogger };
+  const tools = { tasks: createTaskStore(fixture.database), clock, log: silentLogger };
   return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
 }
 
-const outcome = async (z: number, x: number, y: number) => (await house.road.read(z, x, y)).outcome;
+const outcome = async (z: number, x: number, y: number) => (await fixture.harness.read(z, x, y)).outcome;
 
 async function storedAgain(z: number, x: number, y: number): Promise<void> {
   expect(await outcome(z, x, y)).toBe('MISS');
-  const { store, tiles } = house.road;
+  const { store, tiles } = fixture.harness;
   await eventually(
     'the tile is stored',
     () => store.get(tiles.set, { z, x, y }),
@@ -50,7 +54,7 @@ async function storedAgain(z: number, x: number, y: number): Promise<void> {
 
 /** A triangle in the north-west half of the map. */
 function halfOfTheMap() {
-  const { minX, minY, maxX, maxY } = house.road.tiles.subset.gridSet.extent;
+  const { minX, minY, maxX, maxY } = fixture.harness.tiles.subset.gridSet.extent;
   const ring = [
     [minX, maxY],
     [maxX, maxY],
@@ -63,28 +67,28 @@ function halfOfTheMap() {
 it('a mark has tiles renewed before any of them was touched, and none outside its area', async () => {
   await seeded(false);
   await marks.markAll([{ layer: 'roads', selections: [halfOfTheMap()], type: 'outdate' }]);
-  house.road.source.version = 2;
+  fixture.harness.source.version = 2;
   expect(await outcome(3, 0, 0)).toBe('MISS');
   expect(await outcome(3, 0, 0)).toBe('HIT');
   expect(await outcome(3, 4, 4)).toBe('HIT');
   expect(await outcome(3, 7, 7)).toBe('HIT');
   expect(await outcome(0, 0, 0)).toBe('MISS');
-  expect(await house.road.store.openMarks()).toHaveLength(1);
+  expect(await fixture.harness.store.openMarks()).toHaveLength(1);
 });
 
 it('a marked tile is shown while its source fails, and not while it is only being renewed', async () => {
   await seeded(false, { staleWhileRevalidateSeconds: 1000, staleIfErrorSeconds: 1000 });
   await marks.markAll([{ layer: 'roads', selections: [{}], type: 'outdate' }]);
-  house.road.source.version = 2;
+  fixture.harness.source.version = 2;
   expect(await outcome(2, 1, 1)).toBe('MISS');
-  house.road.source.answer = () => Promise.reject(new Error('down'));
+  fixture.harness.source.answer = () => Promise.reject(new Error('down'));
   expect(await outcome(2, 2, 2)).toBe('STALE');
 });
 
 it('a truncation by a mark hides what is stored until it is stored again', async () => {
   await seeded(false);
   await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3 }], type: 'hide' }]);
-  const { store, tiles } = house.road;
+  const { store, tiles } = fixture.harness;
   expect(await store.get(tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(await store.present(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
   expect(await outcome(2, 1, 1)).toBe('HIT');
@@ -100,9 +104,9 @@ it('marks that a process has left behind are cleaned up by the next one that lea
   ]);
   await marks.close();
   marks = open(true);
-  const { store, tiles } = house.road;
+  const { store, tiles } = fixture.harness;
   await eventually(
-    'the marks are settled',
+    'the marks are closed',
     () => store.openMarks(),
     (open) => open.length === 0,
   );
@@ -114,7 +118,7 @@ it('marks that a process has left behind are cleaned up by the next one that lea
 
 it('tiles that an unfinished truncation removes are left to it, and cleaned up when it has failed', async () => {
   await seeded(true);
-  const { store, tiles } = house.road;
+  const { store, tiles } = fixture.harness;
   const gate = createGate();
   const { edit } = store;
   const removal = vi.spyOn(store, 'edit').mockImplementation(async (...call) => {
@@ -122,12 +126,12 @@ it('tiles that an unfinished truncation removes are left to it, and cleaned up w
     await gate.opened;
     throw new Error('broken');
   });
-  const truncation = await house.service.create({ layer: 'roads', type: 'truncate' }, author('tester'));
+  const truncation = await fixture.service.create({ layer: 'roads', type: 'truncate' }, author('tester'));
   await cleanedUp();
   later = 120_000;
   await cleanedUp();
   expect(await store.openMarks()).toHaveLength(1);
-  await createTaskStore(house.database).fail(truncation.id, 'the disk is broken', 0);
+  await createTaskStore(fixture.database).fail(truncation.id, 'the disk is broken', 0);
   gate.open();
   removal.mockRestore();
   await cleanedUp();
@@ -135,10 +139,11 @@ it('tiles that an unfinished truncation removes are left to it, and cleaned up w
   expect((await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
 });
 
-/** A later mark has been settled, so the cleaner has seen all that are earlier. */
+/** A later mark has been closed, so the cleaner has seen all that are earlier. */
 async function cleanedUp(): Promise<void> {
-  const latest = async () => Math.max(0, ...(await house.road.store.openMarks()).map(({ number }) => number));
+  const latest = async () =>
+    Math.max(0, ...(await fixture.harness.store.openMarks()).map(({ number }) => number));
   const before = await latest();
   await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3, zoomStop: 3 }], type: 'outdate' }]);
-  await eventually('the mark is settled', latest, (number) => number <= before);
+  await eventually('the mark is closed', latest, (number) => number <= before);
 }

@@ -4,7 +4,7 @@
  *   state     readers                                  who ends it
  *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored; or the
  *                                                      task that removes it, when it is done or is stopped
- *   settled   nothing is left that it concerns         –
+ *   closed    nothing is left that it concerns         –
  *
  * A raised mark is durable in the store, so the leading node finds it after a crash and cleans up. It leaves alone what an
  * unfinished task is removing.
@@ -13,7 +13,7 @@ import { boundLayer, type Catalog } from '../catalog/catalog.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import type { Env } from '../lib/env.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/open-marks.ts';
@@ -42,7 +42,7 @@ interface NewMark {
 
 /** Milliseconds between looks for marks of other nodes, or of a process that died. */
 const CLEAN_INTERVAL = 10_000;
-/** Milliseconds in which a task is recorded after its mark, and settles it when it has ended. */
+/** Milliseconds in which a task is recorded after its mark, and closes it when it has ended. */
 const LEFT_TO_TASKS = 60_000;
 
 export type Marks = ReturnType<typeof openMarks>;
@@ -51,7 +51,7 @@ export function openMarks(options: MarksOptions) {
   const { catalog, pipeline, forgottenByAll, leads, tasks, clock, log } = options;
   const seen = new FirstSeen();
 
-  /** Whether a task removes what it concerns, or is about to say that it has. */
+  /** Whether a task removes its tiles, or is about to report that it has. */
   async function isLeftToTask(store: string, { layer, number, effect }: OpenMark): Promise<boolean> {
     if (!effect.byTask) return false;
     const since = seen.at(`${store} ${number}`, clock.monotonic());
@@ -61,7 +61,7 @@ export function openMarks(options: MarksOptions) {
   async function cleanAll(signal: AbortSignal): Promise<void> {
     for (const [name, store] of catalog.stores()) {
       for (const mark of await store.openMarks()) {
-        if (!(await isLeftToTask(name, mark))) await settle(store, mark, signal);
+        if (!(await isLeftToTask(name, mark))) await finishMark(store, mark, signal);
       }
     }
     seen.forgetOthers();
@@ -119,7 +119,7 @@ class FirstSeen {
   #round = new Map<string, number>();
 
   at(name: string, now: number): number {
-    return getOrMake(this.#round, name, () => this.#former.get(name) ?? now);
+    return getOrCreate(this.#round, name, () => this.#former.get(name) ?? now);
   }
 
   /** Ends a round. */
@@ -129,8 +129,8 @@ class FirstSeen {
   }
 }
 
-/** Removes or marks what is stored with an earlier ticket; a repeat finds nothing to do. */
-export async function settle(store: TileStore, mark: OpenMark, signal?: AbortSignal): Promise<void> {
+/** Removes or marks tiles with an earlier ticket, and closes the mark; can be repeated. */
+export async function finishMark(store: TileStore, mark: OpenMark, signal?: AbortSignal): Promise<void> {
   const { layer, number, effect, places } = mark;
   const { at } = effect;
   const edit = effect.type === 'hide' ? ({ type: 'remove' } as const) : ({ type: 'outdate', at } as const);
@@ -141,5 +141,5 @@ export async function settle(store: TileStore, mark: OpenMark, signal?: AbortSig
       await store.edit(set, z, rect, { ...edit, ...limits }, signal);
     }
   }
-  await store.settleMark(layer, number);
+  await store.closeMark(layer, number);
 }

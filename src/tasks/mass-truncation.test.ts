@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
-import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
+import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
 import {
   fill,
   noted,
-  openTruncationHouse,
+  openTruncationFixture,
   STYLES,
   setsOf,
   TILE,
-  type TruncationHouse,
-} from '../../test/fixtures/truncation-house.ts';
+  type TruncationFixture,
+} from '../../test/fixtures/truncation-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
@@ -20,8 +20,8 @@ const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
 describe('truncating a layer', () => {
   it('truncating a layer clears every grid set, format and combination of parameters, and nothing of other layers', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
-    const { set } = house.road.tiles;
+    const { fixture, store, truncation } = await openTruncationFixture();
+    const { set } = fixture.harness.tiles;
     const gone = [
       set,
       { ...set, gridSet: 'of yesterday' },
@@ -38,73 +38,73 @@ describe('truncating a layer', () => {
   });
 
   it('truncating a layer lets go of tiles in memory, and keeps out what was being fetched', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
-    const { road } = house;
-    await road.read(2, 0, 0);
+    const { fixture, store, truncation } = await openTruncationFixture();
+    const { harness } = fixture;
+    await harness.read(2, 0, 0);
     const gate = createGate();
-    road.source.answer = async (request) => {
-      const answer = road.source.draw(request);
+    harness.source.answer = async (request) => {
+      const answer = harness.source.draw(request);
       await gate.opened;
       return answer;
     };
-    const fetched = road.read(3, 7, 7);
-    await until(() => road.source.requests.length === 2);
+    const fetched = harness.read(3, 7, 7);
+    await until(() => harness.source.requests.length === 2);
     await truncation.truncateLayer('roads');
     gate.open();
     await fetched;
-    expect(await store.get(road.tiles.set, { z: 3, x: 7, y: 7 })).toBeNull();
-    road.source.version = 2;
-    road.source.answer = (request) => road.source.draw(request);
+    expect(await store.get(harness.tiles.set, { z: 3, x: 7, y: 7 })).toBeNull();
+    harness.source.version = 2;
+    harness.source.answer = (request) => harness.source.draw(request);
     for (const tile of [
       { z: 2, x: 0, y: 0 },
       { z: 3, x: 7, y: 7 },
     ]) {
-      expect(await road.shows((await road.read(tile.z, tile.x, tile.y)).bytes, tile, 2)).toBe(true);
+      expect(await harness.shows((await harness.read(tile.z, tile.x, tile.y)).bytes, tile, 2)).toBe(true);
     }
   });
 
   it.each(['an area', 'a format', 'an invalidation of an area'] as const)(
     'truncating a layer reaches tiles that only memory holds, because the store is full: %s',
     async (what) => {
-      const { house, store, selections } = await openTruncationHouse();
-      const { road } = house;
+      const { fixture, store, selections } = await openTruncationFixture();
+      const { harness } = fixture;
       store.putMany = () => Promise.reject(new TilewardenError('store-full', 'The disk is full.'));
       const tile = { z: 2, x: 0, y: 0 };
-      await road.read(2, 0, 0);
-      await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
-      road.source.version = 2;
+      await harness.read(2, 0, 0);
+      await expect.poll(async () => (await harness.read(2, 0, 0)).outcome).toBe('HIT');
+      harness.source.version = 2;
       const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
       if (what === 'an area') await selections.truncate('roads', { bounds });
       if (what === 'a format') await selections.truncate('roads', { formats: ['image/png'] });
       if (what === 'an invalidation of an area') await selections.invalidate('roads', { bounds }, null);
-      const after = await road.read(2, 0, 0);
+      const after = await harness.read(2, 0, 0);
       expect(after.outcome).not.toBe('HIT');
-      expect(await road.shows(after.bytes, tile, 2)).toBe(true);
+      expect(await harness.shows(after.bytes, tile, 2)).toBe(true);
     },
   );
 
   it('a truncated area is not shown from memory when its tiles cannot be removed', async () => {
-    const { house, store, selections } = await openTruncationHouse();
-    const { road } = house;
-    await road.read(2, 0, 0);
-    await expect.poll(async () => (await road.read(2, 0, 0)).outcome).toBe('HIT');
+    const { fixture, store, selections } = await openTruncationFixture();
+    const { harness } = fixture;
+    await harness.read(2, 0, 0);
+    await expect.poll(async () => (await harness.read(2, 0, 0)).outcome).toBe('HIT');
     store.edit = () => Promise.reject(new Error('the disk is broken'));
     const bounds = { minX: -20037508, minY: 0, maxX: 0, maxY: 20037508 };
     await expect(selections.truncate('roads', { bounds })).rejects.toThrow('broken');
-    expect((await road.read(2, 0, 0)).outcome).toBe('MISS');
+    expect((await harness.read(2, 0, 0)).outcome).toBe('MISS');
   });
 
   it('truncating a layer lets a running seed go on and fill the emptied cache', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
-    const { road, service, ended } = house;
+    const { fixture, store, truncation } = await openTruncationFixture();
+    const { harness, service, ended } = fixture;
     let requests = 0;
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       requests++;
       if (requests === 4) {
         await truncation.truncateLayer('roads');
-        road.source.version = 2;
+        harness.source.version = 2;
       }
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const { id } = await service.create(
       { layer: 'roads', zoomStart: 4, zoomStop: 4, threadCount: 1 },
@@ -112,20 +112,20 @@ describe('truncating a layer', () => {
     );
     expect(await ended(id)).toMatchObject({ state: 'done', tilesProcessed: 256n });
     let kept = 0;
-    for await (const { x, y } of tilesIn(store, road.tiles.set, 4)) {
+    for await (const { x, y } of tilesIn(store, harness.tiles.set, 4)) {
       kept++;
       // One tile of each metatile, which was fetched as a whole.
       if (x % 4 > 0 || y % 4 > 0) continue;
-      const tile = await store.get(road.tiles.set, { z: 4, x, y });
-      expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }, 2))).toBe(true);
+      const tile = await store.get(harness.tiles.set, { z: 4, x, y });
+      expect(tile && (await harness.shows(tile.bytes, { z: 4, x, y }, 2))).toBe(true);
     }
     expect(kept).toBe(256 - 3 * 16);
   });
 });
 
 it('truncating everything clears every layer, also undeclared ones', async () => {
-  const { house, store, truncation } = await openTruncationHouse();
-  const { set } = house.road.tiles;
+  const { fixture, store, truncation } = await openTruncationFixture();
+  const { set } = fixture.harness.tiles;
   await fill(store, set);
   await fill(store, { ...set, layer: 'forgotten' });
   expect((await truncation.truncateAll()).toSorted()).toEqual(['forgotten', 'roads']);
@@ -138,12 +138,12 @@ it.each([
   ['a combination of parameters', ({ truncation }) => truncation.truncateParameters('roads', new Map())],
   ['orphans', ({ truncation }) => truncation.truncateOrphans('roads')],
   ['a format', ({ selections }) => selections.truncate('roads', { formats: ['image/gif'] })],
-] satisfies [string, (of: TruncationHouse) => Promise<unknown>][])(
+] satisfies [string, (of: TruncationFixture) => Promise<unknown>][])(
   'tiles stored after the generation rose stay when %s is truncated, however long the process stood still',
   async (_, truncate) => {
-    const opened = await openTruncationHouse();
-    const { house, store } = opened;
-    const set = { ...house.road.tiles.set, format: 'image/gif' };
+    const opened = await openTruncationFixture();
+    const { fixture, store } = opened;
+    const set = { ...fixture.harness.tiles.set, format: 'image/gif' };
     await fill(store, set);
     const { raiseGeneration, raiseGenerations } = store;
     const seed = async (number: number | undefined) => {
@@ -163,7 +163,7 @@ it.each([
 );
 
 it('truncating everything clears many layers side by side, and a limited number at a time', async () => {
-  const { store, truncation } = await openTruncationHouse();
+  const { store, truncation } = await openTruncationFixture();
   const { dropLayer } = store;
   let [now, most] = [0, 0];
   Object.assign(store, {
@@ -183,8 +183,8 @@ it('truncating everything clears many layers side by side, and a limited number 
 });
 
 it('truncating everything marks all layers in one step, or one by one if the disk has no room for all marks', async () => {
-  const { house, store, truncation } = await openTruncationHouse();
-  const { set } = house.road.tiles;
+  const { fixture, store, truncation } = await openTruncationFixture();
+  const { set } = fixture.harness.tiles;
   const steps: string[] = [];
   const { raiseGeneration } = store;
   let full = false;
@@ -210,8 +210,8 @@ it('truncating everything marks all layers in one step, or one by one if the dis
 });
 
 it('truncating one combination of parameters clears it in all grid sets and formats', async () => {
-  const { house, store, truncation } = await openTruncationHouse();
-  const { set } = house.road.tiles;
+  const { fixture, store, truncation } = await openTruncationFixture();
+  const { set } = fixture.harness.tiles;
   const darkSets = [
     { ...set, parametersId: dark },
     { ...set, parametersId: dark, gridSet: 'another' },
@@ -225,8 +225,8 @@ it('truncating one combination of parameters clears it in all grid sets and form
 
 describe('truncating orphans', () => {
   it('truncating orphans clears what the layer could not produce any more, and keeps the rest', async () => {
-    const { house, store, truncation } = await openTruncationHouse();
-    const { set } = house.road.tiles;
+    const { fixture, store, truncation } = await openTruncationFixture();
+    const { set } = fixture.harness.tiles;
     const kept = [set, { ...set, parametersId: dark }];
     const orphans = [
       { ...set, gridSet: 'x' },
@@ -245,16 +245,16 @@ describe('truncating orphans', () => {
 
   it('truncating orphans leaves combinations alone that cannot be listed and were not noted', async () => {
     const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
-    const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
-    await fill(store, { ...house.road.tiles.set, parametersId: 'e'.repeat(40) });
+    const { fixture, store, truncation } = await openTruncationFixture({ parameters: [filter] });
+    await fill(store, { ...fixture.harness.tiles.set, parametersId: 'e'.repeat(40) });
     await truncation.truncateOrphans('roads');
     expect(await setsOf(store, 'roads')).toHaveLength(1);
   });
 
   it('truncating orphans judges combinations that were noted by the filters of today', async () => {
     const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ > [0-9]+' });
-    const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
-    const { set } = house.road.tiles;
+    const { fixture, store, truncation } = await openTruncationFixture({ parameters: [filter] });
+    const { set } = fixture.harness.tiles;
     const values = [{ CQL_FILTER: 'POP > 5' }, { CQL_FILTER: 'pop < 5' }, { STYLES: 'dark' }];
     const ids = values.map((one) => {
       const map = new Map(Object.entries(one));
@@ -271,41 +271,41 @@ it('truncating an extent is one task over each format and cached combination, al
   const png = formatOf('image/png');
   const jpeg = formatOf('image/jpeg');
   if (!png || !jpeg) throw new Error('formats');
-  const { house, store, truncation } = await openTruncationHouse(
+  const { fixture, store, truncation } = await openTruncationFixture(
     { formats: [png, jpeg] },
     { maxUnfinished: 1 },
   );
-  const { set, subset } = house.road.tiles;
+  const { set, subset } = fixture.harness.tiles;
   const unlisted = { ...set, parametersId: 'b'.repeat(40) };
   const jpegs = { ...set, format: 'image/jpeg', parametersId: dark };
   for (const key of [set, { ...set, parametersId: dark }, unlisted, jpegs]) await fill(store, key);
   const { minX, minY, maxX, maxY } = subset.extent;
   const coords = [minX, minY, maxX, maxY];
   const extent = { layer: 'roads', gridSetId: set.gridSet, coords };
-  await house.road.read(1, 0, 0);
+  await fixture.harness.read(1, 0, 0);
   const { id } = await truncation.truncateExtent(extent, author('me'));
-  expect(await house.ended(id)).toMatchObject({
+  expect(await fixture.ended(id)).toMatchObject({
     state: 'done',
     request: { format: '*' },
     counters: { removed: 4 },
   });
-  expect((await house.road.read(1, 0, 0)).outcome).toBe('MISS');
+  expect((await fixture.harness.read(1, 0, 0)).outcome).toBe('MISS');
   await truncation.truncateLayer('roads');
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
 
 it('truncating an extent takes its dense tiles along with the others', async () => {
-  const { house, store, truncation } = await openTruncationHouse({
+  const { fixture, store, truncation } = await openTruncationFixture({
     ...layerWithDenseTiles(),
     parameters: [],
   });
-  const { set, subset } = house.road.tiles;
+  const { set, subset } = fixture.harness.tiles;
   const dense = { ...set, gridSet: `${set.gridSet}@2x` };
   const unnamed = { ...dense, parametersId: 'a'.repeat(40) };
   for (const of of [set, dense, unnamed]) await fill(store, of);
   const { minX, minY, maxX, maxY } = subset.extent;
   const extent = { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] };
   const { id } = await truncation.truncateExtent(extent, author('me'));
-  expect(await house.ended(id)).toMatchObject({ state: 'done' });
+  expect(await fixture.ended(id)).toMatchObject({ state: 'done' });
   expect(await setsOf(store, 'roads')).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
-import type { ParameterBook } from '../catalog/parameter-book.ts';
+import type { ParameterStore } from '../catalog/parameter-store.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
@@ -8,7 +8,7 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
 import { type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import { inLanes } from '../lib/in-turns.ts';
+import { withConcurrency } from '../lib/yielding.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { EVERY_LEVEL } from './marks.ts';
 import { type Partitions, partitionsOf, sameValues } from './parameter-partitions.ts';
@@ -19,7 +19,7 @@ import type { TaskService } from './task-service.ts';
 
 interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
-  readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly parameters: Pick<ParameterStore, 'values'>;
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export type MassTruncation = ReturnType<typeof createMassTruncation>;
  * nothing fetched before is stored any more; the space is freed behind it. Unknown layers are `layer-unknown`.
  */
 export function createMassTruncation(options: MassTruncationOptions) {
-  const { catalog, parameters: book, tasks, events, clock } = options;
+  const { catalog, parameters: parameterStore, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
   async function raise(layer: string): Promise<ReadonlyMap<TileStore, number>> {
@@ -89,22 +89,22 @@ export function createMassTruncation(options: MassTruncationOptions) {
   }
 
   async function emptyAll(layers: readonly string[]): Promise<void> {
-    await inLanes(layers, LAYERS_AT_ONCE, (layer) =>
+    await withConcurrency(layers, LAYERS_AT_ONCE, (layer) =>
       Promise.all(stores().map((store) => store.dropLayer(layer))),
     );
     const raised = await raisedTogether(layers);
-    await inLanes(layers, LAYERS_AT_ONCE, async (layer) => {
+    await withConcurrency(layers, LAYERS_AT_ONCE, async (layer) => {
       const remove = removeLayer(layer);
       for (const [store, before] of raised ?? (await raise(layer))) await remove(store, before);
       emitDropped(layer);
     });
   }
 
-  async function dropSets(layer: string, doomed: (set: TileSetKey) => boolean): Promise<void> {
+  async function dropSets(layer: string, matches: (set: TileSetKey) => boolean): Promise<void> {
     await empty(
       layer,
-      (store) => dropDoomed(store, layer, doomed),
-      (store, before) => removeOlder(store, layer, doomed, before),
+      (store) => dropMatching(store, layer, matches),
+      (store, before) => removeOlder(store, layer, matches, before),
     );
   }
 
@@ -130,7 +130,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     /** One combination of parameter values, over all grid sets and formats. */
     async truncateParameters(name: string, parameters: ReadonlyMap<string, string>): Promise<void> {
       const { layer } = boundLayer(name);
-      const noted = await book.values();
+      const noted = await parameterStore.values();
       const alike = new Set(
         [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
       );
@@ -139,18 +139,18 @@ export function createMassTruncation(options: MassTruncationOptions) {
       await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 
-    /** What the layer, as it is declared now, could not produce any more. */
+    /** Tile sets that the layer, as declared now, can no longer produce. */
     async truncateOrphans(name: string): Promise<void> {
       const { layer } = boundLayer(name);
-      const partitions = partitionsOf(layer, await book.values());
-      const doomed = (set: TileSetKey) => !couldBeMade(layer, set, partitions);
+      const partitions = partitionsOf(layer, await parameterStore.values());
+      const matches = (set: TileSetKey) => !couldBeMade(layer, set, partitions);
       await empty(
         layer.name,
-        (store) => dropDoomed(store, layer.name, doomed),
+        (store) => dropMatching(store, layer.name, matches),
         async (store, before) => {
-          await removeOlder(store, layer.name, doomed, before);
+          await removeOlder(store, layer.name, matches, before);
           for (const set of await collect(store.tileSets(layer.name))) {
-            if (!doomed(set)) await removeOutside(store, layer, set, before);
+            if (!matches(set)) await removeOutside(store, layer, set, before);
           }
         },
       );
@@ -166,23 +166,23 @@ export function createMassTruncation(options: MassTruncationOptions) {
   };
 }
 
-async function dropDoomed(
+async function dropMatching(
   store: TileStore,
   layer: string,
-  doomed: (set: TileSetKey) => boolean,
+  matches: (set: TileSetKey) => boolean,
 ): Promise<void> {
-  for (const set of await collect(store.tileSets(layer))) if (doomed(set)) await store.dropTileSet(set);
+  for (const set of await collect(store.tileSets(layer))) if (matches(set)) await store.dropTileSet(set);
 }
 
-/** What has an earlier ticket. */
+/** Tiles with an earlier ticket. */
 async function removeOlder(
   store: TileStore,
   layer: string,
-  doomed: (set: TileSetKey) => boolean,
+  matches: (set: TileSetKey) => boolean,
   before: number,
 ): Promise<void> {
   for (const set of await collect(store.tileSets(layer))) {
-    if (!doomed(set)) continue;
+    if (!matches(set)) continue;
     for (const { z, rect } of EVERY_LEVEL) await store.edit(set, z, rect, { type: 'remove', before });
   }
 }

@@ -1,28 +1,28 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
+import { createGate, until } from '../../test/fixtures/pipeline-harness.ts';
 import {
   countStored,
-  openTaskHouse,
-  type TaskHouse,
-  type TaskHouseOptions,
-} from '../../test/fixtures/task-house.ts';
-import { createGate, until } from '../../test/fixtures/tile-road.ts';
+  openTaskFixture,
+  type TaskFixture,
+  type TaskFixtureOptions,
+} from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { keyForRequest } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskEvent } from './task-service.ts';
 
-let house: TaskHouse | null = null;
+let fixture: TaskFixture | null = null;
 
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await fixture?.close();
+  fixture = null;
 });
 
-async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
-  house = await openTaskHouse(options);
-  return house;
+async function open(options: TaskFixtureOptions = {}): Promise<TaskFixture> {
+  fixture = await openTaskFixture(options);
+  return fixture;
 }
 
 const sourceDown = () => {
@@ -31,7 +31,7 @@ const sourceDown = () => {
 
 describe('a seed', () => {
   it('a seed fills the cache with the right tiles and ends with processed = total', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     const task = await service.create(
       { layer: 'roads', zoomStart: 0, zoomStop: 4, threadCount: 3 },
       author('me'),
@@ -45,35 +45,35 @@ describe('a seed', () => {
     const done = await ended(task.id);
     expect(done).toMatchObject({ state: 'done', reason: null, tilesProcessed: 341n, secondsRemaining: 0 });
     expect(done.counters).toMatchObject({ made: 341, present: 0, failed: 0, upstreamRequests: 23 });
-    expect(await countStored(house as TaskHouse, 4)).toBe(341);
+    expect(await countStored(fixture as TaskFixture, 4)).toBe(341);
     for (const [x, y] of [
       [0, 0],
       [7, 3],
       [15, 15],
     ] as const) {
-      const tile = await road.store.get(road.tiles.set, { z: 4, x, y });
-      expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }))).toBe(true);
+      const tile = await harness.store.get(harness.tiles.set, { z: 4, x, y });
+      expect(tile && (await harness.shows(tile.bytes, { z: 4, x, y }))).toBe(true);
     }
   });
 
   it('a seed leaves existing tiles alone, and counts them', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
-    const before = road.source.requests.length;
+    const before = harness.source.requests.length;
     const again = await ended((await service.create({ layer: 'roads', zoomStop: 3 }, author('me'))).id);
     expect(again.counters).toMatchObject({ made: 64, present: 21 });
-    expect(road.source.requests.length - before).toBe(4);
+    expect(harness.source.requests.length - before).toBe(4);
   });
 
   it('a seed has no more metatiles in flight than threadCount says', async () => {
-    const { service, road, ended } = await open({ tasks: { maxThreads: 8 } });
+    const { service, harness, ended } = await open({ tasks: { maxThreads: 8 } });
     const gate = createGate();
     let [inFlight, most] = [0, 0];
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       most = Math.max(most, ++inFlight);
       await gate.opened;
       inFlight--;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const { id } = await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, author('me'));
     await until(() => inFlight === 3);
@@ -83,14 +83,14 @@ describe('a seed', () => {
   });
 
   it('seeds keep the sum of threads under the limit, and the last ones wait as pending', async () => {
-    const { service, road, ended } = await open({ tasks: { maxThreads: 4 } });
+    const { service, harness, ended } = await open({ tasks: { maxThreads: 4 } });
     const gate = createGate();
     let [inFlight, most] = [0, 0];
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       most = Math.max(most, ++inFlight);
       await gate.opened;
       inFlight--;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const ids = [];
     for (let i = 0; i < 3; i++) {
@@ -114,22 +114,22 @@ describe('a seed', () => {
 
 describe('a reseed', () => {
   it('a reseed replaces existing tiles, and no reader sees the older tile after its end', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
-    expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
-    road.source.version = 2;
+    expect(await harness.shows((await harness.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
+    harness.source.version = 2;
     const done = await ended(
       (await service.create({ layer: 'roads', type: 'reseed', zoomStop: 2 }, author('me'))).id,
     );
     expect(done.counters).toMatchObject({ made: 21, present: 0 });
-    expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 2)).toBe(true);
+    expect(await harness.shows((await harness.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 2)).toBe(true);
   });
 });
 
 describe('failures', () => {
   it('failed tiles are tried again off the hot path, and a task that recovers ends without failures', async () => {
-    const { service, road, ended } = await open();
-    road.source.answer = (request, number) => (number < 2 ? sourceDown() : road.source.draw(request));
+    const { service, harness, ended } = await open();
+    harness.source.answer = (request, number) => (number < 2 ? sourceDown() : harness.source.draw(request));
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryWaitTime: 10 };
     const done = await ended((await service.create(draft, author('me'))).id);
     expect(done).toMatchObject({ state: 'done', reason: null, tilesProcessed: 85n });
@@ -138,10 +138,10 @@ describe('failures', () => {
   });
 
   it('tiles that keep failing are counted and reported; the task goes through the rest and ends as aborted', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     const broken = (x: number) => x < 0;
-    road.source.answer = (request) =>
-      request.metatile.z === 3 && broken(request.bounds.minX) ? sourceDown() : road.source.draw(request);
+    harness.source.answer = (request) =>
+      request.metatile.z === 3 && broken(request.bounds.minX) ? sourceDown() : harness.source.draw(request);
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
     const done = await ended((await service.create(draft, author('me'))).id);
     expect(done).toMatchObject({
@@ -150,20 +150,20 @@ describe('failures', () => {
       tilesProcessed: 85n,
     });
     expect(done.counters).toMatchObject({ made: 53, failed: 32 });
-    expect(done.counters.upstreamRequests).toBe(road.source.requests.length);
-    expect(await countStored(house as TaskHouse, 3)).toBe(53);
+    expect(done.counters.upstreamRequests).toBe(harness.source.requests.length);
+    expect(await countStored(fixture as TaskFixture, 3)).toBe(53);
 
-    road.source.answer = (request) => road.source.draw(request);
+    harness.source.answer = (request) => harness.source.draw(request);
     const retry = await service.retryFailed(done.id, author('me'));
     expect(retry).toMatchObject({ tilesTotal: 32n });
     expect(await ended(retry?.id ?? 0)).toMatchObject({ state: 'done', tilesProcessed: 32n, reason: null });
-    expect(await countStored(house as TaskHouse, 3)).toBe(85);
+    expect(await countStored(fixture as TaskFixture, 3)).toBe(85);
     expect(await service.retryFailed(retry?.id ?? 0, author('me'))).toBeNull();
   });
 
   it('a task whose every tile fails never looks like success, and every upstream request is counted', async () => {
-    const { service, road, ended } = await open();
-    road.source.answer = sourceDown;
+    const { service, harness, ended } = await open();
+    harness.source.answer = sourceDown;
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
     const failed = await ended((await service.create(draft, author('me'))).id);
     expect(failed).toMatchObject({
@@ -173,12 +173,12 @@ describe('failures', () => {
     });
     expect(failed.reason).toBe('85 of 85 tiles failed; the last: The map server cannot be reached.');
     expect(failed.counters.upstreamRequests).toBe(2 * 7);
-    expect(road.source.requests).toHaveLength(2 * 7);
+    expect(harness.source.requests).toHaveLength(2 * 7);
   });
 
   it('a task that reaches its limit of failures is aborted, with the reason', async () => {
-    const { service, road, ended } = await open();
-    road.source.answer = sourceDown;
+    const { service, harness, ended } = await open();
+    harness.source.answer = sourceDown;
     const draft = {
       layer: 'roads',
       tileFailureRetryCount: 0,
@@ -196,9 +196,9 @@ describe('failures', () => {
 
 describe('stopping', () => {
   it('a running task is aborted when the answer comes, its upstream requests are cancelled, nothing is written later', async () => {
-    const { service, road } = await open();
+    const { service, harness } = await open();
     const aborted: unknown[] = [];
-    road.source.answer = (request) =>
+    harness.source.answer = (request) =>
       new Promise((_, reject) => {
         request.signal.addEventListener('abort', () => {
           aborted.push(request.metatile);
@@ -206,21 +206,21 @@ describe('stopping', () => {
         });
       });
     const { id } = await service.create({ layer: 'roads', threadCount: 2, zoomStart: 5 }, author('me'));
-    await until(() => road.source.requests.length === 2);
+    await until(() => harness.source.requests.length === 2);
     const stopped = await service.cancel({ states: ['running'] }, 'me');
     expect(stopped).toMatchObject([{ id, state: 'running' }]);
     expect(await service.get(id)).toMatchObject({ state: 'aborted', reason: 'stopped by me' });
     expect(await service.active(null)).toEqual([]);
     await until(() => aborted.length === 2);
-    expect(await countStored(house as TaskHouse, 5)).toBe(0);
-    expect(road.source.requests.length).toBe(2);
+    expect(await countStored(fixture as TaskFixture, 5)).toBe(0);
+    expect(harness.source.requests.length).toBe(2);
   });
 
   it('stopping tasks affects only the layer and the states that were named', async () => {
-    const { service, road } = await open({ tasks: { maxThreads: 1 } });
-    road.source.answer = () => createGate().opened as Promise<never>;
+    const { service, harness } = await open({ tasks: { maxThreads: 1 } });
+    harness.source.answer = () => createGate().opened as Promise<never>;
     const first = await service.create({ layer: 'roads' }, author('me'));
-    await until(() => road.source.requests.length === 1);
+    await until(() => harness.source.requests.length === 1);
     const second = await service.create({ layer: 'roads' }, author('me'));
     expect(await service.cancel({ layers: ['other'], states: ['running', 'pending'] }, 'me')).toEqual([]);
     expect(await service.cancel({ layers: ['roads'], states: ['pending'] }, 'me')).toMatchObject([
@@ -234,14 +234,14 @@ describe('stopping', () => {
 
 describe('pausing', () => {
   it('a paused task goes on where it was when it is resumed, and counts nothing twice', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     const gate = createGate();
-    road.source.answer = async (request, number) => {
+    harness.source.answer = async (request, number) => {
       if (number === 30) await gate.opened;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const { id } = await service.create({ layer: 'roads', zoomStop: 5 }, author('me'));
-    await until(() => road.source.requests.length === 31);
+    await until(() => harness.source.requests.length === 31);
     expect(await service.pause(id)).toMatchObject({ state: 'paused' });
     gate.open();
     expect(await service.pause(id)).toBeNull();
@@ -257,15 +257,15 @@ describe('pausing', () => {
 describe('a restart', () => {
   it('a restart takes every task up again with its progress, under the same ids', async () => {
     const opened = await open();
-    const { road, ended } = opened;
+    const { harness, ended } = opened;
     const gate = createGate();
-    road.source.answer = async (request, number) => {
+    harness.source.answer = async (request, number) => {
       if (number >= 8) await Promise.race([gate.opened, abortOf(request.signal)]);
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const first = await opened.service.create({ layer: 'roads', zoomStop: 4 }, author('me'));
     const second = await opened.service.create({ layer: 'roads', zoomStop: 3, type: 'reseed' }, author('me'));
-    await until(() => road.source.requests.length >= 9);
+    await until(() => harness.source.requests.length >= 9);
     await opened.restart();
     expect((await opened.service.active(null)).map((task) => task.id)).toEqual([first.id, second.id]);
     gate.open();
@@ -284,13 +284,13 @@ function abortOf(signal: AbortSignal): Promise<never> {
 
 describe('fair turns', () => {
   it('a one-tile task handed in during a long seed ends before it', async () => {
-    const { service, road, ended } = await open({ tasks: { maxThreads: 2 } });
-    road.source.answer = async (request) => {
+    const { service, harness, ended } = await open({ tasks: { maxThreads: 2 } });
+    harness.source.answer = async (request) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const long = await service.create({ layer: 'roads', threadCount: 64 }, author('me'));
-    await until(() => road.source.requests.length > 10);
+    await until(() => harness.source.requests.length > 10);
     const short = await service.create({ layer: 'roads', type: 'reseed', zoomStop: 0 }, author('me'));
     await ended(short.id);
     expect((await service.get(long.id))?.state).toBe('running');
@@ -301,13 +301,13 @@ describe('fair turns', () => {
 describe('events', () => {
   it('events report every end, with rising ids, and a listener that was away gets what it missed', async () => {
     const { service, ended } = await open();
-    const heard: TaskEvent[] = [];
-    const stop = await service.subscribe(null, (event) => heard.push(event));
+    const received: TaskEvent[] = [];
+    const stop = await service.subscribe(null, (event) => received.push(event));
     const { id } = await service.create({ layer: 'roads', zoomStop: 3 }, author('me'));
     await ended(id);
-    await until(() => heard.some(({ task }) => task.state === 'done'));
+    await until(() => received.some(({ task }) => task.state === 'done'));
     stop();
-    const ids = heard.map((event) => event.id);
+    const ids = received.map((event) => event.id);
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
     const missed: TaskEvent[] = [];
     const stopAgain = await service.subscribe((ids[0] ?? 1) - 1, (event) => missed.push(event));
@@ -335,8 +335,8 @@ describe('what is asked of the service', () => {
   });
 
   it('the task service refuses a task when too many are waiting', async () => {
-    const { service, road } = await open({ tasks: { maxUnfinished: 1 } });
-    road.source.answer = (request) => abortOf(request.signal);
+    const { service, harness } = await open({ tasks: { maxUnfinished: 1 } });
+    harness.source.answer = (request) => abortOf(request.signal);
     await service.create({ layer: 'roads' }, author('me'));
     await expect(service.create({ layer: 'roads' }, author('me'))).rejects.toMatchObject({
       code: 'too-many-tasks',
@@ -377,9 +377,9 @@ describe('what is asked of the service', () => {
   });
 
   it('the task service reports the pace of running tasks', async () => {
-    const { service, road } = await open({ tasks: { maxThreads: 1 } });
+    const { service, harness } = await open({ tasks: { maxThreads: 1 } });
     const big = await service.create({ layer: 'roads' }, author('me'));
-    await until(() => road.source.requests.length > 50);
+    await until(() => harness.source.requests.length > 50);
     const task = await eventually(
       'the pace is known',
       () => service.get(big.id),

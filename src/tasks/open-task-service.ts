@@ -7,10 +7,10 @@ import { invalid } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Env } from '../lib/env.ts';
-import { createPace } from '../lib/in-turns.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
 import { Turnstile } from '../lib/turnstile.ts';
+import { createPace } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { VISITS_PER_TURN } from './area-cover.ts';
@@ -39,7 +39,7 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
-  /** Hears of tiles that tasks have removed. */
+  /** Called with tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
   /** Alone when left out. */
@@ -56,11 +56,10 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
 }
 
 export interface OpenTaskService extends TaskService {
-  /** Workers hand their pieces back; what is unfinished goes on at the next start. */
+  /** Workers hand their pieces back; unfinished tasks continue at the next start. */
   close(): Promise<void>;
 }
 
-/** Those who do the work. */
 interface Workforce {
   /** There is work, perhaps for others: processes are started if there are none. */
   start?(): void;
@@ -124,7 +123,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const room = (author: TaskAuthor, count: number) =>
     store.refuseUnlessRoom(author, count, settings.maxUnfinished);
 
-  /** Nothing has changed when it resolves but for `raise`, which is to be called before the task is recorded. */
+  /** Changes nothing; `raise` has to be called before the task is recorded. */
   async function newTask(draft: TaskDraft, author: TaskAuthor) {
     const planned = await plan(draft);
     const { request, plan: cut, tilesTotal, tiles } = planned;
@@ -161,20 +160,20 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
         made.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
       }
       const tasks = await record(made);
-      for (const [index, { id }] of tasks.entries()) await settleUnlessKept(made[index], id);
+      for (const [index, { id }] of tasks.entries()) await closeUnlessKept(made[index], id);
       return tasks;
     } catch (error) {
-      for (const { request, plan: unused } of made) await marks.settle(request.layer, unused);
+      for (const { request, plan: unused } of made) await marks.closeMarks(request.layer, unused);
       throw error;
     }
   }
 
   /** Where a task that was made with the same key in the meantime is in its place. */
-  async function settleUnlessKept(made: NewTask | undefined, id: number): Promise<void> {
+  async function closeUnlessKept(made: NewTask | undefined, id: number): Promise<void> {
     if (!made?.key || made.request.type !== 'truncate') return;
     const kept = await store.plan(id);
     if (isDeepStrictEqual(kept?.raised, made.plan.raised)) return;
-    await marks.settle(made.request.layer, made.plan);
+    await marks.closeMarks(made.request.layer, made.plan);
   }
 
   async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
@@ -276,7 +275,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     leases,
     pipeline,
     exporter: options.exporter ?? null,
-    // What this pipeline has made itself it knows.
+    // The pipeline has applied its own changes already.
     tilesChanged: async (change) => {
       if (change.removed) await tilesChanged(change);
     },

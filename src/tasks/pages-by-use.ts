@@ -6,7 +6,7 @@ import type { TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
-/** What is known of the use of a tile set. */
+/** Recorded use of a tile set. */
 export type UsedPages = (set: TileSetKey) => Iterable<UsedPage> | AsyncIterable<UsedPage>;
 
 /** Pages of one task: they are in its plan, which is read with each piece. */

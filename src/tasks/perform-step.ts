@@ -40,18 +40,18 @@ export interface StepPlace {
   readonly rect: TileRect;
 }
 
-/** How often a step is tried again on the spot when it is not to blame. */
-const PATIENCE = 10;
+/** Immediate retries of a step that did not cause its failure. */
+const MAX_RETRIES = 10;
 /** An hour, with the pause below: an administrator has to make room first. */
-const FULL_DISK_PATIENCE = 720;
+const MAX_RETRIES_FULL_DISK = 720;
 /** About two minutes, with pauses of `MAX_PAUSE` after the first few. */
-const FAILING_STORE_PATIENCE = 30;
+const MAX_RETRIES_FAILING_STORE = 30;
 /** Milliseconds that a step waits for a paused host: each time, and in all. */
 const MAX_HOST_WAIT = 5000;
-const HOST_PATIENCE = 10_000;
+const MAX_HOST_WAITS_MS = 10_000;
 const MIN_HOST_WAIT = 50;
-/** How often a step is tried at an unreachable host, before that is called a failure of the step. */
-const AWAY_PATIENCE = 6;
+/** Retries at an unreachable host before the step counts as failed. */
+const MAX_RETRIES_HOST_AWAY = 6;
 const AWAY_PAUSE = 1000;
 /** Seconds. */
 const USUAL_PAUSE = 1;
@@ -67,7 +67,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
   const exports = request.type === 'export';
   const expected = exports ? null : countCovered(context.cover, step.z, step.rect);
   if (expected === 0n) return null;
-  let hostPatience = HOST_PATIENCE;
+  let hostWaitLeft = MAX_HOST_WAITS_MS;
   let attempt = 0;
   const again = (error: unknown) => worthWaiting(error, ++attempt, context);
   for (;;) {
@@ -79,7 +79,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
       context.signal.throwIfAborted();
       const closed = hostClosedIn(error);
       if (closed && (request.waitsForHosts || closed.closing.reason !== 'failing')) {
-        hostPatience -= await waitForHost(closed, hostPatience, context);
+        hostWaitLeft -= await waitForHost(closed, hostWaitLeft, context);
         continue;
       }
       if (!(await again(error))) throw error;
@@ -88,9 +88,9 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
 }
 
 /** Throws it again if it is too long: the thread can work for other tasks. Resolves to the milliseconds that passed. */
-async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
+async function waitForHost(closed: HostClosed, waitLeft: number, context: StepContext): Promise<number> {
   const wait = Math.max(MIN_HOST_WAIT, closed.closing.until - context.clock.now());
-  if (wait > Math.min(patience, MAX_HOST_WAIT)) throw closed;
+  if (wait > Math.min(waitLeft, MAX_HOST_WAIT)) throw closed;
   context.waits({ host: closed.host, ...closed.closing });
   await context.clock.sleep(wait, context.signal);
   return wait;
@@ -101,13 +101,13 @@ async function exportLayer(context: StepContext): Promise<null> {
   return null;
 }
 
-function patienceWith(error: unknown, { lease, tiles }: StepContext): number {
+function maxRetries(error: unknown, { lease, tiles }: StepContext): number {
   const exports = lease.request.type === 'export';
-  if (isHostAway(error)) return AWAY_PATIENCE;
+  if (isHostAway(error)) return MAX_RETRIES_HOST_AWAY;
   if (exports && isStoreAway(error)) return tiles.bound.store.files ? Number.POSITIVE_INFINITY : 0;
-  if (isStoreAway(error)) return FAILING_STORE_PATIENCE;
-  if (isTilewardenError(error, 'store-full')) return exports ? 0 : FULL_DISK_PATIENCE;
-  return PATIENCE;
+  if (isStoreAway(error)) return MAX_RETRIES_FAILING_STORE;
+  if (isTilewardenError(error, 'store-full')) return exports ? 0 : MAX_RETRIES_FULL_DISK;
+  return MAX_RETRIES;
 }
 
 /**
@@ -116,7 +116,7 @@ function patienceWith(error: unknown, { lease, tiles }: StepContext): number {
  */
 async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
-  if (attempt >= patienceWith(error, context)) return false;
+  if (attempt >= maxRetries(error, context)) return false;
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isStoreAway(error) || isTilewardenError(error, 'store-full')) {
     const reason = isStoreAway(error) ? 'store-failed' : 'store-full';
@@ -169,7 +169,7 @@ async function renewTiles(
   };
 }
 
-/** Holds a thread while the upstream is asked, and neither while the store is nor while the answer is cut and stored. */
+/** Holds a thread only during the upstream request, not while tiles are looked up, cut or stored. */
 async function renewMetatile(
   metatile: Metatile,
   within: TileRect,
@@ -249,7 +249,7 @@ export async function setsToEmpty(
   return cached;
 }
 
-/** What was stored after the truncation was accepted stays, however late this runs. */
+/** Tiles stored after the truncation was accepted stay, however late this runs. */
 async function removeFrom(
   name: string,
   store: TileStore,

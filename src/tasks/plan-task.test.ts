@@ -9,7 +9,7 @@ import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { createParameterFilter } from '../domain/parameter-filter.ts';
-import type { Pace } from '../lib/in-turns.ts';
+import type { Pace } from '../lib/yielding.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { MAX_VISITS, VISITS_PER_TURN } from './area-cover.ts';
 import { planTask } from './plan-task.ts';

@@ -12,7 +12,7 @@ import { type GridSubset, type TileRangeLevel, tileRangeOf } from '../domain/gri
 import type { Layer } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { sameSrs } from '../domain/srs.ts';
-import type { Pace } from '../lib/in-turns.ts';
+import type { Pace } from '../lib/yielding.ts';
 import { onlyForCallers } from '../pipeline/passed-reads.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
@@ -36,7 +36,7 @@ interface PlanOptions {
   readonly usedPages?: UsedPages;
 }
 
-/** What the database can count. */
+/** The database's largest integer. */
 const MAX_TILES = 2n ** 63n - 1n;
 export const MAX_PRIORITY = 10;
 const DEFAULT_RETRY_COUNT = 2;
@@ -45,7 +45,7 @@ const MAX_RETRY_COUNT = 100;
 const DEFAULT_RETRY_WAIT = 1000;
 const MAX_RETRY_WAIT = 3_600_000;
 const DEFAULT_FAILURE_LIMIT = 1000;
-/** In tiles of the deepest zoom: what a point or a line is widened by, so that it lies in a tile. */
+/** In tiles of the deepest zoom: the buffer of a point or line, so that it covers a tile. */
 const HAIR = 1e-6;
 
 /** Fills in defaults, checks every name and number, and counts exactly, in turns. Touches no store and no network. */
@@ -195,7 +195,7 @@ function boundsOf(
   }
   if (!bounds) throw invalid(`bounds lie outside the layer, which covers ${describe(subset.extent)}.`);
   if (!area) return bounds;
-  // The widest buffer is that of the first zoom; at others the cover leaves out what is too much.
+  // The widest buffer is that of the first zoom; at others the cover removes the excess.
   const widest = zoomGeometryOf(subset.gridSet, zooms.start, draft.buffer);
   const { buffer = 0, tileSpanX, tileSpanY } = widest;
   const within = intersectBounds(
@@ -275,10 +275,10 @@ function describe({ minX, minY, maxX, maxY }: Bounds): string {
   return [minX, minY, maxX, maxY].join(', ');
 }
 
-/** Failed steps that one new task takes up; what is beyond it stays with the old task for another. */
+/** Failed steps that one new task repeats; the rest stays with the old task for another. */
 const MAX_STEPS = 10_000;
 
-/** A task over what a finished one has given up; null when it is not finished or nothing failed. */
+/** A task over the failed steps of a finished one; null if it is not finished or nothing failed. */
 export async function planRetry(
   store: TaskStore,
   id: number,

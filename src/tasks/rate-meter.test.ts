@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '../../test/fixtures/tile-road.ts';
+import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { RateMeter } from './task-watch.ts';
 
 it('the time left follows the pace, and is unknown after half a minute without progress', () => {

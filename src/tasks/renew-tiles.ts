@@ -1,5 +1,5 @@
 import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
-import type { ParameterBook } from '../catalog/parameter-book.ts';
+import type { ParameterStore } from '../catalog/parameter-store.ts';
 import type { Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -11,7 +11,7 @@ import type { TaskDraft } from './task-draft.ts';
 import { countSelected, type SelectedTiles, selects, type TileSelection } from './tile-selection.ts';
 
 export interface RenewalOptions {
-  readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly parameters: Pick<ParameterStore, 'values'>;
   readonly usesOf: UsesOf;
 }
 
@@ -22,7 +22,7 @@ interface CountedSet {
   readonly used: MostUsedPages;
 }
 
-/** What is stored of a selection, by tile set, the most used first, and drafts of tasks that renew it. */
+/** The stored tiles of a selection, by tile set, the most used first, and drafts of tasks that renew them. */
 export async function lookAt(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
   const { layer } = bound;
   const seen: CountedSet[] = [];
@@ -91,7 +91,7 @@ function renewalsOf(
 
 type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
-/** How often tiles of the page are asked for, as far as anybody knows. */
+/** How often tiles of the page are requested, as far as recorded. */
 export type UsesOf = (page: PageOfSet) => number;
 
 /** Kept in the task's plan, which is read with each piece. */

@@ -9,7 +9,7 @@ import { amountInSet } from '../storage/amount-in-set.ts';
 import { NO_CHANGE, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
-import { settle } from './marks.ts';
+import { finishMark } from './marks.ts';
 import { lookAt, type RenewalOptions } from './renew-tiles.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
@@ -35,9 +35,9 @@ interface SelectionWorkOptions extends RenewalOptions {
 }
 
 interface Invalidated {
-  /** By tile set; those that are asked for most first. */
+  /** By tile set; the most requested first. */
   readonly marked: readonly SelectedTiles[];
-  /** That renew what was marked, in the same order; none unless it was asked for. */
+  /** Tasks that renew the marked tiles, in the same order; none unless requested. */
   readonly tasks: readonly Task[];
 }
 
@@ -77,10 +77,10 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     return {
       raised,
       forgetUnmarked: () => marked || pipeline.forgetPlaces(bound.layer.name, places ?? undefined),
-      /** Removes or marks what is stored. */
+      /** Removes or marks stored tiles. */
       async apply(): Promise<void> {
         for (const [name, store] of storesOf(bound)) {
-          await settle(store, { layer: bound.layer.name, number: raised.get(name) ?? 0, effect, places });
+          await finishMark(store, { layer: bound.layer.name, number: raised.get(name) ?? 0, effect, places });
         }
       },
     };
@@ -125,7 +125,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
   }
 
   return {
-    /** What is stored of it, by tile set. */
+    /** Its stored tiles, by tile set. */
     async count(name: string, selection: TileSelection): Promise<readonly SelectedTiles[]> {
       const bound = await boundFor(name, selection);
       return visit(bound, selection, (stored) =>
@@ -135,7 +135,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
       );
     },
 
-    /** What was removed, by tile set. */
+    /** Removed tiles, by tile set. */
     async truncate(name: string, selection: TileSelection): Promise<readonly SelectedTiles[]> {
       const bound = await boundFor(name, selection);
       const isWhole = selectsWholeSets(selection);
@@ -152,7 +152,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
       );
       forgetUnmarked();
       for (const [store, number] of raised) {
-        await storesOf(bound).get(store)?.settleMark(bound.layer.name, number);
+        await storesOf(bound).get(store)?.closeMark(bound.layer.name, number);
       }
       return removed;
     },
@@ -160,7 +160,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     /** Tiles stay where they are; each is renewed when it is requested next, and with `renew` by tasks. */
     invalidate,
 
-    /** Starts tasks that renew what is marked already, the most used first. */
+    /** Starts tasks that renew tiles already marked, the most used first. */
     async renew(name: string, selection: TileSelection, by: TaskAuthor): Promise<void> {
       const { renewals } = await lookAt(boundLayer(catalog, name), selection, options);
       const drafts = await renewals();
@@ -168,7 +168,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
       await tasks.createAll(drafts, by);
     },
 
-    /** What a schedule names; returns how many tiles were marked. */
+    /** For a schedule; returns how many tiles were marked. */
     async invalidateDraft(draft: TaskDraft): Promise<number> {
       const { layer } = boundLayer(catalog, draft.layer);
       const { marked } = await invalidate(layer.name, selectionOf(layer, draft), null);
@@ -178,7 +178,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
 }
 
 interface StoredSet {
-  /** Of the store. */
   readonly name: string;
   readonly store: TileStore;
   readonly set: TileSetKey;

@@ -32,7 +32,7 @@ export interface TaskDraft {
   /** `use`: the most used pages first, each followed by its children, until they have `share` of the use. */
   readonly order?: 'zoom' | 'use';
   readonly share?: number;
-  /** What was used, in place of what is recorded. */
+  /** Use counts that replace the recorded ones. */
   readonly uses?: readonly UsedPage[];
   readonly priority?: number;
   /** Makes it an export. */

@@ -13,7 +13,7 @@ export interface TaskPlan {
   readonly stepRows: number;
   /** Of the zooms of an area; null when the task has none. */
   readonly geometry: readonly ZoomGeometry[] | null;
-  /** The generations that a truncation raised when it was accepted, by store: what is stored later is not removed. */
+  /** The generations that a truncation raised when it was accepted, by store: later tiles are not removed. */
   readonly raised?: Readonly<Record<string, number>>;
   /**
    * Of a truncation that `raised` marks of its own, which end with it: whether no reader sees its tiles since then, so
@@ -25,7 +25,7 @@ export interface TaskPlan {
 export interface PlanLevel {
   readonly z: number;
   readonly rect: TileRect;
-  /** A piece's size in tiles. Pieces lie on multiples of it, and it is a multiple of the step's. */
+  /** A piece's size in tiles. Pieces are aligned to it, and it is a multiple of the step's. */
   readonly blockColumns: number;
   readonly blockRows: number;
 }
@@ -54,18 +54,18 @@ export function pieceCount(plan: TaskPlan): number {
 }
 
 export function pieceAt(plan: TaskPlan, ordinal: number): Piece | null {
-  const place = placeOf(plan, ordinal);
+  const place = piecePlace(plan, ordinal);
   if (!place) return null;
   const { level, row, column } = place;
   const rect = intersectRects(blockAt(column, row, level.blockColumns, level.blockRows), level.rect);
   return rect && { ordinal, z: level.z, rect };
 }
 
-/** The first piece from `ordinal` on that has a tile of the area; null when there is none. */
+/** The first piece from `ordinal` on with a tile of the area; null: none. */
 export function nextPiece(plan: TaskPlan, cover: AreaCover | null, ordinal: number): Piece | null {
   if (!cover) return pieceAt(plan, ordinal);
   for (let from = ordinal; ; ) {
-    const place = placeOf(plan, from);
+    const place = piecePlace(plan, from);
     if (!place) return null;
     const column = firstColumn(cover, place.level, place.row, place.column);
     if (column !== null) return pieceAt(plan, ordinalOf(place, place.row, column));
@@ -101,7 +101,7 @@ interface Place {
   readonly row: number;
 }
 
-function placeOf(plan: TaskPlan, ordinal: number): Place | null {
+function piecePlace(plan: TaskPlan, ordinal: number): Place | null {
   let first = 0;
   for (const level of plan.levels) {
     const { minColumn, minRow, columns, count } = blocksOf(level);

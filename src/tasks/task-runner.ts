@@ -50,7 +50,7 @@ const LOOK_INTERVAL = 1000;
 /** Milliseconds that the other workers have to take their share of a task before this one takes it too. */
 const LEFTOVERS_AFTER = 100;
 /** Milliseconds that steps in flight get to end by themselves when the runner stops. */
-const STOP_PATIENCE = 2000;
+const STOP_TIMEOUT_MS = 2000;
 /** Milliseconds between warnings of the same kind. */
 const WARN_INTERVAL = 60_000;
 
@@ -94,7 +94,7 @@ export class TaskRunner {
       const reason = new TilewardenError('stopping', 'The server is stopping.');
       for (const run of this.#runs.keys()) run.abort(reason);
     };
-    await ifLate(this.#options.clock, STOP_PATIENCE, abortAll, async () => {
+    await ifLate(this.#options.clock, STOP_TIMEOUT_MS, abortAll, async () => {
       await this.#looking.close();
       await Promise.all(this.#runs.values());
     });

@@ -44,7 +44,7 @@ export interface TaskEstimate {
   readonly seconds: number | null;
   /** Share of the use that the pages have, of an order by use; null of others. */
   readonly coveredUse: number | null;
-  /** Of the disk that the tiles go to; null where there is none. */
+  /** Of the disk that stores the tiles; null: no disk. */
   readonly disk: StoreRoom | null;
 }
 
@@ -92,7 +92,7 @@ export interface TaskService {
   /** A new task over what failed in a finished one. */
   retryFailed(id: number, author: TaskAuthor): Promise<Task | null>;
   figures(): Promise<TaskFigures>;
-  /** Calls back with every change after `afterEventId` (null: from now on); returns what ends it. */
+  /** Calls back with every change after `afterEventId` (null: from now on); returns a function that unsubscribes. */
   subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;
 }
 

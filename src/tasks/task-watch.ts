@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
-import { getOrMake } from '../lib/get-or-make.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
@@ -37,7 +37,7 @@ const LOOK_INTERVAL = 1000;
 const MIN_INTERVAL = 100;
 const BATCH = 200;
 
-/** Sees every change of a task, in whatever process it happened; tells listeners and knows the pace. */
+/** Follows the changes of tasks in all processes; notifies listeners and measures the rate. */
 export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
@@ -45,7 +45,7 @@ export class TaskWatch {
   readonly #stopListening: () => void;
   readonly #looking: Repeater;
   /** Changes at or above the horizon of the last look that were reported already, by task: they will be seen again. */
-  #told = new Map<number, number>();
+  #reported = new Map<number, number>();
   #horizon: number;
   #looks: Promise<void> = Promise.resolve();
 
@@ -58,7 +58,7 @@ export class TaskWatch {
     this.#stopListening = options.database.listen(TASKS_CHANGED, this.#looking.wake);
   }
 
-  /** The task with its pace and what it waits for, as far as that has been seen. */
+  /** The task with its rate and what it waits for, as far as observed. */
   withPace(task: Task): Task {
     if (isFinal(task.state) || task.state === 'paused') return { ...task, waitingFor: null };
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);
@@ -107,13 +107,13 @@ export class TaskWatch {
   async #look(): Promise<void> {
     const horizon = await this.#options.store.changeHorizon();
     for await (const [task, id] of this.#changesAfter(this.#horizon - 1, horizon)) {
-      if (this.#told.get(task.id) === task.eventId) continue;
-      this.#told.set(task.id, task.eventId);
+      if (this.#reported.get(task.id) === task.eventId) continue;
+      this.#reported.set(task.id, task.eventId);
       this.#measure(task);
       for (const listener of this.#listeners) listener({ id, task: this.withPace(task) });
     }
     this.#horizon = horizon;
-    for (const [id, event] of this.#told) if (event < horizon) this.#told.delete(id);
+    for (const [id, event] of this.#reported) if (event < horizon) this.#reported.delete(id);
   }
 
   /** The position from which a listener resumes: everything below the next change has been reported. */
@@ -135,7 +135,7 @@ export class TaskWatch {
     const { id, state, tilesProcessed } = task;
     if (state !== 'running') this.#meters.delete(id);
     else
-      getOrMake(this.#meters, id, () => new RateMeter(this.#options.clock, tilesProcessed)).observe(
+      getOrCreate(this.#meters, id, () => new RateMeter(this.#options.clock, tilesProcessed)).observe(
         tilesProcessed,
       );
   }
@@ -150,12 +150,12 @@ interface Pace {
 /** Milliseconds after which an observation has lost two thirds of its weight. */
 const MEMORY = 30_000;
 /** Observations closer together than this say more about reporting than about work. */
-const SHORTEST = 200;
+const MIN_INTERVAL_MS = 200;
 /** Milliseconds without a tile after which its end cannot be estimated. */
 const STANDSTILL = 30_000;
 const STANDING: Pace = { tilesPerSecond: 0, secondsRemaining: -1 };
 
-/** How fast a task goes, smoothed, by what has been seen of it. Durations come from the monotonic clock. */
+/** The smoothed rate of a task, as observed. Durations come from the monotonic clock. */
 export class RateMeter {
   readonly #clock: Clock;
   #processed: bigint;
@@ -175,7 +175,7 @@ export class RateMeter {
   observe(processed: bigint): void {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#at;
-    if (elapsed < SHORTEST) return;
+    if (elapsed < MIN_INTERVAL_MS) return;
     const { rate, trust } = this.#after(elapsed, Number(processed - this.#processed));
     this.#rate = rate;
     this.#trust = trust;

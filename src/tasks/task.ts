@@ -12,7 +12,7 @@ export type TaskType = (typeof TASK_TYPES)[number];
 /**
  * pending ─► running ─► done
  *    │  ▲       │ ├────► aborted   (killed, or failures reached their limit)
- *    │  └───────┘ │                (a process died, and the task is taken up again)
+ *    │  └───────┘ │                (a process died, and the task is resumed)
  *    ├──────────► aborted
  *    └─► paused ◄─┘  paused ─► pending (resumed) | aborted
  *
@@ -32,7 +32,7 @@ export type TaskOutcome = (typeof TASK_OUTCOMES)[number];
 /** As the format of a truncate: every tile set of the grid set that is cached, whatever its format and parameters. */
 export const EVERY_FORMAT = '*';
 
-/** What was asked for, after every default is filled in and every name is checked. */
+/** The request, with defaults filled in and names checked. */
 export interface TaskRequest {
   readonly layer: string;
   readonly type: TaskType;
@@ -47,16 +47,16 @@ export interface TaskRequest {
   readonly bounds: Bounds;
   /** Narrows `bounds`; in the grid set's CRS. */
   readonly area: readonly Polygon[] | null;
-  /** A seed that renews what is there and no longer fresh, and makes nothing that is not there. */
+  /** A seed that renews existing stale tiles, and makes no missing ones. */
   readonly onlyStale: boolean;
   readonly threadCount: number;
   readonly tileFailureRetryCount: number;
   /** Milliseconds. */
   readonly tileFailureRetryWaitTime: number;
   readonly totalFailuresBeforeAborting: number;
-  /** Waits for a host that fails; not when the caller has said how many failures are allowed. */
+  /** Waits for a failing host; false if the request limits the number of failures. */
   readonly waitsForHosts: boolean;
-  /** Higher goes first; 0 unless said otherwise. */
+  /** Higher goes first; default 0. */
   readonly priority: number;
   /** Absent: by zoom. The pages themselves, in their order, are in the plan. */
   readonly order?: 'use';
@@ -101,7 +101,7 @@ export interface TaskErrorSample {
   readonly upstream?: UpstreamWords | null;
 }
 
-/** What a task waits for: a host, `host:port`, that is not to be asked now, or a store that is full or fails. */
+/** What a task waits for: a paused host, `host:port`, or a store that is full or fails. */
 export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
@@ -126,7 +126,7 @@ export interface Task {
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
-  /** Null while it has what it needs. */
+  /** Null: it waits for nothing. */
   readonly waitingFor: NotedWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];
@@ -138,7 +138,7 @@ export interface Task {
   readonly endedAt: number | null;
 }
 
-/** What can happen to a task. `lost`: the processes that worked on it are gone. */
+/** Events of a task. `lost`: the processes that worked on it are gone. */
 export type TaskHappening = 'started' | 'lost' | 'finished' | 'failed' | 'killed' | 'paused' | 'resumed';
 
 const TRANSITIONS: Readonly<Record<TaskState, Partial<Readonly<Record<TaskHappening, TaskState>>>>> = {

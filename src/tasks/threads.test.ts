@@ -1,40 +1,40 @@
 import { afterEach, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
-import { createGate, until } from '../../test/fixtures/tile-road.ts';
+import { createGate, until } from '../../test/fixtures/pipeline-harness.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 
-let house: TaskHouse | null = null;
+let fixture: TaskFixture | null = null;
 
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await fixture?.close();
+  fixture = null;
 });
 
 it('a task requests more from upstream while earlier tiles are being stored, but not without limit', async () => {
-  house = await openTaskHouse({ tasks: { maxThreads: 1 } });
-  const { road, service, ended } = house;
+  fixture = await openTaskFixture({ tasks: { maxThreads: 1 } });
+  const { harness, service, ended } = fixture;
   const gate = createGate();
-  const { putMany } = road.store;
-  road.store.putMany = async (...args) => {
+  const { putMany } = harness.store;
+  harness.store.putMany = async (...args) => {
     await gate.opened;
     return await putMany(...args);
   };
   let atOnce = 0;
   let most = 0;
-  road.source.answer = async (request) => {
+  harness.source.answer = async (request) => {
     most = Math.max(most, ++atOnce);
     await new Promise((resolve) => setImmediate(resolve));
     atOnce--;
-    return road.source.draw(request);
+    return harness.source.draw(request);
   };
   const task = await service.create(
     { layer: 'roads', type: 'reseed', zoomStart: 5, zoomStop: 5 },
     author('me'),
   );
-  await until(() => road.source.requests.length === 4);
+  await until(() => harness.source.requests.length === 4);
   // With nothing stored there is no room for a fifth; by now it would have been asked.
-  await until(() => road.pipeline.status().flights === 4);
-  expect(road.source.requests).toHaveLength(4);
+  await until(() => harness.pipeline.status().flights === 4);
+  expect(harness.source.requests).toHaveLength(4);
   gate.open();
   expect(await ended(task.id)).toMatchObject({ state: 'done', tilesProcessed: 1024n });
   expect(most).toBe(1);

@@ -17,7 +17,7 @@ import {
 import { areaIn } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 
-/** Which of a layer's cached tiles; what is left out is not narrowed. */
+/** A selection of a layer's cached tiles; an omitted field selects all. */
 export interface TileSelection {
   /** By name; also those that the layer no longer has. Each with the tiles for dense screens in its places. */
   readonly gridSets?: readonly string[];
@@ -81,7 +81,7 @@ function unknownName(field: string, name: string, offered: readonly string[]): T
   return invalid(message);
 }
 
-/** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */
+/** A grid set's name selects its dense tiles too: a change of the map affects both. */
 export function isMeantBy(name: string, gridSet: string): boolean {
   return gridSet === name || gridSet === denseNameOf(name);
 }
@@ -92,7 +92,7 @@ export function selectsWholeSets(selection: TileSelection): boolean {
   return [zoomStart, zoomStop, bounds, area, olderThan].every((narrowed) => narrowed === undefined);
 }
 
-/** Zoom by zoom; none where the layer no longer knows where the grid set's tiles lie, and a place is asked for. */
+/** Zoom by zoom; none if a place is selected and the layer no longer has the grid set. */
 export function* placesOf(
   layer: Layer,
   gridSetName: string,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { layerWithDenseTiles } from '../../test/fixtures/tile-road.ts';
-import { fill, openTruncationHouse, setsOf, TILE } from '../../test/fixtures/truncation-house.ts';
+import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
+import { fill, openTruncationFixture, setsOf, TILE } from '../../test/fixtures/truncation-fixture.ts';
 import type { Bounds } from '../domain/bounds.ts';
 
 describe('truncating a selection', () => {
   async function filled() {
-    const opened = await openTruncationHouse();
-    const { set } = opened.house.road.tiles;
+    const opened = await openTruncationFixture();
+    const { set } = opened.fixture.harness.tiles;
     const jpeg = { ...set, format: 'image/jpeg' };
     const tiles = [0, 15, 16, 40].map((x) => ({ x, y: 3, bytes: Buffer.alloc(100), createdAt: 1000 + x }));
     for (const key of [set, jpeg]) await opened.store.putMany(key, 6, tiles, 0);
@@ -15,8 +15,8 @@ describe('truncating a selection', () => {
   }
 
   it('truncating a selection refuses a grid set or format that never existed, and takes one no longer declared', async () => {
-    const { store, selections, house } = await openTruncationHouse();
-    const { set } = house.road.tiles;
+    const { store, selections, fixture } = await openTruncationFixture();
+    const { set } = fixture.harness.tiles;
     await fill(store, set);
     await fill(store, { ...set, gridSet: 'yesterday' });
     const both = { gridSets: [set.gridSet, 'mars'] };
@@ -67,12 +67,12 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
-    const { house, store, selections, set } = await filled();
+    const { fixture, store, selections, set } = await filled();
     const listed = (): never => {
       throw new Error('the whole tile set was listed');
     };
     Object.assign(store, { tiles: listed, pages: listed });
-    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const { minX, minY, maxX, maxY } = fixture.harness.tiles.subset.extent;
     const bounds = { minX, minY, maxX: minX + (maxX - minX) / 64 - 1, maxY };
     const selection = { gridSets: [set.gridSet], bounds, zoomStart: 6, olderThan: 1010 };
     for (const verb of ['count', 'truncate'] as const) {
@@ -86,8 +86,8 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection narrows by bounds', async () => {
-    const { house, selections, set } = await filled();
-    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const { fixture, selections, set } = await filled();
+    const { minX, minY, maxX, maxY } = fixture.harness.tiles.subset.extent;
     const bounds = { minX, minY, maxX: minX + (maxX - minX) / 4 - 1, maxY };
     const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, bounds };
     expect(await selections.truncate('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
@@ -95,8 +95,8 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection takes the dense tiles of a grid set along, and those alone when it names them', async () => {
-    const { house, store, selections } = await openTruncationHouse(layerWithDenseTiles());
-    const { set, subset } = house.road.tiles;
+    const { fixture, store, selections } = await openTruncationFixture(layerWithDenseTiles());
+    const { set, subset } = fixture.harness.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     const selected = async (gridSet: string, bounds?: Bounds) => {
       const selection = { gridSets: [gridSet], ...(bounds && { bounds }) };
@@ -113,8 +113,8 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection takes dense tiles of yesterday along too, but finds no place for them', async () => {
-    const { house, store, selections } = await openTruncationHouse();
-    const { set, subset } = house.road.tiles;
+    const { fixture, store, selections } = await openTruncationFixture();
+    const { set, subset } = fixture.harness.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     await fill(store, dense);
     const placed = { gridSets: [set.gridSet], bounds: subset.extent };
@@ -125,8 +125,8 @@ describe('truncating a selection', () => {
   });
 
   it('truncating a selection narrows by a polygon, to the tiles it touches', async () => {
-    const { house, store, selections, set } = await filled();
-    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const { fixture, store, selections, set } = await filled();
+    const { minX, minY, maxX, maxY } = fixture.harness.tiles.subset.extent;
     const tile = (maxX - minX) / 64;
     const ring = [
       [minX, maxY - 3 * tile - 1],

@@ -1,58 +1,59 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
+import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
 import {
   countStored,
-  openTaskHouse,
-  type TaskHouse,
-  type TaskHouseOptions,
-} from '../../test/fixtures/task-house.ts';
-import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
+  openTaskFixture,
+  type TaskFixture,
+  type TaskFixtureOptions,
+} from '../../test/fixtures/task-fixture.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 
 const WHOLE_ZOOM_3 = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
 
-let house: TaskHouse | null = null;
+let fixture: TaskFixture | null = null;
 
 /** Holds removals up. */
 let gate = createGate();
 
 afterEach(async () => {
   gate.open();
-  await house?.close();
-  house = null;
+  await fixture?.close();
+  fixture = null;
 });
 
-async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
-  house = await openTaskHouse(options);
-  return house;
+async function open(options: TaskFixtureOptions = {}): Promise<TaskFixture> {
+  fixture = await openTaskFixture(options);
+  return fixture;
 }
 
 describe('a truncate', () => {
   it('a truncate removes the tiles in its range and no others, and counts the whole range', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 3 }, author('me'))).id);
-    await road.read(3, 7, 7);
+    await harness.read(3, 7, 7);
     const half = { layer: 'roads', type: 'truncate', coords: [-20037508, -20037508, -1, 20037508] };
     const done = await ended((await service.create({ ...half, zoomStop: 9 }, author('me'))).id);
     expect(done).toMatchObject({ state: 'done', tilesProcessed: done.tilesTotal });
     expect(done.counters.removed).toBe(1 + 2 + 8 + 32);
-    expect(await countStored(house as TaskHouse, 9)).toBe(2 + 8 + 32);
-    expect((await road.read(3, 7, 7)).outcome).toBe('HIT');
-    expect((await road.read(3, 0, 7)).outcome).toBe('MISS');
+    expect(await countStored(fixture as TaskFixture, 9)).toBe(2 + 8 + 32);
+    expect((await harness.read(3, 7, 7)).outcome).toBe('HIT');
+    expect((await harness.read(3, 0, 7)).outcome).toBe('MISS');
   });
 
   it('a truncate takes the dense tiles of the same places along, and those alone when it names them', async () => {
-    const { road, service, ended } = await open({ layer: layerWithDenseTiles() });
-    const { subset, set } = road.tiles;
+    const { harness, service, ended } = await open({ layer: layerWithDenseTiles() });
+    const { subset, set } = harness.tiles;
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     const tiles = [0, 7].map((x) => ({ x, y: 0, bytes: Buffer.from('old'), createdAt: 1 }));
     const left = async (of: TileSetKey) =>
-      (await road.store.present(of, 3, WHOLE_ZOOM_3, 0)).map(({ x }) => x);
+      (await harness.store.present(of, 3, WHOLE_ZOOM_3, 0)).map(({ x }) => x);
     const names = { gridSet: dense.gridSet, format: null, parameters: new Map() };
-    const readDense = () => road.pipeline.read(resolveTileSet(road.tiles.bound, names), { z: 3, x: 0, y: 0 });
-    for (const of of [set, dense]) await road.store.putMany(of, 3, tiles, 0);
+    const readDense = () =>
+      harness.pipeline.read(resolveTileSet(harness.tiles.bound, names), { z: 3, x: 0, y: 0 });
+    for (const of of [set, dense]) await harness.store.putMany(of, 3, tiles, 0);
     expect((await readDense()).outcome).toBe('HIT');
     const { minX, minY, maxY } = subset.extent;
     const half = { layer: 'roads', type: 'truncate', coords: [minX, minY, -1, maxY], gridSetId: set.gridSet };
@@ -68,11 +69,11 @@ describe('a truncate', () => {
   });
 
   it('a truncate leaves tiles that were stored after it was accepted, however late it runs', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     const truncation = await service.create({ layer: 'roads', type: 'truncate' }, author('me'));
     await service.pause(truncation.id);
-    road.source.version = 2;
+    harness.source.version = 2;
     await ended((await service.create({ layer: 'roads', type: 'reseed', zoomStop: 1 }, author('me'))).id);
     await service.resume(truncation.id);
     await ended(truncation.id);
@@ -80,10 +81,10 @@ describe('a truncate', () => {
       { z: 0, x: 0, y: 0 },
       { z: 1, x: 1, y: 1 },
     ]) {
-      const found = await road.store.get(road.tiles.set, tile);
-      expect(found && (await road.shows(found.bytes, tile, 2))).toBe(true);
+      const found = await harness.store.get(harness.tiles.set, tile);
+      expect(found && (await harness.shows(found.bytes, tile, 2))).toBe(true);
     }
-    expect(await countStored(house as TaskHouse, 9)).toBeGreaterThanOrEqual(1 + 4);
+    expect(await countStored(fixture as TaskFixture, 9)).toBeGreaterThanOrEqual(1 + 4);
   });
 
   it('a truncate may come twice', async () => {
@@ -95,42 +96,42 @@ describe('a truncate', () => {
   });
 
   it('a truncate keeps a tile that was being fetched before it from being stored after it', async () => {
-    const { service, road, ended } = await open();
+    const { service, harness, ended } = await open();
     const gate = createGate();
-    road.source.answer = async (request) => {
-      const answer = road.source.draw(request);
+    harness.source.answer = async (request) => {
+      const answer = harness.source.draw(request);
       await gate.opened;
       return answer;
     };
     const seed = await service.create({ layer: 'roads', zoomStop: 0 }, author('me'));
-    await until(() => road.source.requests.length === 1);
-    road.source.version = 2;
+    await until(() => harness.source.requests.length === 1);
+    harness.source.version = 2;
     await ended((await service.create({ layer: 'roads', type: 'truncate' }, author('me'))).id);
     gate.open();
     expect((await ended(seed.id)).state).toBe('done');
-    const tile = await road.store.get(road.tiles.set, { z: 0, x: 0, y: 0 });
-    expect(tile && (await road.shows(tile.bytes, { z: 0, x: 0, y: 0 }, 2))).toBe(true);
+    const tile = await harness.store.get(harness.tiles.set, { z: 0, x: 0, y: 0 });
+    expect(tile && (await harness.shows(tile.bytes, { z: 0, x: 0, y: 0 }, 2))).toBe(true);
   });
 });
 
 describe('tiles of a truncate that has not removed them yet', () => {
   /** Tiles up to zoom 2, and a truncation of them that is held up in its first removal. */
-  async function heldUp(options: TaskHouseOptions = {}) {
+  async function heldUp(options: TaskFixtureOptions = {}) {
     const opened = await open(options);
-    const { service, road, ended } = opened;
+    const { service, harness, ended } = opened;
     await ended((await service.create({ layer: 'roads', zoomStop: 2 }, author('me'))).id);
     gate = createGate();
-    const remove = road.store.edit.bind(road.store);
-    const removal = vi.spyOn(road.store, 'edit').mockImplementation(async (...call) => {
+    const remove = harness.store.edit.bind(harness.store);
+    const removal = vi.spyOn(harness.store, 'edit').mockImplementation(async (...call) => {
       await gate.opened;
       call[4]?.throwIfAborted();
       return remove(...call);
     });
-    const outcome = async (z: number, x: number, y: number) => (await road.read(z, x, y)).outcome;
+    const outcome = async (z: number, x: number, y: number) => (await harness.read(z, x, y)).outcome;
     const marksEnd = () =>
       eventually(
         'no mark is open',
-        () => road.store.openMarks(),
+        () => harness.store.openMarks(),
         (marks) => marks.length === 0,
       );
     const truncate = (more: object = {}) =>
@@ -153,12 +154,12 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles of a pending truncate are made again on request, and not called stale', async () => {
-    const { truncate, outcome, ended, road } = await heldUp();
+    const { truncate, outcome, ended, harness } = await heldUp();
     const truncation = await truncate();
     const source = createGate();
-    road.source.answer = async (request) => {
+    harness.source.answer = async (request) => {
       await source.opened;
-      return road.source.draw(request);
+      return harness.source.draw(request);
     };
     const asked = outcome(2, 1, 1);
     gate.open();
@@ -168,8 +169,8 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles outside the area of a pending truncate are shown', async () => {
-    const { truncate, outcome, road } = await heldUp({ layer: { metatile: { columns: 1, rows: 1 } } });
-    const { minX, minY, maxX, maxY } = road.tiles.subset.gridSet.extent;
+    const { truncate, outcome, harness } = await heldUp({ layer: { metatile: { columns: 1, rows: 1 } } });
+    const { minX, minY, maxX, maxY } = harness.tiles.subset.gridSet.extent;
     const ring = [
       [minX, maxY],
       [maxX, maxY],
@@ -192,15 +193,15 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles of a refused truncate stay as they are', async () => {
-    const { truncate, outcome, road } = await heldUp({ tasks: { maxUnfinished: 1 } });
+    const { truncate, outcome, harness } = await heldUp({ tasks: { maxUnfinished: 1 } });
     await truncate({ zoomStop: 0 });
     await expect(truncate()).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(2, 1, 1)).toBe('HIT');
-    expect(await road.store.openMarks()).toHaveLength(1);
+    expect(await harness.store.openMarks()).toHaveLength(1);
   });
 
   it('tiles stay as they are when a truncate repeats an earlier one by its key', async () => {
-    const { truncate, outcome, ended, marksEnd, road } = await heldUp();
+    const { truncate, outcome, ended, marksEnd, harness } = await heldUp();
     const key = { text: 'again', digest: 'the same' };
     gate.open();
     const first = await truncate({ key });
@@ -209,7 +210,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(2, 1, 1)).toBe('MISS');
     await eventually(
       'it is stored',
-      () => road.store.get(road.tiles.set, { z: 2, x: 1, y: 1 }),
+      () => harness.store.get(harness.tiles.set, { z: 2, x: 1, y: 1 }),
       (tile) => tile !== null,
     );
     expect((await truncate({ key })).id).toBe(first.id);
@@ -218,7 +219,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('stay hidden when what failed of it is done again, and pieces are left that it never came to', async () => {
-    const { service, truncate, outcome, ended, removal, road } = await heldUp();
+    const { service, truncate, outcome, ended, removal, harness } = await heldUp();
     gate.open();
     removal.mockImplementation(async () => {
       throw new Error('the disk is broken');
@@ -229,12 +230,12 @@ describe('tiles of a truncate that has not removed them yet', () => {
     removal.mockRestore();
     const retried = await service.retryFailed(failed.id, author('me'));
     expect(await ended(retried?.id ?? 0)).toMatchObject({ state: 'done' });
-    // Ends are seen in their order: the mark of a later truncation is settled after that of the one before.
-    const [first] = await road.store.openMarks();
+    // Ends are seen in their order: the mark of a later truncation is closed after that of the one before.
+    const [first] = await harness.store.openMarks();
     await ended((await truncate({ zoomStart: 9, zoomStop: 9 })).id);
-    const latest = async () => (await road.store.openMarks()).map(({ number }) => number);
+    const latest = async () => (await harness.store.openMarks()).map(({ number }) => number);
     await eventually(
-      'the later mark is settled',
+      'the later mark is closed',
       latest,
       (open) => !open.some((one) => one !== first?.number),
     );

@@ -31,8 +31,8 @@ export type TruncationMarks = ReturnType<typeof createTruncationMarks>;
  *
  *   the task                     its mark
  *   pending, running, paused     in force
- *   done                         settled: nothing is left that it concerns
- *   stopped by a caller          settled: what has not been removed is shown again
+ *   done                         closed: nothing is left that it concerns
+ *   stopped by a caller          closed: tiles not yet removed are shown again
  *   failed, or never recorded    in force until the cleaner of `marks.ts` has removed the rest
  */
 export function createTruncationMarks(options: TruncationMarksOptions) {
@@ -49,27 +49,27 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
     return { raised: Object.fromEntries(raised), hidden: marked };
   }
 
-  async function settle(layer: string, { raised = {} }: Pick<TaskPlan, 'raised'>): Promise<void> {
+  async function closeMarks(layer: string, { raised = {} }: Pick<TaskPlan, 'raised'>): Promise<void> {
     const bound = catalog.layer(layer);
     const stores = bound ? storesOf(bound) : new Map();
-    for (const [name, number] of Object.entries(raised)) await stores.get(name)?.settleMark(layer, number);
+    for (const [name, number] of Object.entries(raised)) await stores.get(name)?.closeMark(layer, number);
   }
 
-  async function settleEnded({ id, request }: Task): Promise<void> {
+  async function closeMarksOfEnded({ id, request }: Task): Promise<void> {
     const plan = await store.plan(id);
-    if (plan?.hidden !== undefined) await settle(request.layer, plan);
+    if (plan?.hidden !== undefined) await closeMarks(request.layer, plan);
   }
 
   return {
     raise,
-    settle,
+    closeMarks,
     /** Of every change of a task. */
     changed(task: Task): void {
       const hasEnded = task.outcome === 'ok' || task.outcome === 'stopped';
       if (task.request.type !== 'truncate' || !hasEnded) return;
       const failed = (error: unknown) =>
-        log.warn({ err: error, task: task.id }, 'the mark of a truncation could not be ended; trying later');
-      settleEnded(task).catch(failed);
+        log.warn({ err: error, task: task.id }, 'could not close the mark of a truncation; retrying later');
+      closeMarksOfEnded(task).catch(failed);
     },
   };
 }

@@ -2,25 +2,25 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
 
-let house: TaskHouse | null = null;
+let fixture: TaskFixture | null = null;
 
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await fixture?.close();
+  fixture = null;
 });
 
 /** The host is left alone for some time, as far as the upper zooms go. */
 async function open(ms: number, tasks = { maxThreads: 1 }) {
   const clock = createSkippingClock();
   const moment = clock.now() + ms;
-  const opened = await openTaskHouse({ tasks, serviceClock: clock });
-  house = opened;
-  const { source } = opened.road;
+  const opened = await openTaskFixture({ tasks, serviceClock: clock });
+  fixture = opened;
+  const { source } = opened.harness;
   source.answer = (request: SourceRequest): SourceResult => {
     if (request.metatile.z >= 3 && clock.now() < moment) closedUntil(moment);
     return source.draw(request);

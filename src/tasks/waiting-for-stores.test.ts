@@ -1,15 +1,15 @@
 import { afterEach, expect, it } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 
-let house: TaskHouse | null = null;
-afterEach(() => house?.close());
+let fixture: TaskFixture | null = null;
+afterEach(() => fixture?.close());
 
 it('a task that waits for room on the disk reports which disk, and how little is free', async () => {
   const full = { bsize: 4096, blocks: 1000, bavail: 5, files: 0, ffree: 0 };
@@ -20,8 +20,8 @@ it('a task that waits for room on the disk reports which disk, and how little is
     log: silentLogger,
     measure: async () => full,
   });
-  house = await openTaskHouse({ store });
-  const { service } = house;
+  fixture = await openTaskFixture({ store });
+  const { service } = fixture;
   const { id } = await service.create({ layer: 'roads', zoomStop: 2 }, author('me'));
   await expect.poll(async () => (await service.get(id))?.reason).not.toBeNull();
   const task = await service.get(id);
@@ -49,8 +49,8 @@ it.each(['seed', 'truncate'])(
       edit: orFail(working.edit),
     };
     const clock = createSkippingClock();
-    house = await openTaskHouse({ store, serviceClock: clock });
-    const { service } = house;
+    fixture = await openTaskFixture({ store, serviceClock: clock });
+    const { service } = fixture;
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
@@ -59,10 +59,10 @@ it.each(['seed', 'truncate'])(
     await expect.poll(() => refusals).toBeGreaterThan(before);
     isAway = false;
     clock.skip(2000);
-    const task = await house.ended(id);
+    const task = await fixture.ended(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal, errors: [] });
     expect(task.counters.failed).toBe(0);
-    const asked = house.road.source.requests.map(({ metatile }) => JSON.stringify(metatile));
+    const asked = fixture.harness.source.requests.map(({ metatile }) => JSON.stringify(metatile));
     expect(asked).toHaveLength(new Set(asked).size);
   },
 );

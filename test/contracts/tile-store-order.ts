@@ -29,7 +29,11 @@ type OrderCommand =
       /** The mark that readers obey from then on, before anything is removed. */
       readonly effect: MarkEffect['type'] | null;
     }
-  | { readonly type: 'remove' | 'mark-stale' | 'settle'; readonly node: number; readonly truncation: number }
+  | {
+      readonly type: 'remove' | 'mark-stale' | 'close-mark';
+      readonly node: number;
+      readonly truncation: number;
+    }
   | { readonly type: 'evict'; readonly node: number; readonly x: number };
 
 interface ModelTile {
@@ -42,7 +46,7 @@ interface ModelTile {
 interface Truncation {
   readonly generation: number;
   readonly rect: TileRect;
-  /** Null as soon as it is settled. */
+  /** Null as soon as it is closed. */
   effect: MarkEffect['type'] | null;
 }
 
@@ -83,7 +87,7 @@ export const orderCommands: fc.Arbitrary<OrderCommand[]> = fc.array(
     {
       weight: 4,
       arbitrary: fc.record({
-        type: fc.constantFrom('remove' as const, 'mark-stale' as const, 'settle' as const),
+        type: fc.constantFrom('remove' as const, 'mark-stale' as const, 'close-mark' as const),
         node,
         truncation: fc.nat(9),
       }),
@@ -133,8 +137,8 @@ class History {
         return this.#remove(store, at(this.#truncations, command.truncation));
       case 'mark-stale':
         return this.#markStale(store, at(this.#truncations, command.truncation));
-      case 'settle':
-        return this.#settle(store, at(this.#truncations, command.truncation));
+      case 'close-mark':
+        return this.#closeMark(store, at(this.#truncations, command.truncation));
       case 'evict':
         await store.edit(SET, Z, rectOfTile({ x: command.x, y: ROW.minY }), { type: 'remove' });
         this.#model.delete(command.x);
@@ -219,11 +223,11 @@ class History {
   }
 
   /** As the clean-up does it: removes the tiles of the mark, then the mark. */
-  async #settle(store: TileStore, truncation: Truncation | null): Promise<void> {
+  async #closeMark(store: TileStore, truncation: Truncation | null): Promise<void> {
     if (!truncation?.effect) return;
     const clean = truncation.effect === 'hide' ? this.#remove : this.#markStale;
     await clean.call(this, store, truncation);
-    await store.settleMark(SET.layer, truncation.generation);
+    await store.closeMark(SET.layer, truncation.generation);
     truncation.effect = null;
     const open = this.#truncations.filter(({ effect }) => effect);
     expect((await store.openMarks()).map(({ number }) => number)).toEqual(

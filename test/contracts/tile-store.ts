@@ -290,7 +290,7 @@ function keepsGenerations(use: () => TileStore): void {
       ]);
       expect(await use().count(states, 9, rect)).toMatchObject({ tiles: 2 });
       expect(await use().openMarks()).toEqual([{ layer: states.layer, number, effect, places: [place] }]);
-      await use().settleMark(states.layer, number);
+      await use().closeMark(states.layer, number);
       expect(await use().openMarks()).toEqual([]);
     });
 

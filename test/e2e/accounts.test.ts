@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
-import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
@@ -205,7 +205,7 @@ access:
     await startServer(settings);
     const context = await (await sharedBrowser()).newContext();
     whenOver(() => context.close());
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const page = await context.newPage();
     const toIssuer = () => page.getByRole('button', { name: 'Sign in with your organisation' }).click();
     const status = async (path: string) =>

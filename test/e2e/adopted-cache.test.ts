@@ -33,7 +33,7 @@ interface ShownTask {
   readonly counters: Readonly<Record<string, number>>;
 }
 
-interface House {
+interface Fixture {
   readonly wms: MockWms;
   readonly old: string;
   app: App;
@@ -57,7 +57,7 @@ afterEach(async () => {
 });
 
 /** A server in this process with the layer `topp:states`, which adopts the cache of the test. */
-async function openHouse(adopt: string, more = ''): Promise<House> {
+async function openFixture(adopt: string, more = ''): Promise<Fixture> {
   const wms = await openMockWms();
   onTestFinished(() => wms.close());
   const data = temporaryFolder();
@@ -85,22 +85,22 @@ layers:
     opened.push(app);
     return app;
   }
-  const house: House = {
+  const fixture: Fixture = {
     wms,
     old,
     app: await start(),
     async restart() {
-      await house.app.close();
-      opened.splice(opened.indexOf(house.app), 1);
-      house.app = await start();
+      await fixture.app.close();
+      opened.splice(opened.indexOf(fixture.app), 1);
+      fixture.app = await start();
     },
     async tile(z, x, y, query = '', gridSet = '') {
-      const answer = await house.call('GET', `tiles/topp:states/${gridSet}${z}/${x}/${y}.png${query}`);
+      const answer = await fixture.call('GET', `tiles/topp:states/${gridSet}${z}/${x}/${y}.png${query}`);
       expect(answer.status).toBe(200);
       return { cache: answer.headers.get('x-cache'), bytes: Buffer.from(await answer.arrayBuffer()) };
     },
     call: (method, path, body) =>
-      fetch(new URL(path, house.app.url), {
+      fetch(new URL(path, fixture.app.url), {
         method,
         // A server that stops would wait for the connections that are kept.
         headers: {
@@ -112,17 +112,17 @@ layers:
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
     async seed(request) {
-      const answer = await house.call('POST', 'api/v1/tasks', { layer: 'topp:states', ...request });
+      const answer = await fixture.call('POST', 'api/v1/tasks', { layer: 'topp:states', ...request });
       expect(answer.status).toBe(201);
       const { id } = (await answer.json()) as { id: number };
       return await eventually(
         'the task ends',
-        async () => (await house.call('GET', `api/v1/tasks/${id}`)).json() as Promise<ShownTask>,
+        async () => (await fixture.call('GET', `api/v1/tasks/${id}`)).json() as Promise<ShownTask>,
         ({ state }) => state === 'done' || state === 'aborted',
       );
     },
   };
-  return house;
+  return fixture;
 }
 
 const GEOWEBCACHE = '{ layout: geowebcache, folder: old }';
@@ -130,48 +130,48 @@ const STATES = { layer: 'topp:states', gridSet: 'EPSG:900913', extension: 'png' 
 
 describe("a folder of GeoWebCache's", () => {
   it('every tile in a GeoWebCache folder is a hit with its own bytes and no upstream request', async () => {
-    const house = await openHouse(GEOWEBCACHE);
+    const fixture = await openFixture(GEOWEBCACHE);
     const tiles = [...(await level(0)), ...(await level(1)), ...(await level(2))];
-    writeGeoWebCache(house.old, STATES, tiles);
+    writeGeoWebCache(fixture.old, STATES, tiles);
     for (const { z, x, y, bytes } of tiles) {
-      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+      expect(await fixture.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
     }
-    expect(house.wms.requests).toEqual([]);
+    expect(fixture.wms.requests).toEqual([]);
   });
 
   it('tiles of other styles in a GeoWebCache folder are found by the id of their parameters', async () => {
-    const house = await openHouse(GEOWEBCACHE);
+    const fixture = await openFixture(GEOWEBCACHE);
     const dark = await pictureOf(1, 0, 1);
     const { createHash } = await import('node:crypto');
     const parametersId = createHash('sha1').update(DARK).digest('hex');
-    writeGeoWebCache(house.old, { ...STATES, parametersId }, [dark]);
-    expect(await house.tile(1, 0, 1, DARK)).toEqual({ cache: 'HIT', bytes: dark.bytes });
-    expect((await house.tile(1, 0, 1)).cache).toBe('MISS');
+    writeGeoWebCache(fixture.old, { ...STATES, parametersId }, [dark]);
+    expect(await fixture.tile(1, 0, 1, DARK)).toEqual({ cache: 'HIT', bytes: dark.bytes });
+    expect((await fixture.tile(1, 0, 1)).cache).toBe('MISS');
   });
 
   it('a seed copies a GeoWebCache folder without upstream requests, and copies count as usage', async () => {
-    const house = await openHouse(GEOWEBCACHE);
+    const fixture = await openFixture(GEOWEBCACHE);
     const tiles = await level(3);
-    writeGeoWebCache(house.old, STATES, tiles);
+    writeGeoWebCache(fixture.old, STATES, tiles);
     const usage = async () => {
-      const { layers } = (await (await house.call('GET', 'api/v1/usage')).json()) as {
+      const { layers } = (await (await fixture.call('GET', 'api/v1/usage')).json()) as {
         layers: { name: string; bytes: number }[];
       };
       return layers.find(({ name }) => name === 'topp:states')?.bytes ?? 0;
     };
     expect(await usage()).toBe(0);
-    const { state, counters } = await house.seed({ type: 'seed', zoomStart: 3, zoomStop: 3 });
+    const { state, counters } = await fixture.seed({ type: 'seed', zoomStart: 3, zoomStop: 3 });
     expect([state, counters.present, counters.made, counters.upstreamRequests]).toEqual(['done', 64, 0, 0]);
-    expect(house.wms.requests).toEqual([]);
+    expect(fixture.wms.requests).toEqual([]);
     await eventually('the copies are counted', usage, (bytes) => bytes > 0);
   });
 
   it('a GeoWebCache folder is hidden in truncated areas only, also after a restart', async () => {
-    const house = await openHouse(GEOWEBCACHE);
+    const fixture = await openFixture(GEOWEBCACHE);
     const tiles = await level(2);
-    writeGeoWebCache(house.old, STATES, tiles);
+    writeGeoWebCache(fixture.old, STATES, tiles);
     const shown = async (z: number, x: number, y: number) => {
-      const { bytes } = await house.tile(z, x, y);
+      const { bytes } = await fixture.tile(z, x, y);
       return tiles.some((old) => old.bytes.equals(bytes)) ? 'old' : 'new';
     };
     expect(await shown(2, 0, 0)).toBe('old');
@@ -181,23 +181,23 @@ describe("a folder of GeoWebCache's", () => {
       gridSet: 'EPSG:900913',
       bounds: [-20037508, -20037508, -1, 20037508],
     };
-    expect((await house.seed(west)).state).toBe('done');
+    expect((await fixture.seed(west)).state).toBe('done');
     expect(await shown(2, 3, 3)).toBe('old');
-    await house.restart();
+    await fixture.restart();
     expect([await shown(2, 3, 2), await shown(2, 0, 0)]).toEqual(['old', 'new']);
     const all = '<truncateLayer><layerName>topp:states</layerName></truncateLayer>';
-    expect((await house.call('POST', 'masstruncate', all)).status).toBe(200);
+    expect((await fixture.call('POST', 'masstruncate', all)).status).toBe(200);
     expect(await shown(2, 3, 3)).toBe('new');
-    await house.restart();
+    await fixture.restart();
     expect([await shown(2, 3, 2), await shown(2, 2, 1)]).toEqual(['new', 'new']);
   });
 
   it('tiles of a GeoWebCache folder do not return where a reseed replaced them', async () => {
-    const house = await openHouse(GEOWEBCACHE);
-    writeGeoWebCache(house.old, STATES, await level(1));
-    await house.seed({ type: 'reseed', zoomStart: 1, zoomStop: 1 });
-    await house.seed({ type: 'truncate', zoomStart: 1, zoomStop: 1 });
-    expect((await house.tile(1, 0, 0)).cache).toBe('MISS');
+    const fixture = await openFixture(GEOWEBCACHE);
+    writeGeoWebCache(fixture.old, STATES, await level(1));
+    await fixture.seed({ type: 'reseed', zoomStart: 1, zoomStop: 1 });
+    await fixture.seed({ type: 'truncate', zoomStart: 1, zoomStop: 1 });
+    expect((await fixture.tile(1, 0, 0)).cache).toBe('MISS');
   });
 });
 
@@ -206,12 +206,12 @@ describe('other caches', () => {
     ['MapProxy', '{ layout: mapproxy, folder: old, origin: nw }', 'nw'],
     ['MapProxy with rows from below', '{ layout: mapproxy, folder: old }', 'sw'],
   ] as const)('an adopted cache of %s serves its tiles', async (_, adopt, origin) => {
-    const house = await openHouse(adopt);
+    const fixture = await openFixture(adopt);
     const tiles = await level(2);
-    writeMapProxy(house.old, origin, tiles);
+    writeMapProxy(fixture.old, origin, tiles);
     for (const { z, x, y, bytes } of tiles)
-      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
-    expect(house.wms.requests).toEqual([]);
+      expect(await fixture.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+    expect(fixture.wms.requests).toEqual([]);
   });
 
   it.each([
@@ -220,20 +220,20 @@ describe('other caches', () => {
   ] as const)(
     'an adopted MBTiles file with rows %s serves tiles of a grid that is not square',
     async (_, origin, rowOf) => {
-      const house = await openHouse(
+      const fixture = await openFixture(
         `{ layout: mbtiles, file: old/a.mbtiles, gridSet: EPSG:4326, origin: ${origin} }`,
       );
       const tiles = await Promise.all([0, 1, 2, 3].flatMap((x) => [0, 1].map((y) => pictureOf(1, x, y))));
       const placed = tiles.map((tile) => ({ ...tile, row: rowOf(2, tile.y) }));
-      writeMbtilesRows(join(house.old, 'a.mbtiles'), 'png', placed);
+      writeMbtilesRows(join(fixture.old, 'a.mbtiles'), 'png', placed);
       for (const { z, x, y, bytes } of tiles)
-        expect(await house.tile(z, x, y, '', 'EPSG:4326/')).toEqual({ cache: 'HIT', bytes });
-      expect(house.wms.requests).toEqual([]);
+        expect(await fixture.tile(z, x, y, '', 'EPSG:4326/')).toEqual({ cache: 'HIT', bytes });
+      expect(fixture.wms.requests).toEqual([]);
     },
   );
 
   it('an adopted TMS folder serves tiles behind an XYZ folder and an MBTiles file', async () => {
-    const house = await openHouse(
+    const fixture = await openFixture(
       '[{ layout: mbtiles, file: old/a.mbtiles }, { layout: xyz, folder: old/xyz }, { layout: tms, folder: old/tms }]',
     );
     const [archived, plain, fromBelow] = await Promise.all([
@@ -241,11 +241,11 @@ describe('other caches', () => {
       pictureOf(2, 1, 3),
       pictureOf(2, 2, 3),
     ]);
-    writeMbtiles(join(house.old, 'a.mbtiles'), 'png', [archived]);
-    writeXyz(join(house.old, 'xyz'), 'from-top', [plain]);
-    writeXyz(join(house.old, 'tms'), 'from-bottom', [fromBelow]);
+    writeMbtiles(join(fixture.old, 'a.mbtiles'), 'png', [archived]);
+    writeXyz(join(fixture.old, 'xyz'), 'from-top', [plain]);
+    writeXyz(join(fixture.old, 'tms'), 'from-bottom', [fromBelow]);
     for (const { z, x, y, bytes } of [archived, plain, fromBelow]) {
-      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+      expect(await fixture.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
     }
   });
 });
@@ -258,27 +258,27 @@ describe('a layer declared over HTTP', () => {
   };
 
   it('a layer declared over HTTP adopts only folders that the configuration file allows', async () => {
-    const house = await openHouse(GEOWEBCACHE, 'adoptFolders: [old]');
+    const fixture = await openFixture(GEOWEBCACHE, 'adoptFolders: [old]');
     const post = (folder: string) =>
-      house.call('POST', 'api/v1/layers', { ...document, adopt: { layout: 'geowebcache', folder } });
-    for (const folder of ['old', '/etc', `${house.old}/..`, `${house.old}-2`, join(house.old, '..')]) {
+      fixture.call('POST', 'api/v1/layers', { ...document, adopt: { layout: 'geowebcache', folder } });
+    for (const folder of ['old', '/etc', `${fixture.old}/..`, `${fixture.old}-2`, join(fixture.old, '..')]) {
       const answer = await post(folder);
       expect([answer.status, (await answer.text()).trim()]).toEqual([
         400,
-        `adopt.folder must be an absolute path below one of adoptFolders: ${house.old}.`,
+        `adopt.folder must be an absolute path below one of adoptFolders: ${fixture.old}.`,
       ]);
     }
-    expect((await post(house.old)).status).toBe(201);
+    expect((await post(fixture.old)).status).toBe(201);
     const tile = await pictureOf(1, 0, 0);
-    writeGeoWebCache(house.old, { ...STATES, layer: 'adopter' }, [tile]);
-    const served = await fetch(new URL('tiles/adopter/1/0/0.png', house.app.url));
+    writeGeoWebCache(fixture.old, { ...STATES, layer: 'adopter' }, [tile]);
+    const served = await fetch(new URL('tiles/adopter/1/0/0.png', fixture.app.url));
     expect(Buffer.from(await served.arrayBuffer())).toEqual(tile.bytes);
   });
 
   it('a layer declared over HTTP adopts nothing if the configuration file allows no folder', async () => {
-    const house = await openHouse(GEOWEBCACHE);
-    const adopt = { layout: 'mbtiles', file: join(house.old, 'a.mbtiles') };
-    const answer = await house.call('POST', 'api/v1/layers', { ...document, adopt });
+    const fixture = await openFixture(GEOWEBCACHE);
+    const adopt = { layout: 'mbtiles', file: join(fixture.old, 'a.mbtiles') };
+    const answer = await fixture.call('POST', 'api/v1/layers', { ...document, adopt });
     expect([answer.status, (await answer.text()).trim()]).toEqual([
       400,
       'adopt.file may name a folder only in the configuration file, or below its adoptFolders.',

@@ -15,8 +15,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { settled } from '../fixtures/settled.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 
 const SECRET = 'for tests only';
 /** In web mercator; Zurich is in 6/33/22, Hamburg in 6/33/20. */
@@ -110,7 +110,7 @@ async function cached(layer: string, ...tiles: readonly string[]): Promise<void>
     () => cache(layer, ...tiles),
     (seen) => seen.every((one) => one === 'HIT'),
   );
-  await settled(app);
+  await untilStored(app);
 }
 
 function signatureOf(body: string): string {

@@ -12,7 +12,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
 import { needs } from '../fixtures/needs.ts';
 import { createReaderKey } from '../fixtures/reader-key.ts';
@@ -96,7 +96,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
     app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
     modules = await openModuleServer(['leaflet', 'maplibre-gl'], pages);
     const page = await browser.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
+    page.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const complaints = complaintsOf(page);
     await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}`);
     for (const block of await page.locator('pre').all()) {
@@ -127,7 +127,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
       deviceScaleFactor: density,
       viewport: { width: SIDE, height: SIDE },
     });
-    page.setDefaultTimeout(PATIENCE_MS);
+    page.setDefaultTimeout(WAIT_TIMEOUT_MS);
     try {
       const complaints = complaintsOf(page);
       await page.goto(`${modules.url}/${client}`);

@@ -77,20 +77,20 @@ layers:
 `;
 
 describe('GDAL', needs('gdal', 'mapserver'), () => {
-  let house: AppBeforeMapServer;
+  let fixture: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(CONFIG);
+    fixture = await openAppBeforeMapServer(CONFIG);
   });
-  afterAll(() => house?.close());
+  afterAll(() => fixture?.close());
 
   async function run(program: string, args: readonly string[]): Promise<string> {
-    const output = await house.run(program, args);
+    const output = await fixture.run(program, args);
     expect(output).not.toMatch(/error|warning/i);
     return output;
   }
 
   async function readByGdal(dataset: string, { bounds }: GridCase): Promise<RasterImage> {
-    const file = join(house.folder, 'read.png');
+    const file = join(fixture.folder, 'read.png');
     const [minX, minY, maxX, maxY] = bounds.map(String) as [string, string, string, string];
     const window = ['-projwin', minX, maxY, maxX, minY, '-outsize', String(SIDE), String(SIDE)];
     await run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset, file]);
@@ -108,7 +108,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     for (let i = 0; i < BLOCK * BLOCK; i++) {
       const [across, down] = [i % BLOCK, Math.floor(i / BLOCK)];
       const place = `${zoom}/${column + across}/${row + down}`;
-      const tile = await fetchImage(`${house.app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
+      const tile = await fetchImage(`${fixture.app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
       for (let y = 0; y < TILE; y++) {
         const line = tile.pixels.subarray(y * TILE * 4, (y + 1) * TILE * 4);
         line.copy(pixels, ((down * TILE + y) * SIDE + across * TILE) * 4);
@@ -119,18 +119,18 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
 
   const drawnUpstream = ({ srs, bounds }: GridCase) =>
     fetchImage(
-      `${house.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
+      `${fixture.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
     );
 
   it('GDAL finds every grid set in the capabilities', async () => {
-    const listed = await run('gdalinfo', [`WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities`]);
+    const listed = await run('gdalinfo', [`WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities`]);
     for (const { gridSet } of GRID_CASES) expect(listed).toContain(`tilematrixset=${gridSet}`);
   });
 
   it.each(GRID_CASES)(
     'GDAL reads $gridSet by WMTS with the pixels of the tiles and of MapServer',
     async (grid) => {
-      const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+      const dataset = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
       const read = await readByGdal(dataset, grid);
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
       expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
@@ -140,8 +140,8 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
 
   it('GDAL reads a layer and a grid set that were created over REST', async () => {
     const put = async (path: string, body: string) => {
-      const headers = { 'content-type': 'text/xml', authorization: house.authorization };
-      return (await fetch(`${house.app.url}rest/${path}.xml`, { method: 'PUT', headers, body })).status;
+      const headers = { 'content-type': 'text/xml', authorization: fixture.authorization };
+      return (await fetch(`${fixture.app.url}rest/${path}.xml`, { method: 'PUT', headers, body })).status;
     };
     const doubles = (values: readonly number[]) =>
       values.map((value) => `<double>${value}</double>`).join('');
@@ -162,10 +162,10 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
         'layers/made:over rest',
         `<wmsLayer><name>made:over rest</name><mimeFormats><string>image/png</string></mimeFormats>
          <gridSubsets><gridSubset><gridSetName>over-rest</gridSetName></gridSubset></gridSubsets>
-         <wmsUrl><string>${house.mapServer.url.replaceAll('&', '&amp;')}</string></wmsUrl><wmsLayers>land</wmsLayers><transparent>false</transparent></wmsLayer>`,
+         <wmsUrl><string>${fixture.mapServer.url.replaceAll('&', '&amp;')}</string></wmsUrl><wmsLayers>land</wmsLayers><transparent>false</transparent></wmsLayer>`,
       ),
     ).toBe(200);
-    const service = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities`;
+    const service = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities`;
     const dataset = `${service},layer=made:over rest,tilematrixset=over-rest,zoom_level=${grid.zoom}`;
     const read = await readByGdal(dataset, grid);
     expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
@@ -173,12 +173,12 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   });
 
   it('GDAL uses the deepest zoom of a layer as its full size', async () => {
-    const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
+    const dataset = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
   });
 
   it('GDAL lists the layers of the TMS service document', async () => {
-    const listed = await run('gdalinfo', [`${house.app.url}service/tms`]);
+    const listed = await run('gdalinfo', [`${fixture.app.url}service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
     expect(listed).not.toContain('PL1992');
@@ -187,16 +187,19 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   it.each(GRID_CASES.filter(({ gridSet }) => gridSet !== 'PL1992'))(
     'GDAL reads $gridSet by TMS with the pixels of the tiles',
     async (grid) => {
-      const read = await readByGdal(`${house.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
+      const read = await readByGdal(
+        `${fixture.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`,
+        grid,
+      );
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
     },
   );
 
   it('GDAL reads a closed layer by TMS and WMTS with a key in the address', async () => {
-    const key = await createReaderKey(house.app.url, house.authorization, ['closed']);
+    const key = await createReaderKey(fixture.app.url, fixture.authorization, ['closed']);
     const [grid] = GRID_CASES;
     if (!grid) throw new Error('There is no grid set.');
-    const service = `${house.app.url}service`;
+    const service = `${fixture.app.url}service`;
     const tileMatrixSet = `layer=closed,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
     for (const dataset of [
       `${service}/tms/1.0.0/closed@${grid.gridSet}@png?key=${key}`,

@@ -90,19 +90,19 @@ open(asked['file'], 'wb').write(answer.read())
 `;
 
 describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
-  let house: AppBeforeMapServer;
+  let fixture: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(CONFIG);
+    fixture = await openAppBeforeMapServer(CONFIG);
   });
-  afterAll(() => house?.close());
+  afterAll(() => fixture?.close());
 
-  const file = () => join(house.folder, 'read.png');
+  const file = () => join(fixture.folder, 'read.png');
 
   async function byOwsLib(asked: object): Promise<Buffer> {
-    await house.run(
+    await fixture.run(
       programPath('owslib'),
       ['-c', OWSLIB],
-      JSON.stringify({ url: `${house.app.url}service/wms`, file: file(), ...asked }),
+      JSON.stringify({ url: `${fixture.app.url}service/wms`, file: file(), ...asked }),
     );
     return readFile(file());
   }
@@ -116,7 +116,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     height: number,
   ): Promise<RasterImage> {
     const response = await fetch(
-      `${house.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${width}&HEIGHT=${height}`,
+      `${fixture.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${width}&HEIGHT=${height}`,
     );
     return decode(Buffer.from(await response.arrayBuffer()));
   }
@@ -124,26 +124,26 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   it.each(PLACES)('a WMS map is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
     const [minX, minY, maxX, maxY] = bounds;
     const height = heightFor(bounds);
-    const dataset = join(house.folder, 'wms.xml');
+    const dataset = join(fixture.folder, 'wms.xml');
     writeFileSync(
       dataset,
-      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${house.app.url}service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
+      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${fixture.app.url}service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
     );
-    await house.run('gdal_translate', ['-q', '-of', 'PNG', dataset, file()]);
+    await fixture.run('gdal_translate', ['-q', '-of', 'PNG', dataset, file()]);
     const read = await decode(await readFile(file()));
     expectAlike(read, await drawnUpstream(srs, bounds, WIDTH, height));
   });
 
   it.each(PLACES)('a WMS layer is found by GDAL as a tile set in $gridSet', async (place) => {
-    const listed = await house.run('gdalinfo', [
-      `WMS:${house.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
+    const listed = await fixture.run('gdalinfo', [
+      `WMS:${fixture.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
     ]);
     const datasets = [...listed.matchAll(/SUBDATASET_\d+_NAME=(.*)/g)].map((match) => match[1] ?? '');
     const dataset = datasets.find((name) => name.includes(`SRS=${place.srs}&`) && name.includes('TILESIZE='));
     expect(dataset, listed).toBeDefined();
     const [minX, minY, maxX, maxY] = place.tileBounds.map(String);
     const window = ['-projwin', minX, maxY, maxX, minY, '-outsize', '256', '256'] as string[];
-    await house.run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset ?? '', file()]);
+    await fixture.run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset ?? '', file()]);
     const read = await decode(await readFile(file()));
     expectAlike(read, await drawnUpstream(place.srs, place.tileBounds, 256, 256));
   });
@@ -162,7 +162,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
 
   it.each(PLACES)('a WMTS tile is read by OWSLib in $gridSet as MapServer draws it', async (place) => {
     const { gridSet, tile, srs, tileBounds } = place;
-    const url = `${house.app.url}service/wmts?REQUEST=GetCapabilities`;
+    const url = `${fixture.app.url}service/wmts?REQUEST=GetCapabilities`;
     const read = await decode(await byOwsLib({ service: 'wmts', url, gridSet, tile }));
     expectAlike(read, await drawnUpstream(srs, tileBounds, 256, 256));
   });
@@ -174,7 +174,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     const atSea = await byOwsLib({ ...asked, xy: [5, 180] });
     expect(atSea.toString()).not.toContain('Feature ');
     const byWmts = await fetch(
-      `${house.app.url}service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
+      `${fixture.app.url}service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
     );
     expect([byWmts.status, byWmts.headers.get('content-security-policy')]).toEqual([
       200,

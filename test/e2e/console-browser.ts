@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD } from './server.ts';
@@ -64,7 +64,7 @@ export async function openConsole(
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: WINDOW, ...options });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(WAIT_TIMEOUT_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

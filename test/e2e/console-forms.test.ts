@@ -172,13 +172,13 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByLabel('Name').fill('n'.repeat(201));
     await page.getByLabel('Time zone').fill('Nowhere');
     await button('Save').click();
-    const told = async (label: string) => {
+    const fault = async (label: string) => {
       const id = await page.getByLabel(label).getAttribute('aria-describedby');
       return page.locator(`[id="${id}"]`).textContent();
     };
     await page.locator('[aria-invalid=true]').nth(1).waitFor();
-    expect(await told('Name')).toBe('name must have at most 200 characters.');
-    expect(await told('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
+    expect(await fault('Name')).toBe('name must have at most 200 characters.');
+    expect(await fault('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
   });
 
   it('a schedule that is edited or disabled keeps the settings that its form does not show', async () => {

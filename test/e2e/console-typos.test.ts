@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { isLong, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
@@ -248,7 +248,7 @@ function chosen(wrong: Wrong): Wrong {
 declare const typos: {
   readonly sent: readonly string[];
   others(root: unknown, known: readonly string[]): readonly string[];
-  tryAll(root: unknown, fields: object, verb: string | RegExp, patience: number): Promise<readonly string[]>;
+  tryAll(root: unknown, fields: object, verb: string | RegExp, timeoutMs: number): Promise<readonly string[]>;
 };
 
 describe('a typo in a field of the console', needs('chromium'), () => {
@@ -300,8 +300,8 @@ describe('a typo in a field of the console', needs('chromium'), () => {
       const some = Object.entries(fields).map(([name, wrong]) => [name, chosen(wrong)]);
       expect(await form.evaluate((root, names) => typos.others(root, names), known)).toEqual([]);
       const missed = await form.evaluate(
-        (root, [table, verb, patience]) => typos.tryAll(root, table, verb, patience),
-        [Object.fromEntries(some), send, PATIENCE_MS] as const,
+        (root, [table, verb, timeoutMs]) => typos.tryAll(root, table, verb, timeoutMs),
+        [Object.fromEntries(some), send, WAIT_TIMEOUT_MS] as const,
       );
       expect(missed).toEqual([]);
       await eventually('the form can be sent again', () => button.isEnabled());

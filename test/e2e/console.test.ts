@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { isLong, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
@@ -224,8 +224,8 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.keyboard.press('Enter');
     const cron = page.getByLabel('Cron expression');
     await eventually('the field is marked', async () => (await cron.getAttribute('aria-invalid')) === 'true');
-    const told = await cron.getAttribute('aria-describedby');
-    await page.locator(`[id="${told}"]`).getByText('day of week “1-9” is invalid').waitFor();
+    const description = await cron.getAttribute('aria-describedby');
+    await page.locator(`[id="${description}"]`).getByText('day of week “1-9” is invalid').waitFor();
     await cron.fill('0 22 * * 1-5');
     await page.getByText('At 22:00, Monday through Friday').waitFor();
     await page.keyboard.press('Enter');
@@ -322,7 +322,7 @@ describe('the console in a real browser', needs('chromium'), () => {
 
   it('the console takes no more than 350 KB to load', async () => {
     const context = await browser.newContext({ storageState: await open.page.context().storageState() });
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const page = await context.newPage();
     let bytes = 0;
     page.on('response', (response) => {

@@ -207,9 +207,9 @@ describe('a server with several processes', () => {
     }
     const info = 'REQUEST=GetFeatureInfo&LAYER=map&FORMAT=image/png&TILEMATRIXSET=EPSG:900913';
     const asked = `/service/wmts?${info}&TILEMATRIX=EPSG:900913:3&TILEROW=1&TILECOL=1&I=1&J=1`;
-    const told = await fetch(server.url + asked);
-    expect(await told.text()).toContain('Exception');
-    expect(told.status).toBe(501);
+    const answer = await fetch(server.url + asked);
+    expect(await answer.text()).toContain('Exception');
+    expect(answer.status).toBe(501);
   });
 
   it('every process serves the documentation under every prefix', async () => {
@@ -258,7 +258,7 @@ describe('a server with several processes', () => {
       body: JSON.stringify({ layer: 'map', type: 'reseed', zoomStart: 2, zoomStop: 2 }),
     });
     const { id } = (await made.json()) as { id: number };
-    for (const stream of streams) expect(await heard(stream, `"id":${id}`)).toBe(true);
+    for (const stream of streams) expect(await receives(stream, `"id":${id}`)).toBe(true);
     await eventually('the task is done', async () => {
       const task = await admin(server, `/api/v1/tasks/${id}`);
       return ((await task.json()) as { state: string }).state === 'done';
@@ -351,7 +351,7 @@ describe('a server with several processes', () => {
 });
 
 /** Whether the text comes before the stream ends. */
-async function heard(stream: Response, text: string): Promise<boolean> {
+async function receives(stream: Response, text: string): Promise<boolean> {
   let seen = '';
   const decoder = new TextDecoder();
   for await (const chunk of stream.body ?? []) {

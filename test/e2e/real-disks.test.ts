@@ -19,7 +19,7 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
-import { settled } from '../fixtures/settled.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }
@@ -120,21 +120,21 @@ async function expectServed(server: DiskServer, z: number): Promise<void> {
 
 /** The same, and none of them is stored. */
 async function expectUncached(server: DiskServer, z: number): Promise<void> {
-  await settled(server);
+  await untilStored(server);
   const before = await tilesOf(server);
   await expectServed(server, z);
-  await settled(server);
+  await untilStored(server);
   expect(await tilesOf(server)).toBe(before);
 }
 
 /** The state of the disk in the API and in the metrics. */
-async function expectTold({ url }: DiskServer, storing: boolean): Promise<void> {
-  const told = async () => {
+async function expectReported({ url }: DiskServer, storing: boolean): Promise<void> {
+  const report = async () => {
     const { disks } = (await (await fetch(`${url}/api/v1/usage`)).json()) as { disks: object[] };
     const metrics = await (await fetch(`${url}/metrics`)).text();
     return { disks, metric: /^tilewarden_store_storing.*$/m.exec(metrics)?.[0] };
   };
-  await expect.poll(told).toMatchObject({
+  await expect.poll(report).toMatchObject({
     disks: [{ store: 'default', minFreePercent: 2, storing }],
     metric: `tilewarden_store_storing{store="default"} ${storing ? 1 : 0}`,
   });
@@ -184,10 +184,10 @@ describe('on a small disk', needs('namespaces'), () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
     await expectHits(server);
     await expectUncached(server, 8);
-    await expectTold(server, false);
+    await expectReported(server, false);
     rmSync(fillers, { recursive: true });
     await expectStoring(server, 8);
-    await expectTold(server, true);
+    await expectReported(server, true);
   });
 
   it.each(['mbtiles', 'pmtiles'])(
@@ -275,7 +275,7 @@ it.each([
       const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
       const truncate = () => fetch(`${server.url}/masstruncate`, init);
       for (const z of ZOOMS) await cached(server, `${z}/0/0`);
-      await settled(server);
+      await untilStored(server);
       untilRefused((at) => writeFileSync(join(server.disk, `filler-${at}`), Buffer.alloc(65_536)));
       expect((await truncate()).status).toBe(200);
       await eventually(

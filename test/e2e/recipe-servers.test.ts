@@ -13,7 +13,7 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { needs } from '../fixtures/needs.ts';
 import { openQgisServer } from '../fixtures/qgis-server.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
-import { settled } from '../fixtures/settled.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 import { whenFileOver, whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD, type RunningServer, runTilewarden, startServer } from './server.ts';
 
@@ -119,7 +119,7 @@ describe('the recipe for QGIS Server', needs('qgis-server'), () => {
     const server = await startServer({ config });
     const drawn = await tile(server, 'project/1/1/0.png');
     expect(drawn).toMatchObject({ status: 200, type: 'image/png', cache: 'MISS' });
-    await settled(server);
+    await untilStored(server);
     expect(await tile(server, 'project/1/1/1.png')).toMatchObject({ cache: 'HIT' });
     const { pixels } = await decodeImage(drawn.bytes, { maxPixels: 256 * 256 });
     expect(new Set(new Uint32Array(new Uint8Array(pixels).buffer)).size).toBeGreaterThan(2);

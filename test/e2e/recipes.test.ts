@@ -9,8 +9,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
-import { settled } from '../fixtures/settled.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 import { freePort } from '../fixtures/varnish.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
 import { type RunningServer, runTilewarden, startServer, temporaryFolder } from './server.ts';
@@ -106,7 +106,7 @@ describe('recipes', needs('mapserver', 'nginx'), () => {
   it('tiles of MapServer are cached by the server and by nginx', async () => {
     const miss = { status: 200, type: 'image/png', cache: 'MISS', nginx: 'MISS' };
     expect(await tile('land/1/0/0.png')).toMatchObject(miss);
-    await settled(server);
+    await untilStored(server);
     expect(await tile('land/1/1/0.png')).toMatchObject({ ...miss, cache: 'HIT' });
     expect(await tile('land/1/0/0.png')).toMatchObject({ ...miss, nginx: 'HIT' });
   });

@@ -91,7 +91,7 @@ describe('a server with a store in S3', needs('s3'), () => {
     const args = ['--database', await createPostgresDatabase()];
     const before = speakTo(await startServer({ config: config('local'), args }));
     expect(await look(before, HERE)).toBe('MISS');
-    await untilStored(before);
+    await untilMetatileStored(before);
     const { data } = before;
     const copy = (from: string, to: string) =>
       runTilewarden([
@@ -136,16 +136,16 @@ async function truncate(server: TaskServer): Promise<void> {
 
 /** One metatile is stored, and nothing else. */
 async function storeOneMetatile(server: TaskServer): Promise<void> {
-  await server.settled();
+  await server.untilStored();
   await truncate(server);
   expect(await usage(server)).toBe(0);
   expect(await look(server, HERE)).toBe('MISS');
-  await untilStored(server);
+  await untilMetatileStored(server);
   // A request during its storing shares its flight, and that is a MISS too.
-  await server.settled();
+  await server.untilStored();
 }
 
-async function untilStored(server: TaskServer): Promise<void> {
+async function untilMetatileStored(server: TaskServer): Promise<void> {
   await eventually(
     'the metatile is stored',
     () => usage(server),

@@ -15,7 +15,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
 import { childrenOf } from '../fixtures/processes.ts';
-import { settled } from '../fixtures/settled.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
 
@@ -66,7 +66,7 @@ export interface TaskServer extends RunningServer {
   /** Reads the tiles over HTTP and compares every pixel with the picture of the mock. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Tiles are stored after their responses: waits until all are. */
-  settled(): Promise<void>;
+  untilStored(): Promise<void>;
   /** Process ids of the workers. */
   workers(): readonly number[];
 }
@@ -208,7 +208,7 @@ export function speakTo(server: RunningServer): TaskServer {
       await Promise.all(readers);
       return length;
     },
-    settled: () => settled(server),
+    untilStored: () => untilStored(server),
     workers: () => childrenOf(server.pid),
   };
 }

@@ -344,7 +344,7 @@ describe('seeding by use', () => {
     });
     await server.tile({ z: 1, x: 3, y: 1 }, 'EPSG:4326');
     await server.tile({ z: 1, x: 3, y: 1 }, 'EPSG:4326');
-    await server.settled();
+    await server.untilStored();
     const asked = wms.requests.length;
     const seed = await command(server, ...args, '--share', '1');
     expect(seed.stdout).toContain('40 of 40 tiles');

@@ -39,7 +39,7 @@ async function listen(server: TaskServer) {
     for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
   })();
   return {
-    heard: () =>
+    received: () =>
       [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data]) => JSON.parse(data ?? '') as ShownTask),
     async close() {
       await reader.cancel();
@@ -93,7 +93,7 @@ describe('seeding over the REST interface', () => {
     const events = await listen(server);
     const first = await server.over(await server.start(request));
     await eventually('the event stream tells of the end', () =>
-      events.heard().some(({ id, state }) => id === first.id && state === 'done'),
+      events.received().some(({ id, state }) => id === first.id && state === 'done'),
     );
     await events.close();
     expect(first).toMatchObject({ state: 'done', tilesProcessed: 170, tilesTotal: 170 });

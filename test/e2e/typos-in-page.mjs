@@ -36,9 +36,9 @@ function faultAt(control) {
 
 const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-async function until(isTrue, patience) {
+async function until(isTrue, timeoutMs) {
   for (const begun = performance.now(); !isTrue(); await nextTurn()) {
-    if (performance.now() - begun > patience) return false;
+    if (performance.now() - begun > timeoutMs) return false;
   }
   return true;
 }
@@ -65,7 +65,7 @@ window.typos = {
       .filter((name) => !known.includes(name)),
 
   /** Types each wrong text, and puts the right one back; returns what went wrong. */
-  async tryAll(root, fields, verb, patience) {
+  async tryAll(root, fields, verb, timeoutMs) {
     const missed = [];
     const button = () => [...root.querySelectorAll('button')].find((one) => one.textContent.match(verb));
     for (const [name, wrong] of Object.entries(fields)) {
@@ -77,13 +77,13 @@ window.typos = {
         const at = control();
         type(at, text);
         await trySending(at, button);
-        if (!(await until(() => faultAt(at) !== '', patience)))
+        if (!(await until(() => faultAt(at) !== '', timeoutMs)))
           missed.push(`${name}: ${JSON.stringify(text)} is no fault`);
         await trySending(at, button);
         if (sent.length > 0) missed.push(`${name}: ${JSON.stringify(text)} sent ${sent.join()}`);
         type(control(), right);
         at.blur();
-        await until(() => control() && faultAt(control()) === '', patience);
+        await until(() => control() && faultAt(control()) === '', timeoutMs);
       }
     }
     return missed;

@@ -27,7 +27,7 @@ it.each([
   async (how, row) => {
     const cached = [...tilesOf(0, 2)];
     for (const at of cached) await node.tile(at);
-    await node.settled();
+    await node.untilStored();
     const readiness = async () => (await fetch(`${node.url}/readyz`)).text();
 
     proxy[how]();

@@ -26,7 +26,7 @@ export interface KillLoopReport {
 }
 
 /** Milliseconds. */
-const LONGEST_LIFE = 1500;
+const MAX_LIFE_MS = 1500;
 const WORLD = 20037508;
 
 /** Repeats: starts a server, creates tasks, kills it at a random moment; then checks tasks, tiles and counts. */
@@ -42,7 +42,7 @@ export async function runKillLoop(options: KillLoopOptions): Promise<KillLoopRep
     wms.version = cycle;
     await loop.submit(server, randomRequest(random));
     if (cycle % 3 !== 0) await loop.untilMoving(server);
-    await systemClock.sleep(random() * LONGEST_LIFE);
+    await systemClock.sleep(random() * MAX_LIFE_MS);
     if (cycle % 5 === 0) await killOneWorker(server, random);
     await server.end(cycle % 7 === 0 ? 'SIGTERM' : 'SIGKILL');
   }
@@ -173,7 +173,7 @@ async function killOneWorker(server: ServerUnderTest, random: () => number): Pro
   const pids = server.workerPids();
   const pid = pids[Math.floor(random() * pids.length)];
   if (pid) process.kill(pid, 'SIGKILL');
-  await systemClock.sleep(random() * LONGEST_LIFE);
+  await systemClock.sleep(random() * MAX_LIFE_MS);
 }
 
 /** Small and repeatable: a linear congruential generator, good enough to choose moments. */

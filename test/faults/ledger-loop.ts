@@ -30,8 +30,8 @@ export interface LedgerLoopReport {
 
 const tools = { log: silentLogger, clock: systemClock };
 /** Steps of work, and milliseconds after the last of them, after which a process is killed. */
-const MOST_STEPS = 40;
-const LONGEST_STEP = 20;
+const MAX_STEPS = 40;
+const MAX_STEP_MS = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 
 /** Repeatedly kills a process that writes, truncates and evicts, and recounts after each kill. */
@@ -65,10 +65,10 @@ interface Worker {
 
 function startWorker(folder: string, evicts: boolean): Worker {
   const child = fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: FROM_SOURCES });
-  return { child, evicts, ready: heard(child, 'ready') };
+  return { child, evicts, ready: messageFrom(child, 'ready') };
 }
 
-async function heard(child: ChildProcess, word: Said): Promise<void> {
+async function messageFrom(child: ChildProcess, word: Said): Promise<void> {
   const [said] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
   if (said !== word) throw new Error(`the process said ${JSON.stringify(said)} instead of ${word}`);
 }
@@ -84,7 +84,7 @@ async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>
   const { child, evicts } = worker;
   const done = { truncations: 0, steps: 0, evictedAt: evicts ? Number.POSITIVE_INFINITY : 0 };
   await worker.ready;
-  const working = heard(child, 'working');
+  const working = messageFrom(child, 'working');
   child.send('begin');
   await working;
   child.on('message', (said: Said) => {
@@ -94,13 +94,13 @@ async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>
     acknowledged.set(said.layer, said.generation);
     done.truncations++;
   });
-  const steps = Math.random() * MOST_STEPS;
+  const steps = Math.random() * MAX_STEPS;
   await eventually(
     'the process has done enough to be killed',
     () => done,
     () => done.steps >= done.evictedAt + steps,
   );
-  await systemClock.sleep(Math.random() * LONGEST_STEP);
+  await systemClock.sleep(Math.random() * MAX_STEP_MS);
   await killed(worker);
   return done.truncations;
 }

@@ -50,7 +50,7 @@ const SET = { layer: LAYER, gridSet: 'EPSG:900913', format: 'image/png', paramet
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const ANY_LOG = /./;
 /** Milliseconds. */
-const READ_PATIENCE = 20_000;
+const READ_TIMEOUT_MS = 20_000;
 const READ_PAUSE = inLength(300, 5);
 const ADMINISTRATOR_PAUSE = inLength(1500, 300);
 
@@ -115,7 +115,7 @@ export class Chaos {
     const load = [...this.#members.map((member) => this.#readOn(member)), this.#administer()];
     await faults(this).finally(() => this.#over.abort());
     await Promise.all(load);
-    await this.#settle();
+    await this.#expectConsistent();
     expect(this.#wrong).toEqual([]);
     const [reads, failedReads] = [this.#reads, this.#failed.length];
     return { reads, failedReads, truncations: this.#truncations, seeds: this.#tasks.length };
@@ -208,7 +208,7 @@ export class Chaos {
       const before = member.fault;
       const { z, x, y } = TILES[(n * 7) % TILES.length] ?? { z: 0, x: 0, y: 0 };
       const url = `${member.server.url}/tiles/${LAYER}/EPSG:900913/${z}/${x}/${y}.png`;
-      const signal = AbortSignal.timeout(READ_PATIENCE);
+      const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
       const status = await statusOf(url, signal);
       await pause(READ_PAUSE);
       if (before % 2 === 1 || before !== member.fault) continue;
@@ -252,7 +252,7 @@ export class Chaos {
   }
 
   /** Every accepted task has ended, all nodes report the same, and the ledger equals a recount. */
-  async #settle(): Promise<void> {
+  async #expectConsistent(): Promise<void> {
     const [first, ...others] = this.#members.map(({ server }) => server);
     if (!first) return;
     for (const id of this.#tasks) {

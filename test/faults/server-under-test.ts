@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { childrenOf } from '../fixtures/processes.ts';
 
 /** A task as the native interface shows it. */
@@ -80,7 +80,7 @@ export class ServerUnderTest {
   async #ask(path: string, request: RequestInit): Promise<Response> {
     const answer = await fetch(`${this.#url}${path}`, {
       ...request,
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(WAIT_TIMEOUT_MS),
     });
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return answer;
@@ -88,7 +88,7 @@ export class ServerUnderTest {
 }
 
 async function readyUrl(child: ChildProcess): Promise<string> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(WAIT_TIMEOUT_MS);
   let text = '';
   child.stdout?.setEncoding('utf8');
   while (child.stdout) {

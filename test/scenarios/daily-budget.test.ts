@@ -44,7 +44,7 @@ async function openServer(location: string, clock: VirtualClock) {
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger, synced: false });
   const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ dailyBudget: BUDGET, timeZone: ZONE, adaptive: false }) },
-    book: createBoundedCounters(database),
+    budgets: createBoundedCounters(database),
     clock,
     random: Math.random,
     log: silentLogger,

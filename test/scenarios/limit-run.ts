@@ -20,7 +20,7 @@ export interface LimitRunReport {
 const ZOOM = 14;
 /** Far from the first tiles of the task. */
 const ROW = 16_000;
-const MOST_ASKED = 2000;
+const MAX_REQUESTS = 2000;
 
 /** A seed with worker processes and requests of clients, all to one upstream with a limit. */
 export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunReport> {
@@ -74,7 +74,7 @@ export async function runOverBudget(options: {
     server.wms.answer = (_, number) => ({ delayMs: 5 + ((number * 37) % 56) });
     const id = await server.seed(12, 8);
     let task = await server.task(id);
-    for (let i = 0; i < MOST_ASKED && task.waitingFor?.reason !== 'daily-budget'; i++) {
+    for (let i = 0; i < MAX_REQUESTS && task.waitingFor?.reason !== 'daily-budget'; i++) {
       await server.tile(ZOOM, i, ROW);
       task = await server.task(id);
     }

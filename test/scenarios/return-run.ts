@@ -15,7 +15,7 @@ export interface ReturnReport {
 const ZOOM = 12;
 /** Milliseconds between requests of clients, each for another tile. */
 const EVERY = 100;
-const MOST_WAIT = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 /** An upstream with outages of some seconds, of several kinds, and clients that always send requests. */
 export async function runReturns(seconds: number): Promise<readonly ReturnReport[]> {
@@ -103,7 +103,7 @@ async function runReturn(
   const requests = await outage.end();
   const back = performance.now();
   const first = () => goods.find((at) => at > back);
-  while (first() === undefined && performance.now() < back + MOST_WAIT) await delay(5);
+  while (first() === undefined && performance.now() < back + MAX_WAIT_MS) await delay(5);
   asking.abort();
   await people;
   return {

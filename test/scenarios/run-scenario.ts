@@ -7,14 +7,14 @@ import { problemOf } from '../../src/http/problems.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
 import {
-  createMemoryBudgetBook,
+  createMemoryBudgets,
   openUpstreamLimiter,
 } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
 import { taskSettingsFor } from '../../src/tasks/task-service.ts';
 import { author } from '../fixtures/author.ts';
-import { openTileRoad, type TileRoad } from '../fixtures/tile-road.ts';
+import { openPipelineHarness, type PipelineHarness } from '../fixtures/pipeline-harness.ts';
 import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
 import type { Scenario } from './scenario.ts';
 import { createScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
@@ -58,7 +58,7 @@ const COLUMNS = 2 ** ZOOM;
 const SEEN_TILES = 8;
 /** Turns of the event loop after which everything that runs waits for time or for threads. */
 const TURNS = 4;
-const MOST_TURNS = 100_000;
+const MAX_TURNS = 100_000;
 /** Clients that still wait at the end get their response. */
 const EPILOGUE_MS = 90_000;
 
@@ -77,9 +77,9 @@ export async function runScenario(scenario: Scenario): Promise<Seen> {
 
 class Stage {
   readonly #scenario: Scenario;
-  readonly #clock: VirtualClock = createVirtualClock(Date.UTC(2026, 10, 15, 12), () => this.#settle());
+  readonly #clock: VirtualClock = createVirtualClock(Date.UTC(2026, 10, 15, 12), () => this.#untilIdle());
   readonly #limiter;
-  readonly #road: TileRoad;
+  readonly #harness: PipelineHarness;
   readonly #upstream: ScriptedUpstream;
   readonly #replies: SeenReply[] = [];
   readonly #looks: Look[] = [];
@@ -94,15 +94,15 @@ class Stage {
     const clock = this.#clock;
     this.#limiter = openUpstreamLimiter({
       upstreams: { [HOST]: upstreamOptions.parse(scenario.limits) },
-      book: createMemoryBudgetBook(),
+      budgets: createMemoryBudgets(),
       clock,
       random: () => 0.5,
       log: silentLogger,
     });
-    const draw: TileRoad['source']['draw'] = (request) => this.#road.source.draw(request);
+    const draw: PipelineHarness['source']['draw'] = (request) => this.#harness.source.draw(request);
     this.#upstream = createScriptedUpstream(scenario, { limiter: this.#limiter, host: HOST, clock, draw });
     const layer = { metatile: { columns: 1, rows: 1 } };
-    this.#road = openTileRoad({ layer, clock, source: this.#upstream.source });
+    this.#harness = openPipelineHarness({ layer, clock, source: this.#upstream.source });
   }
 
   async play(): Promise<Seen> {
@@ -130,17 +130,17 @@ class Stage {
     const closing = this.#closeTasks();
     await this.#clock.run(10_000);
     await closing;
-    await this.#road.close();
+    await this.#harness.close();
     await this.#limiter.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** Real work, such as encoding, is done by threads, and time waits for it. */
-  async #settle(): Promise<void> {
+  async #untilIdle(): Promise<void> {
     for (let quiet = 0, turns = 0; quiet < TURNS; turns++) {
       await nextTurn();
       quiet = this.#isWorking() ? 0 : quiet + 1;
-      if (turns > MOST_TURNS) throw new Error('the work does not end');
+      if (turns > MAX_TURNS) throw new Error('the work does not end');
     }
   }
 
@@ -148,7 +148,7 @@ class Stage {
   #isWorking(): boolean {
     const [status] = this.#limiter.report();
     const waiting = status ? status.waiting.interactive + status.waiting.task : 0;
-    const { flights } = this.#road.pipeline.status();
+    const { flights } = this.#harness.pipeline.status();
     return Math.min(flights, DEFAULT_PIPELINE_SETTINGS.maxFetchesPerSource) > this.#upstream.active + waiting;
   }
 
@@ -163,8 +163,8 @@ class Stage {
     });
     const service = await openTaskService({
       database,
-      catalog: { layer: () => this.#road.tiles.bound },
-      pipeline: this.#road.pipeline,
+      catalog: { layer: () => this.#harness.tiles.bound },
+      pipeline: this.#harness.pipeline,
       events: createTileEvents(),
       settings: { ...taskSettingsFor(2), workers: 0 },
       clock,
@@ -180,7 +180,7 @@ class Stage {
 
   /** With pictures of the upstream, without requests to it. */
   async #fillCache(): Promise<void> {
-    const { store, tiles } = this.#road;
+    const { store, tiles } = this.#harness;
     const generation = await store.generation(tiles.set.layer);
     const row = Array.from({ length: SEEN_TILES }, (_, x) => ({
       z: ZOOM,
@@ -213,7 +213,7 @@ class Stage {
   async #ask({ name, tiles }: Scenario['clients'][number], number: number): Promise<void> {
     const askedAt = this.#clock.monotonic() / 1000;
     const [x, y] = this.#placeOf(tiles, number);
-    const reply = await this.#road
+    const reply = await this.#harness
       .read(ZOOM, x, y)
       .then(({ outcome }) => ({ status: 200, cache: outcome, retryAfter: null }), refusalOf);
     this.#replies.push({ ...reply, of: name, askedAt, answeredAt: this.#clock.monotonic() / 1000 });
@@ -228,7 +228,7 @@ class Stage {
 
   async #playTask({ at, zoomStop, threads, ...rules }: Scenario['tasks'][number]): Promise<void> {
     await this.#until(at);
-    const { layer } = this.#road.tiles.set;
+    const { layer } = this.#harness.tiles.set;
     const { retries, totalFailures } = rules;
     const draft = {
       layer,

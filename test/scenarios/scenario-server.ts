@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dump as stringify } from 'js-yaml';
-import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { residentMemory } from '../fixtures/processes.ts';
 
@@ -116,7 +116,7 @@ function flagsOf(flags: Readonly<Record<string, string>>): readonly string[] {
 }
 
 async function readyUrl(server: ChildProcess): Promise<string> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(WAIT_TIMEOUT_MS);
   let text = '';
   server.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, type RunningServer } from '../e2e/server.ts';
-import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { startGuardedServer } from './guarded-server.ts';
@@ -34,7 +34,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
     const context = await browser.newContext({
       httpCredentials: { username: 'admin', password: ADMIN_PASSWORD },
     });
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const answer = await (await context.newPage()).goto(`${server.url}/api/v1/me`);
     expect(answer?.status()).toBe(200);
     return context;
@@ -43,7 +43,7 @@ describe('a page of another site in a real browser', needs('chromium'), () => {
   /** A user who has logged in on our own page. */
   async function withSession(): Promise<BrowserContext> {
     const context = await browser.newContext();
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const page = await context.newPage();
     await page.goto(`${server.url}/`);
     expect(await page.evaluate(logIn, ADMIN_PASSWORD)).toBe(200);

@@ -16,7 +16,7 @@ import { rawRequest } from './raw-request.ts';
 const SECRET = 'the content of a file that must stay secret';
 const TYPES = ['text/xml', 'application/json', 'application/x-www-form-urlencoded'];
 /** Bytes. A body that expands takes hundreds of times as much; garbage depends on the machine. */
-const MOST_MEMORY = 64 * 2 ** 20;
+const MAX_MEMORY = 64 * 2 ** 20;
 
 let server: RunningServer;
 let canary: Server;
@@ -107,7 +107,7 @@ describe('a hostile body', () => {
     await sendAll(routes.filter((_, i) => i % 4 === 0));
     const grown = peakMemory(server.pid) - before;
     expect(wrong).toEqual([]);
-    expect(grown).toBeLessThan(MOST_MEMORY);
+    expect(grown).toBeLessThan(MAX_MEMORY);
     expect(canaryHits).toBe(0);
     const elsewhere = readFileSync(opens, 'utf8')
       .split('\n')

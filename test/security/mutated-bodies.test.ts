@@ -91,7 +91,7 @@ afterAll(async () => {
 });
 
 /** Waits until no task is left. */
-async function settle(): Promise<void> {
+async function untilNoTaskIsLeft(): Promise<void> {
   await eventually('no task is left', async () => {
     const { tasks } = JSON.parse((await ask('GET', '/api/v1/tasks?state=pending,running')).text);
     return tasks.length === 0;
@@ -108,7 +108,7 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
       const answer = await ask(route.method, route.path, text, asXml ? 'text/xml' : 'application/json');
       const done = answer.status < 400;
       if (done) await route.undo?.(ask);
-      if (done) await settle();
+      if (done) await untilNoTaskIsLeft();
       const selected = done && route.selectsNothing ? JSON.parse(answer.text).tiles : 0;
       expect([text, answer.status < 500, selected, await everything()]).toEqual([text, true, 0, before]);
     };

@@ -51,8 +51,8 @@ async function openMatrix() {
     handler: () => textResponse(200, `${route.method} ${route.path}`),
   }));
   const access = createAccountAccess(accounts.authenticator, proxyHeadersOf(PROXY_LOGIN, silentLogger));
-  const door = { access, audit: noAccounts.audit, keys: accounts.readerKeys, log: silentLogger };
-  const app = createHttpAppOver(routes, door, { ...LISTENING, trustedProxies: [PROXY] });
+  const auth = { access, audit: noAccounts.audit, keys: accounts.readerKeys, log: silentLogger };
+  const app = createHttpAppOver(routes, auth, { ...LISTENING, trustedProxies: [PROXY] });
   async function ask(method: string, url: string, caller: TestCaller) {
     const answer = await inject(app, {
       method: method as 'GET',
@@ -102,8 +102,8 @@ describe('rights of callers', () => {
           const answer = await ask(method, addressOf(path, LAYER), caller);
           const expected = expectedStatus(routes, path, method, caller);
           asked += 1;
-          const told = answer.status !== 401 || answer.headers['www-authenticate'] !== undefined;
-          if (answer.status === expected && told) continue;
+          const hasChallenge = answer.status !== 401 || answer.headers['www-authenticate'] !== undefined;
+          if (answer.status === expected && hasChallenge) continue;
           deviations.push(`${method} ${path} ${caller.title}: ${answer.status}, not ${expected}`);
         }
       }

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 
 export interface RawResponse {
   /** Null when the connection ended without one. */
@@ -23,7 +23,7 @@ export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.
       const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
       resolve({ status: status ? Number(status) : null, text, ms: first ?? performance.now() - began });
     };
-    socket.setTimeout(PATIENCE_MS, finish);
+    socket.setTimeout(WAIT_TIMEOUT_MS, finish);
     socket.on('connect', () => socket.write(bytes));
     socket.on('data', (chunk) => {
       first ??= performance.now() - began;

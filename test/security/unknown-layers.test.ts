@@ -125,7 +125,7 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
       }
     }
     process.stdout.write(
-      `${asked.length} addresses of ${HIDDEN.length} layers, ${differing.length} told apart\n`,
+      `${asked.length} addresses of ${HIDDEN.length} layers, ${differing.length} distinguishable\n`,
     );
     expect(EVERYTHING.length).toBeGreaterThan(500);
     expect(differing.slice(0, 20)).toEqual([]);

@@ -19,7 +19,6 @@ export interface Delivery {
   readonly number: number;
   readonly id: string;
   readonly kind: DeliveryKind;
-  /** Of the target. */
   readonly name: string;
   readonly state: DeliveryState;
   readonly payload: unknown;
@@ -31,7 +30,7 @@ export interface Delivery {
   readonly until: number;
 }
 
-/** What a notification is about: it is reported once, until it has recovered. */
+/** The subject of a notification: it is reported once, until it has recovered. */
 export interface Reported {
   readonly subject: string;
   readonly againAfter?: number | null;
@@ -46,7 +45,7 @@ const LOCK = 'deliveries';
 const LIFETIME = 86_400_000;
 /** Milliseconds until the next attempt: the first, and the longest. */
 const FIRST_PAUSE = 1000;
-const LONGEST_PAUSE = 60_000;
+const MAX_PAUSE = 60_000;
 /** Notifications that wait for one target; the oldest are given up. */
 const MAX_WAITING = 1000;
 /** Deliveries that are over and still listed. */
@@ -61,7 +60,7 @@ const ONCE_KEPT = 8 * LIFETIME;
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
-/** The queue in the database, the same for all nodes. What is recorded is sent, whichever process ends. */
+/** The queue in the database, shared by all nodes. Recorded deliveries survive the end of any process. */
 export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING) {
   const { query } = database;
   /** In a transaction, which waits for other writers. */
@@ -153,7 +152,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       await database.notify(DELIVERIES_WAITING);
     },
 
-    /** When the subject was first asked for. */
+    /** When the subject was first requested. */
     async since(subject: string): Promise<number> {
       const now = await database.now();
       return change(async (inside) => {
@@ -177,7 +176,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
 
     async failed({ number, attempts, until, revision }: Delivery, lastError: string): Promise<void> {
       const now = await database.now();
-      const next_at = now + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(attempts, 10));
+      const next_at = now + Math.min(MAX_PAUSE, FIRST_PAUSE * 2 ** Math.min(attempts, 10));
       const values = { attempts: attempts + 1, last_error: lastError, next_at };
       await change(async (inside) => {
         const row = inside.updateTable('deliveries').where('number', '=', number);

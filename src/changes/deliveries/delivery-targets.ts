@@ -48,7 +48,7 @@ export interface DeliveryTarget extends TargetName {
   readonly secrets: readonly string[];
 }
 
-/** What a notification says, besides its id and time. */
+/** A notification, without its id and time. */
 export interface Notification {
   readonly event: NotifiedEvent;
   /** Null: it is not about one layer. */

@@ -17,7 +17,7 @@ interface Report
   readonly againAfter?: number;
 }
 
-/** Milliseconds between attempts to record what the database did not take. */
+/** Milliseconds between attempts to record reports while the database fails. */
 const RETRY_INTERVAL = 1000;
 /** Reports that wait for the database; later ones are dropped. */
 const MAX_WAITING = 1000;

@@ -21,7 +21,7 @@ import { openDeliveries } from './open-deliveries.ts';
 const ops = { name: 'ops', url: 'http://127.0.0.1:1/', secret: 'hush', events: [] };
 const cdn = { name: 'cdn', url: 'http://127.0.0.1:1/', method: 'PURGE', header: 'xkey-purge', headers: {} };
 
-async function house(
+async function fixture(
   send: (request: OutgoingRequest, signal: AbortSignal) => Promise<void>,
   obeyed = async () => {},
 ) {
@@ -50,7 +50,7 @@ const drop = (layer: string) => ({ type: 'layer-dropped', layer, at: 0 }) as con
 
 it('a change is acknowledged when its purge is recorded, after every node obeys', async () => {
   const order: string[] = [];
-  const { events, open, store } = await house(
+  const { events, open, store } = await fixture(
     async () => {},
     async () => {
       order.push(`obeyed with ${(await store.list()).length} recorded`);
@@ -58,7 +58,7 @@ it('a change is acknowledged when its purge is recorded, after every node obeys'
   );
   const deliveries = open();
   events.emit(drop('roads'));
-  await Promise.all([deliveries.settle(), deliveries.settle()]);
+  await Promise.all([deliveries.flush(), deliveries.flush()]);
   expect(order[0]).toBe('obeyed with 0 recorded');
   expect(await store.list()).toMatchObject([{ kind: 'purge', name: 'cdn' }]);
 });
@@ -66,20 +66,20 @@ it('a change is acknowledged when its purge is recorded, after every node obeys'
 it('changes while a purge fails are merged into it, and it is sent with all keys', async () => {
   const sent: string[] = [];
   let broken = true;
-  const { events, open, store, clock } = await house(async ({ headers }) => {
+  const { events, open, store, clock } = await fixture(async ({ headers }) => {
     if (broken) throw new Error('answered 503 to hush');
     sent.push(headers['xkey-purge'] ?? '');
   });
   const deliveries = open();
   events.emit(drop('roads'));
-  await deliveries.settle();
+  await deliveries.flush();
   await eventually(
     'a failure',
     () => store.list(),
     ([one]) => one?.attempts === 1,
   );
   events.emit(drop('rails'));
-  await deliveries.settle();
+  await deliveries.flush();
   expect(await store.list()).toMatchObject([{ state: 'pending', payload: { roads: null, rails: null } }]);
   broken = false;
   await eventually(
@@ -99,20 +99,20 @@ it('keys that are merged while a purge is being sent are sent too', async () => 
   const held = new Promise<void>((resolve) => {
     begun.first = resolve;
   });
-  const { events, open, store } = await house(async ({ headers }) => {
+  const { events, open, store } = await fixture(async ({ headers }) => {
     sent.push(headers['xkey-purge'] ?? '');
     if (sent.length === 1) await held;
   });
   const deliveries = open();
   events.emit(drop('roads'));
-  await deliveries.settle();
+  await deliveries.flush();
   await eventually(
     'sending',
     () => sent.length,
     (length) => length === 1,
   );
   events.emit(drop('rails'));
-  await deliveries.settle();
+  await deliveries.flush();
   begun.first();
   await eventually(
     'delivery',
@@ -124,7 +124,7 @@ it('keys that are merged while a purge is being sent are sent too', async () => 
 
 it('a notification is retried after 1 s, doubling to 60 s, with the same id, and given up after 24 hours', async () => {
   const bodies: string[] = [];
-  const { open, store, clock, database } = await house(async ({ body }) => {
+  const { open, store, clock, database } = await fixture(async ({ body }) => {
     bodies.push(body ?? '');
     throw new Error('answered 503 to hush');
   });
@@ -163,7 +163,7 @@ it('a notification is retried after 1 s, doubling to 60 s, with the same id, and
 });
 
 it('no more notifications wait for a target than may, and the oldest are given up', async () => {
-  const { database } = await house(async () => {});
+  const { database } = await fixture(async () => {});
   const store = createDeliveryStore(database, 3);
   for (let index = 0; index < 5; index++) {
     await store.report(['ops'], { event: 'task-failed' }, { subject: `task:${index}` });
@@ -174,13 +174,13 @@ it('no more notifications wait for a target than may, and the oldest are given u
 });
 
 it('a target that hangs does not hold up the others', async () => {
-  const { events, open, store } = await house(async ({ method }, signal) => {
+  const { events, open, store } = await fixture(async ({ method }, signal) => {
     if (method === 'POST') await once(signal, 'abort');
   });
   const deliveries = open();
   await store.report(['ops'], { event: 'task-failed' }, { subject: 'task:1' });
   events.emit(drop('roads'));
-  await deliveries.settle();
+  await deliveries.flush();
   await eventually(
     'delivery',
     () => store.list(),

@@ -36,7 +36,7 @@ const MAX_ERROR_CHARACTERS = 300;
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
-/** Sends what other programs have to know. The node that leads performs the deliveries of all nodes. */
+/** Sends purges and notifications. The leading node performs the deliveries of all nodes. */
 export function openDeliveries(options: DeliveriesOptions) {
   const { database, targets, lead, clock, log } = options;
   const store = createDeliveryStore(database);
@@ -60,7 +60,7 @@ export function openDeliveries(options: DeliveriesOptions) {
     }
   }
 
-  /** After a failure the next one waits for the next look: a target that hangs is not asked for each in turn. */
+  /** After a failure the others wait for the next round, so that a hanging target delays only one. */
   async function sendDue(target: DeliveryTarget, signal: AbortSignal): Promise<void> {
     for (let due = await store.due(target); due && !signal.aborted; due = await store.due(target)) {
       if (!(await attempt(target, due, signal))) return;
@@ -87,8 +87,8 @@ export function openDeliveries(options: DeliveriesOptions) {
 
   return {
     store,
-    /** As `obeyed`; and what is to be purged is recorded. */
-    settle: purges.settle,
+    /** As `obeyed`; and the keys to purge are recorded. */
+    flush: purges.flush,
     counts: store.counts,
     async list() {
       const listed = await store.list();
@@ -112,7 +112,7 @@ export function openDeliveries(options: DeliveriesOptions) {
 function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   const { catalog, events, obeyed, clock, log } = options;
   const names = options.targets.filter(({ kind }) => kind === 'purge').map(({ name }) => name);
-  if (names.length === 0) return { settle: obeyed, async close() {} };
+  if (names.length === 0) return { flush: obeyed, async close() {} };
   const keys = new PurgeKeys();
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
@@ -129,7 +129,7 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   }
 
   /** One at a time: keys that a call has taken are durable before a later call resolves. */
-  function settle(): Promise<void> {
+  function flush(): Promise<void> {
     if (keys.isEmpty && !running) return obeyed();
     next ??= (running ?? Promise.resolve())
       .catch(() => {})
@@ -144,19 +144,19 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
     return next;
   }
 
-  const unsubscribe = events.subscribe((event) => keys.hear(event, catalog));
+  const unsubscribe = events.subscribe((event) => keys.addEvent(event, catalog));
   // Changes that no request waits for, as those of schedules and of the configuration file.
-  const settling = openRepeater(() => (keys.isEmpty ? undefined : settle()), {
+  const flushing = openRepeater(() => (keys.isEmpty ? undefined : flush()), {
     ...{ clock, log },
     pause: LOOK_INTERVAL,
-    failure: 'what is to be purged could not be recorded',
+    failure: 'could not record the keys to purge',
   });
   return {
-    settle,
+    flush,
     async close(): Promise<void> {
       unsubscribe();
-      await settling.close();
-      if (!keys.isEmpty) await settle().catch(() => {});
+      await flushing.close();
+      if (!keys.isEmpty) await flush().catch(() => {});
     },
   };
 }

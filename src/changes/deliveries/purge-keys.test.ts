@@ -17,10 +17,10 @@ const outdated = (layer: string, at = rect, z = 8) =>
     at: 0,
   }) as const;
 
-function purged(layers: ReturnType<typeof layerNamed>[], events: Parameters<PurgeKeys['hear']>[0][]) {
+function purged(layers: ReturnType<typeof layerNamed>[], events: Parameters<PurgeKeys['addEvent']>[0][]) {
   const keys = new PurgeKeys();
   const catalog = catalogOf(layers);
-  for (const event of events) keys.hear(event, catalog);
+  for (const event of events) keys.addEvent(event, catalog);
   return keysIn(keys.take());
 }
 

@@ -19,7 +19,7 @@ export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
 type NamedCatalog = Pick<Catalog, 'layer'>;
 type TileSetNames = Omit<TileSetKey, 'incarnation'>;
 
-/** What is to be purged, of bounded size however much changes. */
+/** The keys to purge, bounded in size however much changes. */
 export class PurgeKeys {
   readonly #layers = new Map<string, Set<string> | null>();
   /** Keys of pages, over all layers. */
@@ -30,7 +30,7 @@ export class PurgeKeys {
   }
 
   /** Ignores events after which copies of tiles are still right. */
-  hear(event: TileEvent, catalog: NamedCatalog): void {
+  addEvent(event: TileEvent, catalog: NamedCatalog): void {
     if (event.type === 'layer-dropped') this.add(event.layer, null);
     if (event.type === 'deleted' && !event.evicted) {
       const { set, z, rect } = event;
@@ -77,7 +77,7 @@ export class PurgeKeys {
   }
 }
 
-/** As a CDN is asked with them. */
+/** In the form of a purge request. */
 export function keysIn(payload: PurgePayload): readonly string[] {
   return Object.entries(payload).flatMap(([layer, keys]) => keys ?? [layerKey(layer)]);
 }

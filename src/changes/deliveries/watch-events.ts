@@ -17,7 +17,6 @@ interface EventWatchOptions extends Env {
   readonly tasks: Pick<TaskService, 'list' | 'subscribe'>;
   readonly events: TileEvents;
   readonly hosts: UpstreamReport;
-  /** By name. */
   readonly stores: ReadonlyMap<string, StoreWithRoom>;
   /** Hosts that are not reported: the receivers of notifications. */
   readonly receivers: Pick<ReadonlySet<string>, 'has'>;
@@ -27,9 +26,9 @@ interface EventWatchOptions extends Env {
 const LOOK_INTERVAL = 1000;
 /** Milliseconds: tasks that ended earlier are not reported after a start. */
 const LOOK_BACK = 86_400_000;
-const MOST_TASKS = 1000;
+const MAX_TASKS = 1000;
 
-/** Reports what tasks, hosts, disks and stores come to. Several nodes may report the same: it is recorded once. */
+/** Reports failures of tasks, hosts, disks and stores. Several nodes may report the same one: it is recorded once. */
 export async function openEventWatch(options: EventWatchOptions) {
   const { notifier, tasks, events, clock, log } = options;
   if (!notifier.isOn) return { async close() {} };
@@ -79,7 +78,7 @@ export async function openEventWatch(options: EventWatchOptions) {
   }
 
   const since = Math.max(await options.deliveries.since('tasks'), clock.now() - LOOK_BACK);
-  const hear = (task: Task) => {
+  const onTask = (task: Task) => {
     if ((task.endedAt ?? 0) >= since) reportTask(notifier, task);
   };
   const unsubscribe = events.subscribe((event) => {
@@ -90,17 +89,17 @@ export async function openEventWatch(options: EventWatchOptions) {
     if (failure === null) notifier.recovered(subject);
     else notifier.report({ subject, event: 'store-failing', message, details: { store } });
   });
-  const stopTasks = await tasks.subscribe(null, ({ task }) => hear(task));
+  const stopTasks = await tasks.subscribe(null, ({ task }) => onTask(task));
   // What ended while no server ran, or just before a crash.
   for (const filter of [{ outcomes: ['failed'] }, { types: ['export'], states: ['done'] }] as const) {
-    for (const task of await tasks.list({ ...filter, limit: MOST_TASKS })) hear(task);
+    for (const task of await tasks.list({ ...filter, limit: MAX_TASKS })) onTask(task);
   }
   const looking = openRepeater(
     async () => {
       lookAtHosts();
       await lookAtDisks();
     },
-    { clock, log, pause: LOOK_INTERVAL, failure: 'hosts and disks could not be looked at' },
+    { clock, log, pause: LOOK_INTERVAL, failure: 'could not check hosts and disks' },
   );
   return {
     async close(): Promise<void> {

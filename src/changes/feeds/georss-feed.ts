@@ -1,4 +1,4 @@
-/** A GeoRSS feed, read at intervals. What was applied is known by id and time, so a failed look loses nothing. */
+/** A GeoRSS feed, read at intervals. Applied entries are recorded by id and time, so a failed read loses nothing. */
 import { isoTime } from '../../lib/clock.ts';
 import { type FeedSettingsOf, srsOf } from '../change-options.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
@@ -13,7 +13,7 @@ const MAX_ENTRIES = 1000;
 export function createGeoRssFeed(
   feed: FeedSettingsOf<'georss'>,
   fetchDocument: FetchDocument,
-  { desk, store, clock }: PolledFeedTools,
+  { intake, store, clock }: PolledFeedTools,
 ): PolledFeed {
   async function newestApplied(): Promise<number> {
     return (await store.rows()).find(({ name }) => name === feed.name)?.newest ?? 0;
@@ -37,7 +37,7 @@ export function createGeoRssFeed(
       fault = place;
       return [];
     });
-    await desk.accept({
+    await intake.accept({
       changes,
       received: entries.length,
       entries: entries.map(({ id, at }) => ({ id, at })),
@@ -56,18 +56,18 @@ export function createGeoRssFeed(
       const fresh = await unseen(entries);
       let fault: string | null = null;
       for (let at = 0; at < fresh.length && !signal.aborted; at += MAX_ENTRIES) {
-        await desk.waiting(fresh.length - at);
+        await intake.waiting(fresh.length - at);
         const isLast = at + MAX_ENTRIES >= fresh.length;
         fault =
           (await take(fresh.slice(at, at + MAX_ENTRIES), isLast ? newestOf(fresh, applied) : null)) ?? fault;
       }
       if (signal.aborted) return;
-      await desk.waiting(0);
+      await intake.waiting(0);
       await store.entriesSeen(
         feed.name,
         entries.map(({ id }) => id),
       );
-      if (fault !== null) await desk.works(fault);
+      if (fault !== null) await intake.works(fault);
     },
     rest: (signal) => clock.sleep(feed.intervalSeconds * 1000, signal),
   };

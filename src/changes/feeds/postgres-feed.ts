@@ -4,7 +4,7 @@
  */
 import type { SessionClient } from '../../db/postgres/session-client.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { inTurns } from '../../lib/in-turns.ts';
+import { collectYielding } from '../../lib/yielding.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, placeOfBounds } from '../check-place.ts';
@@ -31,7 +31,7 @@ const MERGE_MS = 400;
 
 export function createPostgresFeed(
   feed: FeedSettingsOf<'postgres'>,
-  { desk, clock }: PolledFeedTools,
+  { intake, clock }: PolledFeedTools,
 ): PolledFeed {
   const table = parseTableName(feed.table)?.quoted ?? '';
   const columns = 'id::text, layer, minx, miny, maxx, maxy, srid';
@@ -58,13 +58,13 @@ export function createPostgresFeed(
     const { rows } = await client.query<ChangeRow>(
       `select ${columns} from ${table} order by id limit ${MAX_ROWS}`,
     );
-    const read = await inTurns(readRows(rows, feed.layers));
+    const read = await collectYielding(readRows(rows, feed.layers));
     const faults = read.filter((one) => typeof one === 'string');
     const changes = read.filter((one) => typeof one !== 'string');
-    if (rows.length > 0) await desk.accept({ changes, received: rows.length });
+    if (rows.length > 0) await intake.accept({ changes, received: rows.length });
     undeleted = rows.map(({ id }) => id);
     await deleteRows(client);
-    if (faults.length > 0) await desk.works(faults.at(-1));
+    if (faults.length > 0) await intake.works(faults.at(-1));
     return rows.length;
   }
 
@@ -78,7 +78,7 @@ export function createPostgresFeed(
     const counted = await client.query<{ count: number }>(
       `select count(*)::int as count from (select from ${table} limit ${MAX_COUNTED}) as waiting`,
     );
-    await desk.waiting(counted.rows[0]?.count ?? 0);
+    await intake.waiting(counted.rows[0]?.count ?? 0);
   }
 
   return {

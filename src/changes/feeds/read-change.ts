@@ -1,4 +1,4 @@
-/** The body of a webhook. Strict: what is misspelt, empty or null never means everything. */
+/** The body of a webhook. Strict: a misspelt, empty or null field never means everything. */
 import { z } from 'zod';
 import { boundsOf, type Polygon } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
@@ -20,7 +20,6 @@ const boundsBody = z.strictObject({
 const wholeBody = z.strictObject({ whole: z.literal(true), layers: layers.exactOptional() });
 const geoJsonBody = z.looseObject({ type: z.string(), layers: layers.exactOptional() });
 
-/** For the description of the interface. */
 export const changeBody = z
   .union([geoJsonBody.describe('A GeoJSON geometry, Feature or FeatureCollection'), boundsBody, wholeBody])
   .describe('Where the data have changed');

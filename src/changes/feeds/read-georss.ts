@@ -21,13 +21,13 @@ const ENTRIES = ['entry', 'item'];
 const ROOTS = ['feed', 'rss', 'RDF'];
 const MAX_ID = 500;
 
-/** Throws `XmlError`, or an error for what is neither Atom nor RSS. `srs`: the CRS of all geometries. */
+/** Throws `XmlError`, or an error if it is neither Atom nor RSS. `srs`: the CRS of all geometries. */
 export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly GeoRssEntry[]> {
   const entries: GeoRssEntry[] = [];
   // Entries are taken out as they are read, so that the tree stays small.
   const keep: KeepElement = (element) => {
     if (!ENTRIES.includes(element.name)) return element;
-    entries.push(entryOf(element, srs));
+    entries.push(readEntry(element, srs));
     return null;
   };
   const root = await readLongXml(bytes, LIMITS, keep);
@@ -35,12 +35,12 @@ export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly G
   throw new Error(`the document is neither Atom nor RSS: its root is <${root.name.slice(0, 50)}>`);
 }
 
-function entryOf(entry: XmlElement, srs: number): GeoRssEntry {
+function readEntry(entry: XmlElement, srs: number): GeoRssEntry {
   const named = textIn(entry, 'id') || textIn(entry, 'guid') || linkOf(entry);
   const id = named === '' || named.length > MAX_ID ? digestOf(entry) : named;
   const time = ['updated', 'pubDate', 'date', 'published'].map((name) => textIn(entry, name)).find(Boolean);
   const at = time === undefined ? 0 : Date.parse(time);
-  return { id, at: Number.isNaN(at) ? 0 : at, place: placeOf(entry, srs, id) };
+  return { id, at: Number.isNaN(at) ? 0 : at, place: readPlace(entry, srs, id) };
 }
 
 function linkOf(entry: XmlElement): string {
@@ -52,7 +52,7 @@ function digestOf(entry: XmlElement): string {
   return createHash('sha256').update(plain).digest('hex');
 }
 
-function placeOf(entry: XmlElement, srs: number, id: string): ChangedPlace | string {
+function readPlace(entry: XmlElement, srs: number, id: string): ChangedPlace | string {
   try {
     const polygons = shapesIn(entry, srs);
     if (polygons.length === 0) throw new Error('has no geometry');

@@ -27,8 +27,12 @@ it('a file in the place of the folder for applied lists makes the feed failing b
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-lists-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'applied'), '');
-  const desk = { waiting: async () => {} };
-  const feed = feedOf(folder, { desk, clock: systemClock, log: silentLogger } as unknown as PolledFeedTools);
+  const intake = { waiting: async () => {} };
+  const feed = feedOf(folder, {
+    intake,
+    clock: systemClock,
+    log: silentLogger,
+  } as unknown as PolledFeedTools);
   await expect(feed.look(new AbortController().signal)).rejects.toThrow(/it cannot be used \(ENOTDIR\)/);
 });
 
@@ -39,7 +43,7 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   const lines = Array.from({ length: LINES }, (_, i) => `16/${2 * (i % 1000)}/${2 * Math.floor(i / 1000)}`);
   writeFileSync(join(folder, 'long.tiles'), lines.join('\n'));
   const accepted: { tiles: number; applied: number | undefined; isMoved: boolean }[] = [];
-  const desk = {
+  const intake = {
     async accept({ changes, applied }: { changes: readonly Change[]; applied?: number }) {
       const tiles = changes.reduce((sum, { place }) => sum + (place?.polygons.length ?? 0), 0);
       accepted.push({ tiles, applied, isMoved: existsSync(join(folder, 'applied', 'long.tiles')) });
@@ -50,7 +54,7 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   };
   let now = 0;
   const clock = { ...systemClock, monotonic: () => now };
-  const feed = feedOf(folder, { desk, clock, log: silentLogger } as unknown as PolledFeedTools);
+  const feed = feedOf(folder, { intake, clock, log: silentLogger } as unknown as PolledFeedTools);
   const { signal } = new AbortController();
   await feed.look(signal);
   expect(accepted).toEqual([]);

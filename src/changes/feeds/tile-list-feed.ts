@@ -11,7 +11,7 @@ import type { FeedSettingsOf } from '../change-options.ts';
 import { placeOfTiles, readTile, type Tile } from '../places-of-tiles.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 
-/** What a file looked like, and since when. */
+/** The state of a file, and since when. */
 interface Sighting {
   readonly look: string;
   /** As `Clock.monotonic` says it. */
@@ -31,7 +31,7 @@ const MAX_LINE = 80;
 
 export function createTileListFeed(
   feed: FeedSettingsOf<'tile-list'>,
-  { desk, clock }: PolledFeedTools,
+  { intake, clock }: PolledFeedTools,
 ): PolledFeed {
   const { folder } = feed;
   const target = join(folder, APPLIED);
@@ -62,7 +62,7 @@ export function createTileListFeed(
     const take = async (count: 0 | 1) => {
       const changes = [{ layers: null, place: placeOfTiles(tiles) }];
       tiles = [];
-      await desk.accept({ changes, received: count, applied: count });
+      await intake.accept({ changes, received: count, applied: count });
     };
     let number = 0;
     for await (const cut of cutLines(createReadStream(path, { encoding: 'latin1', signal }), MAX_LINE)) {
@@ -83,7 +83,7 @@ export function createTileListFeed(
     const before = seen.get(path);
     if (!before?.applied) {
       const fault = await applyFile(path, signal);
-      if (fault !== null) await desk.works(fault);
+      if (fault !== null) await intake.works(fault);
       // A writer that came back: the file is read again when it is quiet.
       if (lookOf(await stat(path)) !== before?.look) return;
       if (before) seen.set(path, { ...before, applied: true });
@@ -114,11 +114,11 @@ export function createTileListFeed(
         if (stats && sight(path, stats, now, sightings)) quiet.push(path);
       }
       seen = sightings;
-      await desk.waiting(sightings.size);
+      await intake.waiting(sightings.size);
       for (const path of quiet) {
         if (signal.aborted) return;
         await takeFile(path, signal);
-        await desk.waiting(seen.size);
+        await intake.waiting(seen.size);
       }
     },
     rest: (signal) => clock.sleep(LOOK_INTERVAL, signal),

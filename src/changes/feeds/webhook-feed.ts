@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Change } from '../change.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
-import { type FeedDesk, summaryOf } from '../feed-desk.ts';
+import { type FeedIntake, summaryOf } from '../feed-intake.ts';
 import type { FeedStore, RecordedChange } from '../feed-store.ts';
 
 export interface WebhookEvent {
@@ -32,7 +32,7 @@ export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 /** Takes events on every node. Those that come while others are being applied are merged. */
 export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
-  { desk, store, clock }: { readonly desk: FeedDesk; readonly store: FeedStore; readonly clock: Clock },
+  { intake, store, clock }: { readonly intake: FeedIntake; readonly store: FeedStore; readonly clock: Clock },
 ) {
   const waiting: Waiting[] = [];
   let working: Promise<void> | null = null;
@@ -52,13 +52,13 @@ export function createWebhookFeed(
     try {
       const [first] = batch;
       const source = batch.every((one) => one.source === first?.source) ? (first?.source ?? null) : null;
-      const ids = await desk.accept({
+      const ids = await intake.accept({
         changes: batch.map(({ change }) => change),
         source,
         recorded: batch.map(({ recorded }) => recorded),
         pending: waiting.length,
       });
-      await desk.works();
+      await intake.works();
       // Each is an answer to send: all in one turn would hold up hits for as long as that takes.
       for (const [i, { resolve }] of batch.entries()) {
         resolve(ids[i] ?? 0);
@@ -67,7 +67,7 @@ export function createWebhookFeed(
     } catch (error) {
       for (const { reject } of batch) reject(error);
       const reason = error instanceof Error ? error.message : String(error);
-      await desk.fails(reason).catch(() => {});
+      await intake.fails(reason).catch(() => {});
     }
   }
 

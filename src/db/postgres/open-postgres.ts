@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sq
 import pg from 'pg';
 import type { Env } from '../../lib/env.ts';
 import { errorCode, hasCode } from '../../lib/error-code.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
@@ -24,7 +24,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
   const writer = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(options, WRITERS) }) });
   const turns = new Map<string, Semaphore>();
   const bus = new EventEmitter().setMaxListeners(0);
-  const notifications = openNotifications({ ...options, heard: (channel) => bus.emit(channel) });
+  const notifications = openNotifications({ ...options, onNotify: (channel) => bus.emit(channel) });
   await greet(query, notifications.close);
 
   const database: Database = {
@@ -40,7 +40,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
           await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(inside);
           return work(inside);
         });
-      const turn = getOrMake(turns, lock, () => new Semaphore(1));
+      const turn = getOrCreate(turns, lock, () => new Semaphore(1));
       return turn.during(() => tryAgain(locked)).catch(refuseBusy(lock));
     },
     async now() {
@@ -99,7 +99,7 @@ function refuseBusy(lock: string): (error: unknown) => never {
 
 interface NotificationOptions extends Env {
   readonly location: string;
-  readonly heard: (channel: string) => void;
+  readonly onNotify: (channel: string) => void;
 }
 
 /** Milliseconds between attempts to listen again after the connection was lost. */
@@ -115,7 +115,7 @@ function openNotifications(options: NotificationOptions): { close(): Promise<voi
   });
 }
 
-async function listenOnce({ location, heard }: NotificationOptions, signal: AbortSignal): Promise<void> {
+async function listenOnce({ location, onNotify }: NotificationOptions, signal: AbortSignal): Promise<void> {
   const client = new pg.Client({ connectionString: location, keepAlive: true });
   const ended = new Promise<void>((resolve, reject) => {
     client.on('error', reject);
@@ -123,7 +123,7 @@ async function listenOnce({ location, heard }: NotificationOptions, signal: Abor
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   ended.catch(() => {});
-  client.on('notification', ({ payload }) => heard(payload ?? ''));
+  client.on('notification', ({ payload }) => onNotify(payload ?? ''));
   try {
     await Promise.race([client.connect().then(() => client.query('listen tilewarden')), ended]);
     await ended;
@@ -160,7 +160,7 @@ function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool
     types: { getTypeParser: parserOf },
   });
   // Without a listener a connection that breaks would end the process: while it is idle, and in use from the
-  // moment in which it is made; the news that it is ready and that it is over may come in one piece.
+  // moment in which it is made; the messages that it is ready and that it is over may come in one piece.
   pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
   return {

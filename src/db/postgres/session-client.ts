@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** Milliseconds. A database that takes longer is taken to be away. */
-const PATIENCE = 5000;
+const TIMEOUT_MS = 5000;
 /** Seconds after which PostgreSQL asks whether this machine is still there, and between its questions. */
 const KEEPALIVE =
   'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
@@ -17,8 +17,8 @@ export async function connectSession(location: string): Promise<SessionClient> {
   const client = new pg.Client({
     connectionString: location,
     keepAlive: true,
-    connectionTimeoutMillis: PATIENCE,
-    query_timeout: PATIENCE,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
   });
   const loss = new AbortController();
   client.on('error', (error) => loss.abort(error));

@@ -158,7 +158,7 @@ export async function removeKey(call: Call<{ params: 'id' }>, { accounts: { read
 
 /** A token that was made by means of another belongs to the same user, and goes when that one goes. */
 function makerOf({ account, via, owner, name }: Caller): string {
-  // Not the name alone: it may be that of a user of ours, and what is made is not theirs.
+  // Not the name alone: a local user may have the same one.
   return account === undefined ? (owner ?? name) : `${via}:${name}`;
 }
 

@@ -23,7 +23,7 @@ import type { RouteDeps } from '../route-deps.ts';
 import type { TileFinder } from '../services/find-tile.ts';
 import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './read-body.ts';
 
-/** What an entry contains besides name, role, summary and handler. */
+/** An entry's options besides name, role, summary and handler. */
 export interface Shape extends Omit<RouteDescription, 'summary'> {
   /** Names of the query that may be given more than once. */
   readonly repeatable?: readonly string[];
@@ -35,7 +35,7 @@ export interface Shape extends Omit<RouteDescription, 'summary'> {
   readonly target?: string;
 }
 
-/** What all handlers work with. */
+/** Dependencies of all handlers. */
 export interface ApiDeps extends RouteDeps {
   readonly eventPlaces: CallerPlaces;
   readonly tileAt: TileFinder;
@@ -60,7 +60,7 @@ export interface Call<S extends CallShape = object> {
   >;
   readonly query: S extends { readonly query: infer Q extends z.ZodType } ? z.output<Q> : unknown;
   readonly body: S extends { readonly body: infer B extends z.ZodType } ? z.output<B> : unknown;
-  /** What the audit log says of a change. */
+  /** The entry for the audit log. */
   readonly note: (change: ChangeNote) => void;
 }
 

@@ -122,7 +122,7 @@ function placeDocument({ gridSet, zoomStart, zoomStop, area }: BlankArea): objec
   };
 }
 
-/** None for what has been settled since. */
+/** None for areas decided in the meantime. */
 function suspectDocuments(
   layer: Layer,
   areas: readonly BlankArea[],
@@ -157,12 +157,12 @@ export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
     );
   }
   const gridSet = body.gridSet === undefined ? null : gridSubsetOf(layer, body.gridSet).gridSet;
-  const place = placeOf(body, gridSet);
+  const place = blankPlace(body, gridSet);
   if (place.zoomStart <= place.zoomStop) return { gridSet: gridSet?.name ?? null, ...place };
   throw invalid('zoomStart must not be above zoomStop.');
 }
 
-function placeOf(body: BlankAreaBody, gridSet: GridSet | null): Omit<BlankArea, 'gridSet'> {
+function blankPlace(body: BlankAreaBody, gridSet: GridSet | null): Omit<BlankArea, 'gridSet'> {
   const { zoomStart = 0, zoomStop = MAX_ZOOM } = body;
   if (body.tiles) return areaOfTiles(body, body.tiles, needed(gridSet, 'tiles'));
   if (body.bounds) {

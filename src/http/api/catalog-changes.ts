@@ -55,7 +55,7 @@ export const declarationResponse = z.object({
   ),
 });
 
-/** Tile sets named in an answer; of more only the numbers are told. */
+/** Tile sets listed in a response; the others are only counted. */
 const NAMED_IN_ANSWER = 100;
 
 type Declaring = Call<{ query: typeof changeQuery; body: typeof declarationBody }>;

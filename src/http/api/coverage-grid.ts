@@ -4,7 +4,7 @@ import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 
 /** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
-export const MOST_CELLS = 128;
+export const MAX_CELLS = 128;
 
 /** Seconds. A tile has the first of these that it is not older than; there is one more kind for all that are older. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
@@ -13,7 +13,7 @@ export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 export const COVERAGE_KINDS = ['age', 'share'] as const;
 export type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
-/** What a picture of the cache shows: cells from the top left, row by row. */
+/** A picture of the cache: cells from the top left, row by row. */
 export interface CoverageGrid {
   readonly rect: TileRect;
   /** Tiles along a side of a cell. */
@@ -32,9 +32,9 @@ export interface CellPlan {
 
 export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   const fits = (size: number) =>
-    Math.floor(maxX / size) - Math.floor(minX / size) < MOST_CELLS &&
-    Math.floor(maxY / size) - Math.floor(minY / size) < MOST_CELLS;
-  if (maxX - minX < MOST_CELLS && maxY - minY < MOST_CELLS) return 1;
+    Math.floor(maxX / size) - Math.floor(minX / size) < MAX_CELLS &&
+    Math.floor(maxY / size) - Math.floor(minY / size) < MAX_CELLS;
+  if (maxX - minX < MAX_CELLS && maxY - minY < MAX_CELLS) return 1;
   let size = PAGE_SIZE;
   while (!fits(size)) size *= 2;
   return size;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApp, layerNamed, subset, type TestApp } from '../../../test/fixtures/http-app.ts';
-import { openQuotaHouse, type QuotaHouse } from '../../../test/fixtures/quota-house.ts';
+import { openQuotaFixture, type QuotaFixture } from '../../../test/fixtures/quota-fixture.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
-import { createGridSetBook } from '../../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../../domain/grid-set-registry.ts';
 import { createTileEvents } from '../../domain/tile-events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -13,7 +13,7 @@ import { coverageResponse, zoomCoverageResponse } from './coverage.ts';
 import { tileResponse } from './inspect.ts';
 import { layerListResponse, layerResponse } from './layers.ts';
 
-let house: QuotaHouse;
+let fixture: QuotaFixture;
 let quota: QuotaService;
 let app: TestApp;
 /** Ran for a second, three minutes ago. */
@@ -27,10 +27,10 @@ const task = {
 const events = createTileEvents();
 
 beforeAll(async () => {
-  house = await openQuotaHouse();
+  fixture = await openQuotaFixture();
   quota = await openQuotaService({
-    database: house.database,
-    stores: house.stores,
+    database: fixture.database,
+    stores: fixture.stores,
     events,
     clock: systemClock,
     log: silentLogger,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const layer = layerNamed('world', { gridSubsets: [subset('EPSG:900913', 12)], expireCacheSeconds: 60 });
   const bound: BoundLayer = {
     layer,
-    store: house.store,
+    store: fixture.store,
     source: () => ({
       maxMetatile: null,
       fetch: async () => Promise.reject(new Error('nothing is fetched here')),
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const catalog = {
     layer: (name: string) => (name === 'world' ? bound : null),
     layers: () => [layer],
-    gridSets: createGridSetBook([]),
+    gridSets: createGridSetRegistry([]),
     version: 1,
   };
   const tasks = { get: async (id: number) => (id === 7 ? task : null) } as HttpServerDeps['tasks'];
@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await quota.close();
-  await house.close();
+  await fixture.close();
 });
 
 async function get(path: string) {
@@ -68,8 +68,8 @@ async function get(path: string) {
 
 describe('what is cached', () => {
   it('coverage lists for each zoom the cached tiles and all tiles', async () => {
-    await house.put(house.set('world'), 3, 1, 1);
-    await house.put(house.set('world'), 3, 3, 0);
+    await fixture.put(fixture.set('world'), 3, 1, 1);
+    await fixture.put(fixture.set('world'), 3, 3, 0);
     const { body } = await get('coverage/EPSG:900913');
     const { zooms } = zoomCoverageResponse.parse(body);
     expect(zooms).toHaveLength(13);
@@ -79,10 +79,10 @@ describe('what is cached', () => {
 
   it('coverage is shown tile by tile with its age if the tiles are few', async () => {
     const now = Date.now();
-    const set = house.set('world');
+    const set = fixture.set('world');
     const write = { x: 3, y: 0, bytes: Buffer.from('old'), createdAt: now - 8 * 86_400_000 };
-    await house.store.putMany(set, 2, [write], 0);
-    await house.put(set, 2, 1, 1);
+    await fixture.store.putMany(set, 2, [write], 0);
+    await fixture.put(set, 2, 1, 1);
     const { body } = await get('coverage/EPSG:900913/2');
     const coverage = coverageResponse.parse(body);
     expect(coverage).toMatchObject({ shows: 'age', cell: 1, columns: 4, rows: 4, minX: 0, minY: 0 });
@@ -93,8 +93,8 @@ describe('what is cached', () => {
   });
 
   it('coverage is shown by the share of each block if the tiles are many', async () => {
-    const set = house.set('world');
-    for (let x = 0; x < 16; x++) await house.put(set, 10, x, 0, 100);
+    const set = fixture.set('world');
+    for (let x = 0; x < 16; x++) await fixture.put(set, 10, x, 0, 100);
     const { body } = await get('coverage/EPSG:900913/10');
     const coverage = coverageResponse.parse(body);
     expect(coverage).toMatchObject({ shows: 'share', cell: 16, columns: 64, rows: 64 });
@@ -104,7 +104,7 @@ describe('what is cached', () => {
   });
 
   it('coverage is shown within bounds only, and nowhere outside the layer', async () => {
-    await house.put(house.set('world'), 4, 8, 7);
+    await fixture.put(fixture.set('world'), 4, 8, 7);
     const within = await get('coverage/EPSG:900913/4?bounds=1,1,2500000,2500000');
     expect(within.body).toMatchObject({ minX: 8, minY: 7, columns: 1, rows: 1, runs: [5, 1] });
     const outside = await get('coverage/EPSG:900913/4?bounds=1e9,1e9,2e9,2e9');
@@ -132,9 +132,9 @@ describe('what is cached', () => {
 
 describe('a tile', () => {
   it('a tile is shown with all its details, and the request makes none', async () => {
-    const set = house.set('world');
+    const set = fixture.set('world');
     const createdAt = Date.now() - 120_000;
-    await house.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
+    await fixture.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
     events.emit({ type: 'served', set, tile: { z: 6, x: 1, y: 2 }, at: Date.now() });
     const { body } = await get('tiles/EPSG:900913/6/1/2?format=png');
     expect(tileResponse.parse(body)).toMatchObject({
@@ -156,9 +156,9 @@ describe('a tile', () => {
 
 describe('who made a tile', () => {
   async function makerOf(madeBy: number | null, createdAt: number) {
-    await house.store.dropTileSet(house.set('world'));
+    await fixture.store.dropTileSet(fixture.set('world'));
     const write = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt, madeBy };
-    await house.store.putMany(house.set('world'), 6, [write], 0);
+    await fixture.store.putMany(fixture.set('world'), 6, [write], 0);
     return tileResponse.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
   }
 

@@ -185,7 +185,7 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
   };
 }
 
-/** Null when nothing that the layer offers lies there. */
+/** Null if the layer has no tiles there. */
 function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds | null): TileRect | null {
   const offered = coverageAt(subset, z);
   if (!offered) {

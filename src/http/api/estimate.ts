@@ -32,7 +32,7 @@ export const estimateResponse = z.object({
 
 type Estimating = Pick<RouteDeps, 'tasks' | 'quota'>;
 
-/** What a task would cost, and whether there is room for its tiles. */
+/** The cost of a task, and whether there is room for its tiles. */
 export async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft): Promise<object> {
   const { disk, ...estimate } = await tasks.estimate(draft);
   const added = addedBytes(estimate);

@@ -5,14 +5,14 @@ import { boundLayer } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { withoutAbsent } from '../../lib/without-absent.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { requireLayerScope } from '../auth/gate.ts';
 import { mayLookAt, requireReadable } from '../auth/layer-visibility.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn, createdResponse } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
-import { askedPart } from '../services/negotiate.ts';
+import { requestedRange } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { refuseUnknownNames, taskDraftOf } from './task-document.ts';
 import {
@@ -76,7 +76,7 @@ export async function startExport(call: Call<{ body: typeof exportBody }>, deps:
   requireLayerScope(call.caller, layer);
   await requireReadable(call.context, boundLayer(catalog, layer).layer);
   const { parameters: values = {}, area, areaCrs } = part;
-  const archive = { type, parameters: values, ...withoutAbsent({ area, areaCrs }) };
+  const archive = { type, parameters: values, ...omitUndefined({ area, areaCrs }) };
   const draft = { layer, archive, ...taskDraftOf(part) };
   refuseUnknownNames(catalog, draft);
   if (dryRun) {
@@ -108,7 +108,7 @@ export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps
   const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
   const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
   // RFC 9110, 14.2: a range means something with GET only.
-  const part = method === 'GET' ? askedPart(headers, etag, size) : null;
+  const part = method === 'GET' ? requestedRange(headers, etag, size) : null;
   const { start, end } = part ?? { start: 0, end: size - 1 };
   const read = () => deps.exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
   const bytes = method === 'GET' ? await read() : null;
@@ -132,7 +132,7 @@ async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
   throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
-/** As the layer itself. For whom a removed layer was is not known any more: administrators delete what is left of it. */
+/** As for the layer itself. Exports of a removed layer can only be deleted by administrators. */
 function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
   const bound = catalog.layer(name);
   return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';

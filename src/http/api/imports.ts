@@ -34,7 +34,7 @@ export const previewQuery = z.object({
 /** Seconds; a map that is moved to and fro asks once. */
 const PREVIEW_SECONDS = 60;
 
-/** What a layer would be, before it is declared. */
+/** A preview of a layer before it is declared. */
 export async function readService(
   { body, context }: Call<{ body: typeof importBody }>,
   { imports }: ApiDeps,

@@ -53,12 +53,12 @@ export const tileResponse = z.object({
   lastFailure: layerFailure.describe('Of the layer, whatever tile it was'),
 });
 
-/** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
+/** For thumbnails in lists; other callers bypass the browser's cache. */
 const CONTENT_SECONDS = 60;
 
 type OfTile = OfTileSet & Call<{ params: 'z' | 'x' | 'y' }>;
 
-async function placeOf(call: OfTile, { catalog }: ApiDeps) {
+async function tilePlace(call: OfTile, { catalog }: ApiDeps) {
   const tiles = await requestedTileSet(call, catalog);
   const tile = tileIn(call);
   checkTile(tiles, tile);
@@ -67,7 +67,7 @@ async function placeOf(call: OfTile, { catalog }: ApiDeps) {
 
 /** The stored tile, though it may have expired: a request to a map service would create it again. */
 export async function showContent(call: OfTile, deps: ApiDeps) {
-  const { tiles, tile } = await placeOf(call, deps);
+  const { tiles, tile } = await tilePlace(call, deps);
   const stored = await tiles.bound.store.get(tiles.set, tile);
   if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
   const lifetime = `private, max-age=${CONTENT_SECONDS}`;
@@ -78,10 +78,10 @@ export async function showContent(call: OfTile, deps: ApiDeps) {
   return { status: 200, headers: [...type, ...headers], body: answer.bytes };
 }
 
-/** All that is known of one tile. Looking makes no tile. */
+/** Everything about one tile. The request makes no tile. */
 export async function inspectTile(call: OfTile, deps: ApiDeps) {
   const { quota, tasks, layerState, clock } = deps;
-  const { tiles, tile } = await placeOf(call, deps);
+  const { tiles, tile } = await tilePlace(call, deps);
   return {
     ...tileSetNames(tiles.set),
     ...tile,

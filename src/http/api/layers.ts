@@ -6,8 +6,8 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
+import { collectYielding } from '../../lib/yielding.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
@@ -131,8 +131,8 @@ export const gridSetResponse = gridSetLine.extend({
 });
 
 export async function listLayers({ context }: Call, deps: ApiDeps) {
-  const layers = await visibleLayers(context, await inTurns(deps.catalog.layers()));
-  const lines = await inTurns(summaries(layers, deps));
+  const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
+  const lines = await collectYielding(summaries(layers, deps));
   return {
     status: 200,
     headers: ['Content-Type', 'application/json'],
@@ -186,7 +186,7 @@ async function declared(call: Call, kind: EntryKind, name: string, shown: object
 }
 
 export async function listGridSets({ context }: Call, { catalog }: ApiDeps) {
-  const layers = await visibleLayers(context, await inTurns(catalog.layers()));
+  const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
   return { gridSets: gridSetsOf(layers).map(gridSetDocument) };
 }
 
@@ -203,10 +203,10 @@ export function failureDocument(failure: LayerState['lastFailure']) {
   return failure && { ...failure, at: isoTime(failure.at) };
 }
 
-/** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */
+/** Everything that a client needs to show, seed or truncate a layer, with its source and effective settings. */
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    // What the answer calls by the layer's own names, below the rest.
+    // Keys that are the layer's own names come last.
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
@@ -220,7 +220,7 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   };
 }
 
-/** Options that hold no secret. Addresses are shown without query and user: keys stand there. */
+/** Options without secrets. URLs are shown without query and user, which may hold keys. */
 const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
 
 function sourceDocument(source: unknown): Record<string, string> {

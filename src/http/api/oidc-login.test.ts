@@ -183,13 +183,13 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
     const { privateKey: strange } = await generateKeyPair('RS256');
     const { exp: _, ...endless } = good();
     const { sub: __, ...stranger } = good();
-    const byStranger = new SignJWT(good()).setProtectedHeader({ alg: 'RS256', kid: 'first' });
+    const byOtherKey = new SignJWT(good()).setProtectedHeader({ alg: 'RS256', kid: 'first' });
     const hostile = {
       'alg none': new UnsecuredJWT(good()).encode(),
       'HS256 with the public key': await new SignJWT(good())
         .setProtectedHeader({ alg: 'HS256', kid: 'first' })
         .sign(secret),
-      'another key': await byStranger.sign(strange),
+      'another key': await byOtherKey.sign(strange),
       'another audience': await issuer.sign({ ...good(), aud: 'others' }),
       'another issuer': await issuer.sign({ ...good(), iss: 'https://evil.example' }),
       expired: await issuer.sign({ ...good(), exp: now() - 61 }),

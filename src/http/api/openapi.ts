@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route, RouteDescription } from '../route.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
-/** Below these lies what is administered, but for what only says which formats there are; the rest are map services. */
+/** Prefixes of the administrative interface; the rest are map services. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be understood; the text says why.',

@@ -38,7 +38,7 @@ const ignored = z.number().exactOptional().describe('Computed from the other fie
 const size = { value: z.number().min(0), units: z.enum(keysOf(STORAGE_UNITS)) };
 const quota = z.strictObject({ ...size, bytes: ignored });
 
-/** `PUT /api/v1/quota`: only what is to change. What `GET` answers may be sent back as it is. */
+/** `PUT /api/v1/quota`: only the fields to change; the response to `GET` is accepted unchanged. */
 export const quotaBody = z
   .strictObject({
     ...plain,
@@ -155,12 +155,12 @@ function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuo
   }
 }
 
-/** What the tiles take on disk. */
+/** Disk use of the tiles. */
 export async function showUsage(_: Call, { quota }: ApiDeps) {
   return usageDocument(await quota.usage());
 }
 
-/** What quotas removed, hour by hour, also before the last restart. */
+/** Tiles evicted by quotas, hour by hour, across restarts. */
 export async function listEvictions(
   { query }: Call<{ query: typeof evictionsQuery }>,
   { quota, clock }: ApiDeps,

@@ -6,14 +6,14 @@ import { requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
-/** One line takes no more. */
-const MOST_EXPLAINED = 5;
+/** As many as fit on one line. */
+const MAX_EXPLAINED = 5;
 
 export const NO_QUERY = z.strictObject({});
 
 /**
- * The body of one of our own requests: plain JSON, of exactly this shape. What stands in the query instead would be
- * passed over, `dryRun` for one. Throws `request-invalid`.
+ * The body of a request: plain JSON of exactly this shape. Rejects query parameters: `?dryRun=true` would otherwise be
+ * ignored silently. Throws `request-invalid`.
  */
 export function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): z.output<Schema> {
   readQuery(context, NO_QUERY);
@@ -53,10 +53,10 @@ export function checkBody<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(printExplanations(problems.slice(0, MOST_EXPLAINED), whole));
+  throw invalid(printExplanations(problems.slice(0, MAX_EXPLAINED), whole));
 }
 
-/** Whether a JSON body says `dryRun`. What cannot be read is not one. */
+/** Whether a JSON body has `dryRun`; false if it cannot be parsed. */
 export function isDryRun({ body }: Pick<Context, 'body'>): boolean {
   try {
     const value = parseJson(body);

@@ -93,7 +93,7 @@ export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDecl
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }
 
-/** Asks the timetable itself, and hands on what it says without the field's name. */
+/** Validates with the timetable itself, and returns its message without the field's name. */
 function readable(field: keyof typeof ANY_TIME) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {

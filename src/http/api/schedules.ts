@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import type { Schedule, ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
-import { requireLayerScope } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
 import { createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse } from '../response.ts';

@@ -44,7 +44,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
     ring[minute % MINUTES] = (ring[minute % MINUTES] ?? 0) + amount;
   }
 
-  /** What was removed before is no part of the last day. */
+  /** Earlier evictions are not part of the last day. */
   function begin(now: number): void {
     begun = now;
     minute = now;

@@ -10,7 +10,7 @@ import type { ApiDeps, Call } from './api-route.ts';
 export const loginBody = z.strictObject({ name: z.string(), password: z.string() });
 export const newPasswordBody = z.strictObject({ current: z.string(), password: z.string() });
 
-/** For pages, which must know whether to show a form: asking `/api/v1/me` would be refused. */
+/** Lets pages decide whether to show a sign-in form: `/api/v1/me` would be a 401. */
 export async function showSession({ context }: Call, { accounts: { oidc } }: ApiDeps) {
   const caller = shownCaller(await context.identify());
   return jsonResponse({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
@@ -60,7 +60,7 @@ export async function showCaller({ caller }: Call, { accounts }: ApiDeps) {
   return { ...shownCaller(caller), passwordIsInitial: user?.passwordIsInitial ?? false };
 }
 
-/** Who walks up to a console that was left open does not know the old password. */
+/** The old password is required: a console may have been left open. */
 export async function changePassword(
   { body, caller, context, note }: Call<{ body: typeof newPasswordBody }>,
   deps: ApiDeps,

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Layer } from '../../domain/layer.ts';
 import { failureText, type UpstreamStatus } from '../../domain/upstream-status.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
-import { createPace, inTurns } from '../../lib/in-turns.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { collectYielding, createPace } from '../../lib/yielding.ts';
 import { visibleLayers } from '../auth/layer-visibility.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { layerFailure } from './layers.ts';
@@ -95,7 +95,7 @@ export function showSeries(_: Call, { traffic }: ApiDeps) {
 }
 
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {
-  const layers = await visibleLayers(context, await inTurns(deps.catalog.layers()));
+  const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const byHost = await layersByHost(layers, deps);
   const upstreams = deps.metrics.upstreams().map((status) => {
     const names = byHost.get(status.host) ?? [];
@@ -114,7 +114,7 @@ async function layersByHost(
   const pace = createPace(LAYERS_PER_TURN);
   for (const { name } of layers) {
     const hosts = hostsNamedIn(catalog.layer(name)?.declared?.source);
-    for (const host of hosts) getOrMake(byHost, host, (): string[] => []).push(name);
+    for (const host of hosts) getOrCreate(byHost, host, (): string[] => []).push(name);
     await pace(1);
   }
   return byHost;

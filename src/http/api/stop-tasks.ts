@@ -2,7 +2,7 @@ import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { type Task, type TaskState, UNFINISHED } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
-import { requireLayerScope } from '../auth/gate.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { type stopBody, stopFilterOf } from './task-filter.ts';
 

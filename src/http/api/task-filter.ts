@@ -71,7 +71,7 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
   };
 }
 
-/** No filter is no request to stop everything: that has to be said. */
+/** An empty filter does not mean all tasks: that must be explicit. */
 export function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
   const given = Object.keys(fields);
   if (all && given.length > 0)

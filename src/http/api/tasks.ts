@@ -4,8 +4,8 @@ import { layerBelow } from '../../catalog/incarnations.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
-import { requireLayerScope } from '../auth/gate.ts';
 import { isPublic, mayLookAt } from '../auth/layer-visibility.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
@@ -184,7 +184,7 @@ async function stream(
     });
     if (response.closed) unsubscribe();
   } catch (error) {
-    deps.log.warn({ err: error }, 'Task events cannot be sent');
+    deps.log.warn({ err: error }, 'task events cannot be sent');
     response.end();
   }
 }

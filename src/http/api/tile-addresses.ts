@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { pageOf, type TileIndex, tileSetId } from '../../domain/tile-key.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { parameters } from './values.ts';
@@ -40,7 +40,7 @@ export async function findTiles(
   return { tileSets, pages };
 
   function numberOf({ set, selection }: ResolvedTileSet): number {
-    return getOrMake(numbers, tileSetId(set), () => {
+    return getOrCreate(numbers, tileSetId(set), () => {
       const { layer, gridSet, format } = set;
       return tileSets.push({ layer, gridSet, format, parameters: Object.fromEntries(selection.values) }) - 1;
     });

@@ -62,7 +62,7 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
     throw invalid('zoomStart must not be above zoomStop.');
   }
-  const area = placeOf(body, layer);
+  const area = selectedPlace(body, layer);
   const offered = (format: string) => formatOfLayer(layer, format).mediaType;
   const gridSets = gridSetsOf(body, layer, names === 'offered');
   // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
@@ -81,7 +81,7 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
   };
 }
 
-function placeOf(body: Selection, layer: Layer) {
+function selectedPlace(body: Selection, layer: Layer) {
   const area = areaOf(body);
   if (area && body.tiles) throw invalid('area and tiles exclude each other; give one of them.');
   return body.tiles ? areaOfTiles(layer, body.tiles) : area;

@@ -48,7 +48,7 @@ export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, sel
   return { ...document, tasks: tasks.map(({ id }) => id) };
 }
 
-/** Or a list of tiles alone; what else there is to say then stands in the address. */
+/** Or a plain list of tiles; the other fields are then in the query. */
 function readInvalidation(context: Context): z.output<typeof invalidateBody> {
   if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
   const asked = readQuery(context, invalidateQuery);

@@ -12,7 +12,7 @@ const geometries = [
 const feature = z.object({ type: z.literal('Feature'), geometry: z.discriminatedUnion('type', geometries) });
 const collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(feature).min(1) });
 
-/** RFC 7946. Members that it does not have may stand beside them (section 6.1). */
+/** RFC 7946. Foreign members are allowed (section 6.1). */
 const geoJsonArea = z
   .discriminatedUnion('type', [...geometries, feature, collection])
   .describe('GeoJSON: Polygon, MultiPolygon, or features of these');

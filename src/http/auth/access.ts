@@ -8,11 +8,11 @@ import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 export interface Credentials {
   readonly authorization: string | null;
   readonly cookie: string | null;
-  /** Of the caller; behind a trusted proxy, of the one the proxy speaks for. */
+  /** Of the client; behind a trusted proxy, the client that the proxy reports. */
   readonly address: string;
   readonly host: string;
   readonly secure: boolean;
-  /** What a trusted proxy says of the caller. */
+  /** The caller as a trusted proxy reports it. */
   readonly proxy: ProxyHeaders | null;
 }
 
@@ -23,9 +23,9 @@ export interface ProxyHeaderNames extends ProxyHeaders {
 }
 
 export interface Access {
-  /** True: anybody who reaches the server may do everything, so it must not be reached from other machines. */
+  /** True: every client may do everything, so the server must listen on loopback only. */
   readonly loopbackOnly: boolean;
-  /** In which trusted proxies say who has signed in with them; absent: they do not. */
+  /** The headers in which trusted proxies name the signed-in user; absent: proxies do not authenticate. */
   readonly proxyHeaders?: ProxyHeaderNames;
   /** Null: the credentials are missing or wrong. Throws `attempts-throttled`. */
   authenticate(credentials: Credentials): Promise<Caller | null>;
@@ -84,7 +84,7 @@ export function readSessionCookie(header: string | null, secure: boolean): strin
   return cookieIn(header, secure ? SECURE_NAME : PLAIN_NAME);
 }
 
-/** What is in the cookie of that name: a secret of ours, unless it has another form. */
+/** The value of that cookie, if it has the form of our secrets. */
 export function cookieIn(header: string | null, name: string, form = SECRET): string | null {
   for (const pair of header?.split(';') ?? []) {
     const [key = '', value = ''] = pair.trim().split('=', 2);

@@ -7,12 +7,12 @@ import type { Route } from '../route.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 
-/** Whether what is asked for may change something, so that it leaves a trace. */
+/** Whether the request may change something, and is therefore logged. */
 export function leavesTrace({ method, role, asksOnly }: Route, context: Context): boolean {
   return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }
 
-/** Nothing is changed before the log says who is about to, and nothing answered before it says what came of it. */
+/** The intent is logged before anything changes, and the outcome before the response is sent. */
 export async function withTrace(
   audit: AuditSink,
   route: Route,
@@ -28,7 +28,7 @@ export async function withTrace(
   throw error;
 }
 
-/** A known caller who tried what it may not do, or a page of another site that tried with a caller's credentials. */
+/** A known caller without the right, or a cross-site request with a caller's credentials. */
 export function noteDenial(
   audit: AuditSink,
   context: Context,

@@ -1,7 +1,7 @@
 import { type Caller, mayWorkOn, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { remembered } from '../../lib/get-or-make.ts';
+import { remembered } from '../../lib/get-or-create.ts';
 import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Headers } from '../response.ts';
@@ -39,12 +39,12 @@ function keyFor(context: Context, layer: Layer): PresentedKey | null {
   return context.key;
 }
 
-/** Wraps what answers about layers: says of one that is not there what it says of one that strangers may not see. */
+/** Makes unknown layers indistinguishable from private ones. */
 export type LayerScreen = (handler: Handler) => Handler;
 
 /**
- * Where any layer is closed, a stranger who asks for an unknown one has to say who it is, as for a closed one. Where
- * none is there is nothing to hide. Synchronous handlers stay synchronous.
+ * If any layer is closed, an unknown one needs credentials too, as a closed one does; otherwise there is nothing to
+ * hide. Synchronous handlers stay synchronous.
  */
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
@@ -57,7 +57,7 @@ export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): L
     });
 }
 
-/** Also where a service tells it in a form of its own. */
+/** Also in a service's own exception format. */
 function isAboutUnknownLayer(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : null;
   return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');
@@ -67,7 +67,7 @@ export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
-/** Whether a request may read the layer without being asked who is calling. */
+/** Whether the layer may be read without credentials. */
 export function isOpenTo({ key }: Context, layer: Layer): boolean {
   return key ? layer.enabled && key.opens(layer) : isOpen(layer);
 }

@@ -23,13 +23,13 @@ export function trustPeersOf(server: Server): void {
 }
 
 export function peerOf({ socket, headers }: IncomingMessage): Peer {
-  if (fromOurProcesses.has(socket)) return toldPeer(headers[PEER_HEADER]);
+  if (fromOurProcesses.has(socket)) return forwardedPeer(headers[PEER_HEADER]);
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
 }
 
 /** Without it the request would count for no address, and no limit of guesses would hold. */
-function toldPeer(header: string | string[] | undefined): Peer {
+function forwardedPeer(header: string | string[] | undefined): Peer {
   if (typeof header === 'string') return JSON.parse(header);
   throw new Error('A process has forwarded a request without saying whose it is.');
 }
@@ -49,7 +49,7 @@ const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
 /**
  * The address the caller reached us by, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
- * What a proxy says in `X-Forwarded-*` counts only if the proxy is trusted.
+ * `X-Forwarded-*` counts only from a trusted proxy.
  */
 export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
   const peer = peerOf(request);

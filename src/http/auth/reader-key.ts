@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { KeyDoor } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { HttpProblem } from '../problems.ts';
-import { sourceAddress } from './gate.ts';
 import type { TrustsProxy } from './peer.ts';
+import { sourceAddress } from './request-checks.ts';
 
 const HEADER = 'x-api-key';
 const IN_ADDRESS = /[?&](key|authkey|access_token)=([^&]*)/i;
@@ -25,12 +25,12 @@ interface Candidate {
   held: HeldKey | null;
 }
 
-/** What a request shows in place of a key. Whether it is one may depend on the layer, which keeps parameters of its own. */
+/** A request's candidates for a key. A layer may have its own parameter of that name. */
 export class PresentedKey {
   /** The address without it. */
   readonly url: string;
   candidates: readonly Candidate[];
-  /** Set at the door. */
+  /** Set when the key is checked. */
   held: HeldKey | null = null;
   /** Why the key may not be used now, though it is valid. */
   problem: HttpProblem | null = null;
@@ -56,7 +56,7 @@ export class PresentedKey {
     return this.held !== null && mayRead(this.held, name);
   }
 
-  /** Takes what the layer has parameters for to be those, and returns the pairs. */
+  /** Leaves the layer's own parameters as they are, and returns the pairs. */
   release(layer: Layer): readonly string[] {
     const isOwn = isParameterOf(layer);
     const released = this.candidates.filter(isOwn);
@@ -129,7 +129,7 @@ export function keyForbidden(): HttpProblem {
   return new HttpProblem('forbidden', FORBIDDEN_LAYER);
 }
 
-/** Thrown by whatever a key does not open; what the caller gets is decided when it is answered. */
+/** Thrown for anything that the key does not open; the response is decided later. */
 export function keyRefused({ refusal }: PresentedKey): HttpProblem {
   return refusal === null || refusal === 'unknown' ? keyUnknown() : refusal;
 }
@@ -153,7 +153,7 @@ export interface KeyMemory {
   } | null;
 }
 
-export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: TrustsProxy) {
+export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: TrustsProxy) {
   function find(candidate: Candidate, memory: KeyMemory): HeldKey | null {
     const known = memory.key;
     if (known && known.candidate.secret === candidate.secret && ring.isValid(known.held)) return known.held;
@@ -185,7 +185,7 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyDoor, trusts: Trusts
       note(verdict);
       return null;
     },
-    /** What the caller is answered. Wrong keys count against its address. */
+    /** The response to the caller. Wrong keys count against its address. */
     async refuse(presented: PresentedKey, request: IncomingMessage): Promise<unknown> {
       if (presented.refusal !== 'unknown') return keyRefused(presented);
       try {

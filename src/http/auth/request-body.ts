@@ -4,7 +4,7 @@ import { HttpProblem } from '../problems.ts';
 /** What plain `curl -d` says of any body. */
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** Of bodies that GeoWebCache's clients send, by what the path ends in. */
+/** Types of bodies that GeoWebCache's clients send, by the extension of the path. */
 export const BODY_TYPES = {
   xml: ['text/xml', 'application/xml', FORM],
   json: ['application/json', 'text/json', FORM],

@@ -12,7 +12,7 @@ export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
 
-/** An answer for what a body has wrong that takes more than a line to say. */
+/** An error response of several lines. */
 async function explainingUnits(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();

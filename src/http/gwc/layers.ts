@@ -14,8 +14,8 @@ import {
   SOURCE_FIELDS,
 } from '../../geowebcache/read-layer.ts';
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
-import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
+import { collectYielding } from '../../lib/yielding.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
@@ -25,12 +25,12 @@ import { HttpProblem, statusOf } from '../problems.ts';
 import { type Headers, textResponse } from '../response.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
 
-const MOST_WARNINGS = 10;
+const MAX_WARNINGS = 10;
 
 type OfLayer = Call<{ params: 'layer' }>;
 
 export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
-  const layers = await visibleLayers(context, await inTurns(catalog.layers()));
+  const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
   return listResponse(context, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
 }
 
@@ -82,7 +82,7 @@ export async function removeLayer(call: OfLayer, { catalog, editor }: ApiDeps) {
   return textResponse(200, `${name} deleted`);
 }
 
-/** A plus sign may stand for a space, unless a layer has one. */
+/** A plus sign may mean a space, unless a layer's name has one. */
 function nameIn({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>): string {
   return catalog.layer(layer) || !layer.includes('+') ? layer : layer.replaceAll('+', ' ');
 }
@@ -131,10 +131,10 @@ export function keptIn(entry: ShownEntry | null): readonly KeptElement[] {
   return Array.isArray(entry?.aside) ? entry.aside : [];
 }
 
-/** RFC 7234, 5.5.7: what was accepted, but does not do what it says. */
+/** RFC 7234, 5.5.7: settings that were accepted but have no effect. */
 export function warningHeader(warnings: readonly ReadWarning[]): Headers {
   return warnings
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .flatMap(({ element, what }) => [
       'Warning',
       `299 - "${headerText(`${element} ${what}`).replaceAll(/["\\]/g, "'")}"`,
@@ -147,20 +147,20 @@ export async function showBounds(
   { catalog }: ApiDeps,
 ) {
   const bound = catalog.layer(layer) ?? catalog.layer(layer.replaceAll('+', ' '));
-  if (!bound) return refusal('layer-unknown', `Unknown layer: ${shortened(layer)}`);
+  if (!bound) return layerRefused('layer-unknown', `Unknown layer: ${shortened(layer)}`);
   await requireReadable(context, bound.layer);
   const subset = findGridSubset(bound.layer, gridSet);
   if (!subset) {
-    return refusal('layer-unknown', `${shortened(layer)} does not support ${shortened(gridSet)}`);
+    return layerRefused('layer-unknown', `${shortened(layer)} does not support ${shortened(gridSet)}`);
   }
   if (type.toLowerCase() === 'java') return textResponse(200, coverages(subset));
-  return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type)}`);
+  return layerRefused('request-invalid', `Unknown or missing format extension : ${shortened(type)}`);
 }
 
 const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
 
 /** Scripts know these by GeoWebCache's own words. */
-function refusal(code: keyof typeof NAMES, message: string) {
+function layerRefused(code: keyof typeof NAMES, message: string) {
   const status = statusOf(code);
   const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
   return textResponse(status, text, ['Cache-Control', 'no-store']);
@@ -178,7 +178,7 @@ function coverages(subset: GridSubset): string {
   return `{${levels.join(', ')}}`;
 }
 
-/** What is computed from the extent is always up to date. */
+/** Values computed from the extent are always up to date. */
 export function updateFilter(
   { params: { filter, type } }: Call<{ params: 'filter' | 'type' }>,
   { catalog }: ApiDeps,

@@ -13,8 +13,8 @@ import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { requireLayerScope } from '../auth/gate.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
@@ -22,7 +22,7 @@ import { textResponse } from '../response.ts';
 import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 
 const JSON_TYPE = 'application/json';
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 /** Sections 2.3, 2.4 and 4.4 of the specification. The answer is sent when no reader sees the tiles any more. */
 export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
@@ -31,7 +31,7 @@ export async function massTruncate({ context, caller, note }: Call, { catalog, m
   const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
   const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
   note({ target, after: { type: request.type } });
-  refuseForeign(caller, request);
+  requireScope(caller, request);
   if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
     throw invalid(`Could not find layer ${request.layer}`);
   }
@@ -50,12 +50,12 @@ function unpackForm(body: Buffer): Buffer {
   return Buffer.from(fields.map(([name, value]) => name + value).join(''));
 }
 
-/** What the button on GeoWebCache's page is answered with. */
+/** The response to the button on GeoWebCache's page. */
 function allPage(layers: readonly string[]) {
   const named =
     layers.length === 0
       ? 'No Layers were truncated'
-      : `Truncated Layers:${layers.slice(0, MOST_NAMED).join(',')}`;
+      : `Truncated Layers:${layers.slice(0, MAX_NAMED).join(',')}`;
   return pageResponse(
     'Truncated All Layers',
     html`<p>Truncated All Layers</p>
@@ -79,7 +79,7 @@ async function carryOut(
   return null;
 }
 
-function refuseForeign(caller: Caller, request: MassTruncateRequest): void {
+function requireScope(caller: Caller, request: MassTruncateRequest): void {
   if (request.type !== 'truncateAll') requireLayerScope(caller, request.layer);
   if (request.type !== 'truncateAll' || mayWorkOnAll(caller)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);

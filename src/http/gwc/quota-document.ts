@@ -14,8 +14,8 @@ import {
   textOf,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { keysOf } from '../../lib/value-path.ts';
-import { withoutAbsent } from '../../lib/without-absent.ts';
 import {
   CLEAN_UP_UNITS,
   EXPIRATION_POLICIES,
@@ -31,12 +31,12 @@ const ROOT = 'tileQuotaConfiguration';
 /** What GeoWebCache's clients send. */
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 
-/** Section 2.5 of the specification; the body holds only what is to change. */
+/** Section 2.5 of the specification; the body has only the fields to change. */
 export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
   requireFields(root);
-  return withoutAbsent({
+  return omitUndefined({
     enabled: booleanField(root, 'enabled'),
     diskBlockSize: positiveField(root, 'diskBlockSize'),
     cacheCleanUpFrequency: positiveField(root, 'cacheCleanUpFrequency'),
@@ -89,7 +89,7 @@ function positiveField(root: WireElement, name: string): number | undefined {
   throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
 }
 
-/** Both parts of it are fields of their own: what is left out stays as it is. */
+/** Its two parts are separate fields: an omitted one is unchanged. */
 function partialQuotaField(
   parent: WireElement,
   name: string,
@@ -100,7 +100,7 @@ function partialQuotaField(
   requireFields(child);
   refuseUnknownFields(child, ['value', 'units']);
   if (child.children.length > 0) {
-    return withoutAbsent({ value: sizeField(child, name), units: unitsField(child, name, format) });
+    return omitUndefined({ value: sizeField(child, name), units: unitsField(child, name, format) });
   }
   throw bodyProblem(`${name} must have a value or units`, child.place);
 }
@@ -165,7 +165,7 @@ const LABEL_WIDTH = 20;
 export class UnknownUnit extends Error {
   readonly report: string;
 
-  /** `line` is -1 where a format has no lines to speak of. */
+  /** `line` is -1 for formats without lines. */
   constructor(given: string, field: string, line: number) {
     const unit = visible(given);
     const message = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;

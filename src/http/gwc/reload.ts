@@ -4,9 +4,9 @@ import { type Html, html, pageResponse } from '../pages/html.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Reloaded } from '../route-deps.ts';
 
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
-/** Takes up what has changed in the configuration file. */
+/** Applies changes of the configuration file. */
 export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
   // A widespread client library says that the form is JSON.
   requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
@@ -20,7 +20,7 @@ export async function reloadConfiguration({ context, note }: Call, { rest }: Api
   const done = await rest.reload();
   if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
   const { changed, upstreams } = done;
-  note({ target: 'configuration', after: { changed: changed.slice(0, MOST_NAMED), upstreams } });
+  note({ target: 'configuration', after: { changed: changed.slice(0, MAX_NAMED), upstreams } });
   return donePage(done);
 }
 
@@ -33,8 +33,8 @@ ${list(problems)}`;
 /** The first sentence is GeoWebCache's: its clients look for it. */
 function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
   const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
-${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
-${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MOST_NAMED).join(', ')}.</p>`}
+${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MAX_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
+${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MAX_NAMED).join(', ')}.</p>`}
 ${restart.length === 0 ? html`` : html`<p>Changes to ${restart.join(', ')} take effect after a restart.</p>`}`;
   return pageResponse('Configuration reloaded', body);
 }

@@ -1,9 +1,9 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
-import { inTurns } from '../../lib/in-turns.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import { collectYielding } from '../../lib/yielding.ts';
 import {
   type ApiDeps,
   type ApiRoute,
@@ -69,7 +69,7 @@ function formatAsked({ query, headers }: Context): DocumentFormat {
   return json >= 0 && (xml < 0 || json < xml) ? 'json' : 'xml';
 }
 
-/** The body says what it is; what `curl -d` sends without a word of it is read as the path ends. */
+/** By `Content-Type`; the default type of `curl -d` is ignored in favour of the path's extension. */
 export function readRoot(context: Context, format: DocumentFormat): WireElement {
   const type = requireMediaType(context.headers, [...XML, ...JSON_TYPES, FORM]);
   const said = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
@@ -87,7 +87,7 @@ export async function listResponse(
   { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
 ): Promise<Response> {
   if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson([...names]) };
-  const entryOf = (name: string) => {
+  const listEntry = (name: string) => {
     const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
       'xmlns:atom': 'http://www.w3.org/2005/Atom',
@@ -98,9 +98,9 @@ export async function listResponse(
     return element(entry, [element('name', name), link]);
   };
   function* written() {
-    for (const name of names) yield writeXml(entryOf(name));
+    for (const name of names) yield writeXml(listEntry(name));
   }
-  const entries = await inTurns(written());
+  const entries = await collectYielding(written());
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<${entry}s>${entries.join('')}</${entry}s>`;
   return { status: 200, headers: typeOf(format), body };
 }

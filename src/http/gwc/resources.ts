@@ -59,7 +59,7 @@ function fixedOf({ about, rest }: ApiDeps) {
   return { version: about.version, identifier: 'tilewarden', location: rest.configFile };
 }
 
-/** What the service says of itself in capabilities. */
+/** The service's metadata in capabilities. */
 export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
   const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
   return documentResponse(writeGlobal(document), format);
@@ -97,7 +97,7 @@ export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, for
   );
 }
 
-/** What was there, stale or not, and what had to be made; failures are neither. */
+/** Hits, stale or not, and misses; failures are neither. */
 function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
   let [hits, misses] = [0, 0];
   for (const { outcome, count } of counts.series()) {

@@ -10,7 +10,7 @@ import {
   textField,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
-import { withoutAbsent } from '../../lib/without-absent.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
 const FIELDS = [
@@ -53,7 +53,7 @@ export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: str
     tileFailureRetryWaitTime: integerField(root, 'tileFailureRetryWaitTime'),
     totalFailuresBeforeAborting: integerField(root, 'totalFailuresBeforeAborting'),
   };
-  return { layer, ...withoutAbsent(fields) };
+  return { layer, ...omitUndefined(fields) };
 }
 
 const CORNERS = ['minX', 'minY', 'maxX', 'maxY'];

@@ -125,11 +125,7 @@ function threadId(form: URLSearchParams): number {
 }
 
 function stoppedPage(context: Context, stopped: readonly Task[]) {
-  return taskPage(
-    context,
-    stopped,
-    stopped.length === 0 ? 'No task had to be stopped' : 'Tasks told to stop',
-  );
+  return taskPage(context, stopped, stopped.length === 0 ? 'No matching tasks' : 'Stopping tasks');
 }
 
 function taskPage(context: Context, tasks: readonly Task[], title: string) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { KeyDoor } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/turnstile.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
@@ -7,6 +7,9 @@ import type { AccessLog } from '../access-log.ts';
 import type { Access } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { CallerPlaces } from '../auth/caller-places.ts';
+import type { TrustsProxy } from '../auth/peer.ts';
+import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
+import { readBody } from '../auth/request-body.ts';
 import {
   authenticate,
   refuseBadHost,
@@ -14,10 +17,7 @@ import {
   refuseLesserRole,
   refuseUnsafe,
   requireLayerScope,
-} from '../auth/gate.ts';
-import type { TrustsProxy } from '../auth/peer.ts';
-import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
-import { readBody } from '../auth/request-body.ts';
+} from '../auth/request-checks.ts';
 import { authorIn, CallerGone, Context, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
@@ -37,12 +37,12 @@ export interface DispatcherOptions {
   readonly idPrefix: string;
   /** In one of several processes: what another one answers. */
   readonly elsewhere?: Elsewhere;
-  /** Among several processes or nodes: resolves when the others have told what they counted, or obey what has changed. */
-  readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
+  /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
+  readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** The database does not answer: no request waits for it. */
   readonly isAway?: () => boolean;
   /** Without it keys for readers mean nothing. */
-  readonly keys?: KeyDoor;
+  readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 
@@ -59,7 +59,7 @@ const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { router, access, audit, trusts, log, limits, elsewhere, settled, accessLog } = options;
+  const { router, access, audit, trusts, log, limits, elsewhere, flush, accessLog } = options;
   const stopping = new AbortController();
   const send = createSender(streamSignal);
   let stopped = false;
@@ -95,7 +95,7 @@ export function createDispatcher(options: DispatcherOptions) {
       work(request, response);
     } catch (error) {
       // Thrown on, it would end the server.
-      log.error({ err: error }, 'A request could not be answered');
+      log.error({ err: error }, 'a request could not be answered');
       response.destroy();
     }
     return response;
@@ -237,7 +237,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  /** Before the body is read: asks who is calling, and refuses what needs no reading. */
+  /** Before the body is read: authenticates, and refuses requests that can be refused without it. */
   async function admit(request: IncomingMessage, context: Context, match: Match): Promise<void> {
     refuseBadHost(request, context.connection);
     if (match.role !== 'public') {
@@ -275,12 +275,12 @@ export function createDispatcher(options: DispatcherOptions) {
     }
     const giveBack = adminPlaces.take(account);
     try {
-      if (route.method === 'GET') await settled?.('counts');
+      if (route.method === 'GET') await flush?.('counts');
       const handler = () => route.handler(context);
       const answer = await (leavesTrace(route, context)
         ? withTrace(audit, route, context, handler)
         : handler());
-      if (route.method !== 'GET') await settled?.('changes');
+      if (route.method !== 'GET') await flush?.('changes');
       return answer;
     } finally {
       giveBack();
@@ -372,7 +372,7 @@ function watchStream(response: ServerResponse, { holds, intervalMs, log }: Strea
     if (checking) return;
     checking = true;
     const good = await holds().catch((error: unknown) => {
-      log.warn({ err: error }, 'The credentials of an event stream could not be checked again');
+      log.warn({ err: error }, 'the credentials of an event stream could not be checked again');
       return false;
     });
     checking = false;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { KeyMeter } from '../../access/key-meter.ts';
 import { KeyRing } from '../../access/key-ring.ts';
-import type { KeyDoor } from '../../access/open-reader-keys.ts';
+import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { CATALOG_CHANGED } from '../../catalog/catalog-entries.ts';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -26,6 +26,7 @@ import {
   AUTHENTICATE,
   COUNTED,
   DRAW_REQUESTS,
+  FLUSH,
   FORGET,
   type Forgotten,
   GO_ON,
@@ -35,7 +36,6 @@ import {
   READ_TILE,
   READER_KEYS,
   READER_KEYS_CHANGED,
-  SETTLE,
   STARTED,
   STOP_SERVING,
   type TileAsked,
@@ -46,7 +46,7 @@ import type { Match } from './router.ts';
 interface HttpProcessOptions extends Env {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
-  /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
+  /** Afterwards the catalog has every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
   readonly refreshCatalog: (file: unknown) => Promise<void>;
   readonly memoryTierBytes: number;
   readonly server: HttpServerOptions;
@@ -58,10 +58,10 @@ interface HttpProcessOptions extends Env {
   readonly channel: Channel;
 }
 
-/** Milliseconds between two reports of what was counted. */
+/** Milliseconds between two reports of counts. */
 const REPORT_INTERVAL = 1000;
 
-/** One of several processes that answer on one port: what needs no source by itself, everything else through the primary. */
+/** One of several processes on one port: answers requests that need no source, and forwards the others to the primary. */
 export async function openHttpProcess(
   options: HttpProcessOptions,
 ): Promise<{ readonly stopped: Promise<void> }> {
@@ -103,7 +103,7 @@ export async function openHttpProcess(
     // The next flush reports it.
     refreshing.catch(() => {});
   });
-  channel.handle(SETTLE, async () => {
+  channel.handle(FLUSH, async () => {
     await refreshing;
     report();
   });
@@ -131,10 +131,10 @@ export async function openHttpProcess(
   return { stopped };
 }
 
-/** What is recorded is recorded by the primary, which does it. */
+/** Audited requests are performed, and logged, by the primary. */
 const NO_AUDIT = { record: async () => {}, note: () => {} };
 
-/** Of WMTS in key-value pairs: the others ask the source, or are none. */
+/** WMTS operations that need no source; others are forwarded. */
 const WITHOUT_SOURCE = /^$|(?:^|&)request=(?:gettile|getcapabilities)(?:&|$)/i;
 
 function isForPrimary({ kind, role, route, query }: Match, method: string): boolean {
@@ -154,7 +154,7 @@ function accessThrough(channel: Channel, proxyHeaders: ProxyHeaderNames | null):
 }
 
 /** The keys in the memory of this process; the primary tells of changes, and supplies what limits leave. */
-async function keysThrough(channel: Channel, clock: Clock): Promise<KeyDoor & { readonly meter: KeyMeter }> {
+async function keysThrough(channel: Channel, clock: Clock): Promise<KeyAuth & { readonly meter: KeyMeter }> {
   const ring = new KeyRing(clock);
   channel.handle(READER_KEYS_CHANGED, (change) => ring.change(change));
   ring.change({ added: await channel.ask(READER_KEYS, null), removed: [] });
@@ -208,7 +208,7 @@ function createForwarder(socketPath: string) {
       asking.once('close', () => request.unpipe(asking).resume());
       relay(answer, response);
     },
-    /** What comes from now on waits. */
+    /** Requests from now on wait. */
     hold(): void {
       held ??= new Promise((resolve) => {
         release = resolve;
@@ -249,7 +249,7 @@ function withoutNeighbours(raw: readonly string[], also: readonly string[]): str
 
 interface TileFrontOptions {
   readonly memoryTierBytes: number;
-  /** Asks the primary, which makes what is not there. */
+  /** Queries the primary, which makes missing tiles. */
   readonly ask: (asked: TileAsked, signal: AbortSignal | undefined) => Promise<CachedTile>;
   readonly clock: Clock;
 }
@@ -260,7 +260,7 @@ interface TileFront extends Pick<TilePipeline, 'read'> {
   takePages(): readonly PageServed[];
 }
 
-/** What a process needs for tiles: fresh tiles in memory or in the store it answers, for others it asks. */
+/** A pipeline that answers fresh tiles from memory or the store, and forwards the others to the primary. */
 export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOptions): TileFront {
   const tier = new MemoryTier(memoryTierBytes);
   let uses = new PageUses();

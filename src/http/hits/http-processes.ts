@@ -18,6 +18,7 @@ import {
   COUNTED,
   type Counted,
   DRAW_REQUESTS,
+  FLUSH,
   FORGET,
   type Forgotten,
   GO_ON,
@@ -26,20 +27,19 @@ import {
   READ_TILE,
   READER_KEYS,
   READER_KEYS_CHANGED,
-  SETTLE,
   STARTED,
   STOP_SERVING,
   type TileAsked,
   WRONG_KEY,
 } from './process-messages.ts';
 
-/** What the primary does for the processes that answer. */
+/** The primary's part, called by the HTTP processes. */
 export interface PrimaryPart {
   readTile(asked: TileAsked, signal: AbortSignal): Promise<CachedTile>;
   authenticate(credentials: Credentials): Promise<Caller | null>;
   counted(counted: Counted): void;
   readonly keys: Pick<ReaderKeys, 'ring' | 'supply' | 'wrongKey'>;
-  catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
+  catalogChanges(version: number, limit: number): Promise<readonly CatalogEntry[]>;
 }
 
 export interface HttpProcessesOptions extends Env {
@@ -50,9 +50,9 @@ export interface HttpProcessesOptions extends Env {
 }
 
 /** Milliseconds. On a machine with far too much to do a sound process may need seconds to react. */
-const SETTLE_PATIENCE = 5000;
-const STOP_PATIENCE = 8500;
-const START_PATIENCE = 30_000;
+const FLUSH_TIMEOUT_MS = 5000;
+const STOP_TIMEOUT_MS = 8500;
+const START_TIMEOUT_MS = 30_000;
 
 /** The processes that answer HTTP on the one port, as the primary sees them. */
 export type HttpProcesses = ReturnType<typeof createHttpProcesses>;
@@ -84,13 +84,13 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
       });
       channel.handle(COUNTED, (counted) => present?.counted(counted));
       channel.handle(CATALOG_NEWS, async ({ version, limit }) =>
-        (await part.promise).catalogNews(version, limit),
+        (await part.promise).catalogChanges(version, limit),
       );
       if (held) channel.tell(HOLD, null);
       return listening(child);
     },
     stop: STOP_SERVING,
-    stopPatience: STOP_PATIENCE,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
     clock,
     random,
     log,
@@ -106,19 +106,19 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
       dead = 'An HTTP process did not start in time.';
       child.kill('SIGKILL');
     };
-    const problem = await ifLate(clock, START_PATIENCE, late, () =>
+    const problem = await ifLate(clock, START_TIMEOUT_MS, late, () =>
       Promise.race([report, gone.then(() => dead)]),
     );
     if (problem !== null) throw misconfigured(problem);
   }
 
-  async function settle(): Promise<void> {
-    await Promise.all(pool.children.filter(({ ready }) => ready).map(settleOne));
+  async function flush(): Promise<void> {
+    await Promise.all(pool.children.filter(({ ready }) => ready).map(flushOne));
   }
 
-  async function settleOne(child: Child): Promise<void> {
+  async function flushOne(child: Child): Promise<void> {
     try {
-      await child.channel.ask(SETTLE, null, AbortSignal.timeout(SETTLE_PATIENCE));
+      await child.channel.ask(FLUSH, null, AbortSignal.timeout(FLUSH_TIMEOUT_MS));
     } catch {
       if (child.retired) return;
       const { pid } = child.process;
@@ -148,23 +148,23 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
     },
     keysChanged: (change: KeyChange): void => pool.tell(READER_KEYS_CHANGED, change),
     forget: (forgotten: Forgotten): void => pool.tell(FORGET, forgotten),
-    /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
+    /** As `CATALOG_CHANGED`. Every process has applied it when a later `flush` resolves. */
     catalogChanged: (file: unknown): void => pool.tell(CATALOG_CHANGED, file),
     /**
-     * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
-     * in time is ended, and another takes its place.
+     * Resolves when every process has handled earlier messages and reported its counts. One that does not in time is
+     * replaced.
      */
-    settle,
-    /** Nothing is asked of the primary until `serve`. */
+    flush,
+    /** Requests to the primary wait until `serve`. */
     async hold(): Promise<void> {
       held = true;
       pool.tell(HOLD, null);
-      await settle();
+      await flush();
       part = createDeferred();
       present = null;
     },
     replaceAll: () => pool.replaceAll(),
-    /** Each answers what is under way; one that takes too long is ended. */
+    /** Each answers its requests in flight; one that takes too long is killed. */
     close: () => pool.close(),
   };
 }

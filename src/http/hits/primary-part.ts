@@ -18,7 +18,7 @@ export interface PrimaryPartDeps {
   readonly count: (batches: readonly TileBatch[]) => void;
 }
 
-/** What the primary does for the processes that answer. Tiles that it makes for them they count themselves. */
+/** The primary's part, called by the HTTP processes. They count the tiles that it makes for them. */
 export function primaryPart({
   catalog,
   entries,
@@ -35,7 +35,7 @@ export function primaryPart({
       return pipeline.read({ ...tiles, ...(bypass && { bypass }), authorization }, tile, signal);
     },
     authenticate: (credentials) => access.authenticate(credentials),
-    catalogNews: (version, limit) => entries.after(version, limit),
+    catalogChanges: (version, limit) => entries.after(version, limit),
     keys,
     counted({ tiles, pages, keys: uses }) {
       count(tiles);
@@ -45,7 +45,7 @@ export function primaryPart({
   };
 }
 
-/** The same pipeline; what it forgets, replaces or hears to be removed others forget too. */
+/** The same pipeline; other processes forget what it forgets, replaces or removes. */
 export function forgetEverywhere(
   pipeline: TilePipeline,
   events: TileEvents,
@@ -71,7 +71,7 @@ export function forgetEverywhere(
       pipeline.forgetPlaces(layer, places, above);
       processes.forget(places ? { layer, places } : { layer });
     },
-    changedElsewhere: (news) => pipeline.changedElsewhere(news),
+    changedElsewhere: (change) => pipeline.changedElsewhere(change),
     guardCopies: (guard) => pipeline.guardCopies(guard),
     guardCredentials: (isOwn) => pipeline.guardCredentials(isOwn),
     status: () => pipeline.status(),

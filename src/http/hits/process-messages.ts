@@ -11,7 +11,7 @@ import type { TileBatch } from '../metrics/tile-counts.ts';
 
 export interface TileAsked {
   readonly set: TileSetKey;
-  /** What `set.parametersId` stands for. */
+  /** The values behind `set.parametersId`. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly tile: TileIndex;
   /** As in `ResolvedTileSet`. */
@@ -61,10 +61,10 @@ export const COUNTED = messageKind<Counted>('counted');
 /** From the primary. */
 export const READER_KEYS_CHANGED = messageKind<KeyChange>('reader-keys-changed');
 export const FORGET = messageKind<Forgotten>('forget');
-/** Answered when everything told before is done, and everything counted before is told. */
-export const SETTLE = messageKind('settle');
-/** Until `GO_ON`, what is for the primary waits. */
+/** Answered when all earlier messages are handled and all earlier counts are reported. */
+export const FLUSH = messageKind('settle');
+/** Until `GO_ON`, requests to the primary wait. */
 export const HOLD = messageKind('hold');
 export const GO_ON = messageKind('go-on');
-/** Answers what is under way, then ends. */
+/** Answers requests in flight, then ends. */
 export const STOP_SERVING = messageKind('stop-serving');

@@ -1,4 +1,4 @@
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { PathParams, Target } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { slashAdded } from '../response.ts';
@@ -6,7 +6,7 @@ import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
-  /** What a caller needs to be told even that there is nothing. */
+  /** The role without which even a 404 is withheld. */
   readonly role: RouteRole;
   /** Where only the method is wrong, another one of the same path. */
   readonly route: Route | null;
@@ -22,7 +22,7 @@ export function matchWhileAway(match: Match): Match {
 
 export type Router = ReturnType<typeof createRouter>;
 
-/** Below these an unknown path asks for credentials first, so that a stranger learns nothing by trying paths. */
+/** Below these an unknown path needs credentials, so that paths cannot be probed. */
 const CLOSED_AREAS: ReadonlySet<string> = new Set(['rest', 'api', 'masstruncate', 'diskquota', 'metrics']);
 
 interface Place {
@@ -30,12 +30,12 @@ interface Place {
   /** By method; the first one names the place in problems. */
   readonly routes: Map<string, Route>;
   readonly allow: string;
-  /** What a caller needs to be told that a method is not allowed here. */
+  /** The role without which a 405 is withheld. */
   readonly role: RouteRole;
 }
 
 /** `/geowebcache` leads to `/geowebcache/`: the page there has relative addresses. */
-const BARE_PREFIX: Place = placeOf('', [
+const BARE_PREFIX: Place = routePlace('', [
   { method: 'GET', path: '', role: 'public', handler: ({ path }) => slashAdded(path) },
 ]);
 
@@ -58,7 +58,7 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   const remembered = new Map<string, Match>();
 
   return {
-    /** `target` as it stands in the request line. */
+    /** `target` as in the request line. */
     match(method: string, target: string): Match {
       if (method !== 'GET') return find(method, target);
       const known = remembered.get(target);
@@ -69,10 +69,10 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
     },
   };
 
-  /** Tiles are asked for again and again, and where an address leads does not change. */
+  /** Tiles are requested repeatedly, and the route of an address does not change. */
   function remember(target: string, match: Match): void {
-    if (target.length > LONGEST_REMEMBERED) return;
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    if (target.length > MAX_REMEMBERED_LENGTH) return;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(target, match);
   }
 
@@ -104,9 +104,9 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   }
 }
 
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 /** Characters. */
-const LONGEST_REMEMBERED = 256;
+const MAX_REMEMBERED_LENGTH = 256;
 
 /** RFC 9112, 3.2.2: a server must also accept the absolute form, `GET http://host/path`. */
 const AUTHORITY = /^https?:\/\/[^/?#]*/i;
@@ -179,7 +179,7 @@ function matchesAround({ before, after }: SegmentPattern, segment: string): bool
 /** The places that a path may lead to, by its number of segments and the first of them, in the order of the table. */
 function createPlaceIndex(routes: readonly Route[]): (segments: readonly string[]) => readonly Place[] {
   const byPath = groupBy(routes, (route) => route.path);
-  const places = Array.from(byPath, ([path, group]) => placeOf(path, group));
+  const places = Array.from(byPath, ([path, group]) => routePlace(path, group));
   const byCount = groupBy(places, (place) => place.segments.length);
   const indexes = new Map(Array.from(byCount, ([count, group]) => [count, indexByFirst(group)]));
   return (segments) => {
@@ -190,7 +190,7 @@ function createPlaceIndex(routes: readonly Route[]): (segments: readonly string[
 
 const NO_PLACES: readonly Place[] = [];
 
-/** `others`: those that begin with a name for whatever stands there. */
+/** `others`: routes whose first segment is a parameter. */
 function indexByFirst(places: readonly Place[]) {
   const textOf = ({ segments: [first] }: Place) => (first?.name === null ? first.before : null);
   const texts = new Set(places.map(textOf).filter((text) => text !== null));
@@ -203,11 +203,11 @@ function indexByFirst(places: readonly Place[]) {
 
 function groupBy<Key, Item>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
-  for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item);
+  for (const item of items) getOrCreate(groups, keyOf(item), () => []).push(item);
   return groups;
 }
 
-function placeOf(path: string, group: readonly Route[]): Place {
+function routePlace(path: string, group: readonly Route[]): Place {
   const methods = METHODS.filter((method) => group.some((route) => route.method === method));
   return {
     segments: path.slice(1).split('/').map(segmentPatternOf),
@@ -227,7 +227,7 @@ function roleOfArea(first: string | null | undefined): RouteRole {
   return CLOSED_AREAS.has(area) ? 'viewer' : 'public';
 }
 
-/** Null stands for a segment that is not valid percent-encoded UTF-8. */
+/** Null: a segment is not valid percent-encoded UTF-8. */
 function decodeSegments(path: string): readonly (string | null)[] {
   if (!path.includes('%')) return path.split('/');
   return path.split('/').map(decodeSegment);

@@ -22,7 +22,7 @@ const OWN_HEADERS = pairs({
 /** RFC 6797: a client that came by https once uses nothing else for a year. */
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
-/** RFC 9110, 12.5.5: what was kept for one caller is not for the next, in a browser that two use either. */
+/** RFC 9110, 12.5.5: a response for one caller is not for the next, not even in the same browser. */
 const BY_CALLER: Headers = ['Vary', 'Authorization, Cookie'];
 
 /** Given unless the answer says otherwise. */
@@ -31,7 +31,7 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** `sharing` is what the route says of pages of other sites. */
+/** `sharing`: the route's setting for cross-origin pages. */
 type Sender = (
   response: ServerResponse,
   answer: Response,
@@ -95,7 +95,7 @@ function hasHeader(headers: Headers, name: string): boolean {
 }
 
 /** So many wait at most: the first does not wait for all that follow. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 
 /**
  * Answers of one turn of the event loop are written in one go at its end. A proxy or client on the same machine is
@@ -125,7 +125,7 @@ export function createOutbox() {
   function add(response: ServerResponse, content: Buffer | undefined | PreparedResponse): void {
     if (waiting.length === 0) setImmediate(empty);
     waiting.push([response, content]);
-    if (waiting.length >= MOST_WAITING) empty();
+    if (waiting.length >= MAX_WAITING) empty();
   }
 
   return { end: add, whole: add };
@@ -157,7 +157,7 @@ export class WholeResponse<
   }
 }
 
-/** Larger answers are sent in the usual way: what is saved is little beside their bytes. */
+/** Larger responses are sent in the usual way: the saving is small beside their bytes. */
 const LARGEST = 32 * 1024;
 
 function isTakenWhole(response: ServerResponse, answer: PreparedResponse): response is WholeResponse {

@@ -72,7 +72,7 @@ export class TileResponse implements PreparedResponse {
     target.write(this.#lasting(), dated.length, 'latin1');
   }
 
-  /** What does not change with time. */
+  /** Headers that do not change with time. */
   #lasting(): string {
     this.#head ??= this.#lines.ofTile(this.#tiles, [
       ...this.#tileHeaders(),
@@ -88,7 +88,7 @@ export class TileResponse implements PreparedResponse {
     return ['Content-Type', contentType, ...this.#freshness(), ...place];
   }
 
-  /** What a 304 carries too. */
+  /** Headers that a 304 has too. */
   #freshness(): Headers {
     const { createdAt, outcome } = this.#answer;
     const modified = new Date(createdAt).toUTCString();
@@ -186,18 +186,18 @@ export function keyHeaders(
   return header === null ? [] : [header, joinKeys(keysOfTile(set, subset.gridSet, tile), header)];
 }
 
-/** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
+/** For a tile outside the layer's extent: nothing is cached there, so it is no hit. */
 export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
-  const told = pairs({
+  const own = pairs({
     'X-Cache': 'BYPASS',
     'geowebcache-cache-result': 'OTHER',
     'geowebcache-message': 'The tile is outside the extent of the layer',
   });
-  return [...told, ...tileSetHeaders(tiles), ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now)];
+  return [...own, ...tileSetHeaders(tiles), ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now)];
 }
 
 export interface Lifetime {
-  /** How long a client may keep it; 0: nothing is said; `NOT_KEPT`: it is to ask again. */
+  /** Seconds that a client may keep it; 0: no header; `NOT_KEPT`: it must revalidate. */
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
@@ -226,7 +226,7 @@ export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
   return [...cacheControl(lifetime), ...expires(lifetime, now)];
 }
 
-/** What is stale is looked at again next time: by then the source may be back. Null: nothing is said. */
+/** A stale tile is revalidated by the next request: the source may be back. Null: no header. */
 function lasting({ outcome, seconds, standIn }: Lifetime): number | null {
   if (outcome === 'STALE') return 0;
   if (standIn && seconds !== NOT_KEPT) return Math.min(seconds || STAND_IN_SECONDS, STAND_IN_SECONDS);

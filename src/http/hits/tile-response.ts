@@ -17,8 +17,8 @@ import { acceptsGzip, isNotModified, validated } from '../services/negotiate.ts'
 import { blankHeaders, createTileResponses, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
- * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
- * caller may see the layer was asked before.
+ * Throws `tile-outside`, unless the layer has transparent tiles there, and the pipeline's errors. The caller is known
+ * to see the layer.
  */
 export type TileResponder = (
   context: Context,
@@ -26,7 +26,7 @@ export type TileResponder = (
   index: TileIndex,
 ) => Response | Promise<Response>;
 
-/** How every service answers a tile, whatever its addresses look like. */
+/** The tile response of all services. */
 export function createTileResponder(
   pipeline: Pick<TilePipeline, 'read'>,
   clock: Clock,
@@ -64,7 +64,7 @@ export function createTileResponder(
     }
   }
 
-  /** As GeoWebCache's request filters: who asks is told by which one. */
+  /** As GeoWebCache's request filters: the response names the filter. */
   async function answerFiltered(
     context: Context,
     tiles: ResolvedTileSet,

@@ -7,7 +7,7 @@ type Library = Awaited<ReturnType<typeof loadLibrary>>;
 type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [value: number, labels?: Labels];
 
-/** What is counted is the whole sum since the start. The name says what is known of each sample. */
+/** A counter is the sum since the start. */
 export interface Metric<Source> {
   readonly kind: 'gauge' | 'counter';
   readonly name: string;

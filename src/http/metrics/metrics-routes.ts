@@ -105,9 +105,9 @@ const STATUS: readonly Metric<Status>[] = [
 const COUNTERS: readonly Metric<readonly Count[]>[] = [
   counted(['flights_started_total', 'layer'], 'Metatile fetches started'),
   counted(['flights_joined_total', 'layer'], 'Requests that joined a flight under way'),
-  counted(['flights_abandoned_total', 'layer'], 'Flights cancelled because no request waited any more'),
+  counted(['flights_abandoned_total', 'layer'], 'Flights cancelled because all waiting requests had left'),
   counted(['flights_failed_total', 'layer', 'reason'], 'Flights that failed'),
-  counted(['gate_refusals_total', 'layer', 'reason'], 'Source answers rejected as invalid'),
+  counted(['gate_refusals_total', 'layer', 'reason'], 'Source responses rejected as invalid'),
   counted(['blanks_suspected_total', 'layer'], 'Suspect blank tiles, kept briefly'),
   counted(['failures_repeated_total', 'layer', 'reason'], 'Requests answered with a recent failure'),
   counted(['reads_refused_total', 'layer'], 'Requests refused because too many wait'),
@@ -115,8 +115,8 @@ const COUNTERS: readonly Metric<readonly Count[]>[] = [
   counted(['store_read_failures_total', 'layer', 'reason'], 'Tiles that could not be read from their store'),
   counted(['delivery_failures_total', 'kind', 'name'], 'Failed attempts to send a purge or notification'),
   counted(['store_requests_total', 'store', 'operation'], 'Requests to an object store'),
-  counted(['store_request_failures_total', 'store', 'operation'], 'Those that failed'),
-  counted(['store_request_bytes_total', 'store', 'operation'], 'Bytes of objects'),
+  counted(['store_request_failures_total', 'store', 'operation'], 'Failed requests to an object store'),
+  counted(['store_request_bytes_total', 'store', 'operation'], 'Bytes of objects sent or received'),
 ];
 
 function counted(names: readonly [string, ...string[]], help: string) {
@@ -142,7 +142,7 @@ const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 /** Hosts come from layers that an administrator declared, so there are few of them. */
 const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['requests_total'], 'Requests sent to the host', ({ requests }) => [[requests]]),
-  host(['answer_seconds_total'], 'Time from sending a request to the end of its answer', (status) => [
+  host(['answer_seconds_total'], 'Time from sending a request to the end of its response', (status) => [
     [status.answerSeconds],
   ]),
   host(['refused_total'], 'Requests rejected before sending', ({ refused }) => [[refused]]),
@@ -155,7 +155,7 @@ const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
     [waiting.task, { priority: 'task' }],
   ]),
   host(['concurrency'], 'Adaptive concurrency limit', (status) => [[status.concurrency]]),
-  host(['latency_seconds', 'quantile'], 'Of the latest answers', ({ latency }) =>
+  host(['latency_seconds', 'quantile'], 'Response time of the latest requests', ({ latency }) =>
     latency
       ? [
           [latency.p50 / 1000, { quantile: '0.5' }],
@@ -169,8 +169,8 @@ const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['budget_used'], 'Requests counted against the budget of the day', ({ budget }) =>
     budget ? [[budget.used]] : [],
   ),
-  host(['budget_limit'], 'The budget of a day', ({ budget }) => (budget ? [[budget.limit]] : [])),
-  host(['closed_until_seconds', 'reason'], 'When tasks may ask again, since 1970; 0: now', ({ closed }) => [
+  host(['budget_limit'], 'Daily request budget', ({ budget }) => (budget ? [[budget.limit]] : [])),
+  host(['closed_until_seconds', 'reason'], 'Unix time when tasks may go on; 0: now', ({ closed }) => [
     [(closed?.until ?? 0) / 1000, { reason: closed?.reason ?? 'none' }],
   ]),
 ];
@@ -189,10 +189,10 @@ function host(
 
 type Figures = Awaited<ReturnType<TaskService['figures']>>;
 const TASKS: readonly Metric<Figures>[] = [
-  metric(['tasks', 'state'], 'Tasks that are remembered, by state', ({ states }) =>
+  metric(['tasks', 'state'], 'Stored tasks by state', ({ states }) =>
     Object.entries(states).map(([state, count]): Sample => [count, { state }]),
   ),
-  metric(['task_outcomes', 'outcome'], 'Finished tasks that are remembered, by outcome', ({ outcomes }) =>
+  metric(['task_outcomes', 'outcome'], 'Stored finished tasks by outcome', ({ outcomes }) =>
     Object.entries(outcomes).map(([outcome, count]): Sample => [count, { outcome }]),
   ),
   metric(
@@ -205,7 +205,7 @@ const TASKS: readonly Metric<Figures>[] = [
 const CHANGES: readonly Metric<readonly FeedStatus[]>[] = [
   ofFeed('changes_received_total', 'Changes that the feed has reported', ({ received }) => received),
   ofFeed('changes_applied_total', 'Changes that are in force', ({ applied }) => applied),
-  ofFeed('changes_pending', 'Changes that wait to be applied', ({ pending }) => pending),
+  ofFeed('changes_pending', 'Changes waiting to be applied', ({ pending }) => pending),
   ofFeed('changes_failing', '1 while the feed fails, otherwise 0', ({ state }) =>
     state === 'failing' ? 1 : 0,
   ),
@@ -229,7 +229,7 @@ const LEDGER: readonly Metric<Usage>[] = [
   metric(['cache_tiles', 'layer'], 'Tiles in the stores', ({ layers }) =>
     layers.map(({ name, tiles }): Sample => [tiles, { layer: name }]),
   ),
-  metric(['sweeping_bytes'], 'Dropped and not yet removed from disk', ({ sweeping }) => sweeping.bytes),
+  metric(['sweeping_bytes'], 'Bytes dropped but not yet removed from disk', ({ sweeping }) => sweeping.bytes),
   metric(['quota_bytes'], 'The global quota; 0 while it is not in force', ({ quota }) =>
     quota.enabled ? quotaBytes(quota.globalQuota) : null,
   ),
@@ -252,7 +252,7 @@ const LEDGER: readonly Metric<Usage>[] = [
   metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),
 ];
 
-/** All that is shown while it is 0: `/readyz` shows the same to everybody. */
+/** The only metric while it is 0: `/readyz` is public too. */
 const DATABASE_UP: readonly Metric<NodeState>[] = [
   metric(['node_database_up'], '1 if the shared database is reachable, otherwise 0', (node) =>
     node.isAway() ? 0 : 1,

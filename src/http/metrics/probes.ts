@@ -3,7 +3,7 @@ import { textResponse } from '../response.ts';
 import type { Handler } from '../route.ts';
 
 export interface ReadinessDeps extends Env {
-  /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. A text: what it does without. */
+  /** Rejects if the server cannot work, e.g. a tile cannot be written and read back. A text: what is degraded. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
 }
 
@@ -19,7 +19,7 @@ interface Readiness {
 
 export const answerAlive: Handler = () => textResponse(200, 'alive\n');
 
-/** `/readyz`: yes or no. Why not is for the log, not for strangers. */
+/** `/readyz`: yes or no. The reason is logged, not published. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
   let last: { readonly ready: Promise<Readiness>; readonly at: number } | null = null;
 
@@ -36,7 +36,7 @@ export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handl
     try {
       return { ready: true, remark: await Promise.race([readiness(timeout), rejectionOf(timeout)]) };
     } catch (error) {
-      log.warn({ err: error }, 'The server is not ready');
+      log.warn({ err: error }, 'the server is not ready');
       return { ready: false, remark: null };
     }
   }

@@ -62,7 +62,7 @@ export function processMetrics(): readonly Metric<Delays>[] {
   ];
 }
 
-/** What is measured is the time between two looks. Nothing measured yet is not a number. */
+/** Without the sampling interval; 0 before the first measurement, which is NaN. */
 function lateBy(nanoseconds: number): number {
   return Math.max(0, (Number.isFinite(nanoseconds) ? nanoseconds : 0) - RESOLUTION_MS * 1e6);
 }

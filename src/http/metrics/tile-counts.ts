@@ -15,7 +15,7 @@ export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
 
 type Draft = { -readonly [Field in keyof TileBatch]: TileBatch[Field] } & { failures: Map<string, number> };
 
-/** Hears how tiles were answered. Must not throw. */
+/** Called with the outcome of tile requests. Must not throw. */
 export interface TileTally {
   add(batch: TileBatch): void;
 }
@@ -27,7 +27,7 @@ export interface CountedReads extends Reads {
   flush(): void;
 }
 
-/** The same reads; the tally hears of them once a turn. */
+/** The same reads; they are counted once per turn of the event loop. */
 export function countReads(reads: Reads, clock: Clock, tally: TileTally): CountedReads {
   let drafts = new Map<string, Draft>();
   let last: Draft | null = null;
@@ -85,7 +85,7 @@ export interface TileCountSeries {
   readonly count: number;
 }
 
-/** How tiles of each layer were answered. Only layers that exist come here, so there are no more series than that. */
+/** Tile responses by layer. Only existing layers are counted, which bounds the number of series. */
 export class TileCounts implements TileTally {
   #layers = new Map<string, Draft>();
 

@@ -84,7 +84,7 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
   });
 }
 
-/** `place` is `z/x/y`, or what stands for it. */
+/** `place` is `z/x/y`, or a placeholder for it. */
 function tileAddress(shown: ResolvedTileSet, base: string, place: string): string {
   const { bound, subset, format } = shown;
   const { layer } = bound;
@@ -210,7 +210,7 @@ function curlOfTile({ bound, subset, format }: ResolvedTileSet, at: (place: stri
   return `curl -f ${secret}-o tile.${format.extensions[0]} ${shellWord(at(`${z}/${x}/${y}`))}`;
 }
 
-/** For a POSIX shell: whatever stands in it is one word. */
+/** Quoted as one word for a POSIX shell. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }
@@ -221,7 +221,7 @@ function scriptString(text: string): string {
   return `'${inner}'`;
 }
 
-/** One part of a path or query; the apostrophe too, so that the address can stand in any quotes. */
+/** One part of a path or query; escapes the apostrophe too, so that the URL fits in any quotes. */
 export function addressPart(text: string): string {
   return encodeURIComponent(text).replaceAll("'", '%27');
 }

@@ -18,7 +18,7 @@ import { createPageWriter } from './page.ts';
 
 const NOTHING = html``;
 
-/** `/layers/{layer}`: what the layer is, and how each map client is told to read it. */
+/** `/layers/{layer}`: the layer's properties, and how to add it to each map client. */
 export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
   const page = createPageWriter();
   return [

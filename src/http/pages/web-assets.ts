@@ -35,7 +35,7 @@ const PAGE_POLICY = [
 ].join('; ');
 
 const INDEX = 'index.html';
-/** The build puts a hash of the content into these names, so one name never changes what it means. */
+/** The build puts a hash of the content into these names, so their content never changes. */
 const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
 
 /** Lists the files of the page: at request time no path is made from what a caller sent. */
@@ -72,7 +72,7 @@ function contentOf(bytes: Buffer) {
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return {
     bytes,
-    /** Worked out when first asked for; null when packing does not pay. */
+    /** Compressed on first request; null if compression does not pay. */
     packed(): Promise<Buffer | null> {
       packing ??= pack(bytes);
       return packing;

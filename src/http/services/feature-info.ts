@@ -13,12 +13,12 @@ import { badValue, required, type ServiceCode, ServiceException } from './servic
 import {
   type AskedLayer,
   formatAsked,
-  layersAsked,
   placeAsked,
+  requestedLayers,
   stylesAsked,
   tileSetOf,
   withSubsets,
-} from './wms/map-asked.ts';
+} from './wms/requested-map.ts';
 import { crsAsked, versionOf, type WmsVersion, wholeNumber } from './wms/wms-parameters.ts';
 import { indexAsked, layerAsked, numberAsked, tileSetAsked } from './wmts/get-tile.ts';
 
@@ -51,8 +51,8 @@ async function layerQueried(
   asked: Kvp,
   version: WmsVersion,
 ): Promise<AskedLayer> {
-  const shown = layersAsked(catalog, asked, 'LAYERS');
-  const queried = layersAsked(catalog, asked, 'QUERY_LAYERS');
+  const shown = requestedLayers(catalog, asked, 'LAYERS');
+  const queried = requestedLayers(catalog, asked, 'QUERY_LAYERS');
   for (const { layer } of [...shown, ...queried]) {
     if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   }
@@ -96,7 +96,7 @@ function checkPixel(value: number, limit: number, code: ServiceCode, locator: st
   throw new ServiceException(code, locator, `${locator} must lie between 0 and ${limit - 1}, not ${value}.`);
 }
 
-/** 1.1.1 calls them X and Y; who mixes them up is understood. */
+/** X and Y in 1.1.1; both names are accepted in either version. */
 function pointAsked(asked: Kvp, { width, height }: MapPicture, version: WmsVersion) {
   const [usual, other] = version === '1.3.0' ? ['IJ', 'XY'] : ['XY', 'IJ'];
   const coordinate = (axis: 0 | 1, limit: number) => {
@@ -116,7 +116,7 @@ function featureCountAsked(asked: Kvp): number {
 
 const WMTS_FEATURES = 10;
 
-/** OGC 07-057r7, 7.3: what lies at a pixel of a tile, as the layer's source tells it. */
+/** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
 export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
   return async (context: Context, asked: Kvp): Promise<Response> => {
     const bound = layerAsked(catalog, asked);
@@ -152,7 +152,7 @@ function wmtsInfoFormat(layer: Layer, asked: Kvp): string {
 /** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** What a source says of a place. It is not kept: it may have changed by the next time. */
+/** The source's response. It is not cached: it may change. */
 function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
   return {

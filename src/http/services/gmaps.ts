@@ -29,7 +29,7 @@ export function mercatorRoutes(deps: Services): readonly Route[] {
   ];
 }
 
-/** Tiles of the layer's grid set in web mercator, asked for in a query. */
+/** Tiles of the layer's web mercator grid set, by query parameters. */
 function createMercatorService(
   { catalog, answerTile, remembering }: Services,
   placeOf: (asked: Kvp) => TileIndex,

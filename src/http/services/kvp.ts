@@ -57,7 +57,7 @@ export function kvpRoutes(path: string, handler: Handler): readonly Route[] {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** What of a query the layer's filters know, names in upper case. The rest means nothing to us and is left out. */
+/** The query parameters that the layer's filters use, names in upper case. */
 export function parametersOf(
   query: string,
   filters: readonly ParameterFilter[],

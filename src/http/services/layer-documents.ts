@@ -7,11 +7,11 @@ import { createGunzip, createGzip } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { ServiceDescription } from '../../domain/service-description.ts';
-import { inTurns } from '../../lib/in-turns.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { escapeXml } from '../../lib/xml/write-xml.ts';
+import { collectYielding } from '../../lib/yielding.ts';
 import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
 import { withKeyInAddresses } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
@@ -22,25 +22,25 @@ import { acceptsGzip, isNotModified, validated } from './negotiate.ts';
 export interface LayerDocument {
   readonly write: DocumentWriter;
   readonly contentType: string;
-  /** What a browser saves it as. */
+  /** The file name for downloads. */
   readonly fileName?: string;
 }
 
 export interface DocumentResponder {
   /** About all layers that the caller may see. */
   aboutAll(context: Context): Promise<Response>;
-  /** About these. That the caller may see them was asked before. */
+  /** The layers; the caller is known to see them. */
   about(context: Context, layers: readonly Layer[]): Promise<Response>;
 }
 
-/** One for everybody who does not log in, and some for those who do. */
-const MOST_TEMPLATES = 4;
-/** Callers choose the address by their `Host` header: what is kept for each is small, and all of it is bounded. */
-const MOST_PACKED_BYTES = 16 * 1024 * 1024;
-const LEAST_TO_PACK = 8 * 1024;
-const MOST_WAITING_TO_PACK = 16;
+/** One for anonymous callers, and some for others. */
+const MAX_TEMPLATES = 4;
+/** Callers choose the address by their `Host` header, so what is kept per address is small and bounded. */
+const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
+const MIN_BYTES_TO_COMPRESS = 8 * 1024;
+const MAX_WAITING_TO_COMPRESS = 16;
 /** Bytes. Documents of this size are unpacked, on a thread, for callers that do not take gzip. */
-const LEAST_TO_UNPACK = 1024 * 1024;
+const MIN_BYTES_TO_DECOMPRESS = 1024 * 1024;
 const UNPACKED_CHUNK = 256 * 1024;
 
 /**
@@ -48,13 +48,13 @@ const UNPACKED_CHUNK = 256 * 1024;
  * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
  */
 export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
-  const packed = new RecentMap<string, Buffer>(MOST_PACKED_BYTES);
+  const packed = new RecentMap<string, Buffer>(MAX_COMPRESSED_BYTES);
   const packing = createKeyedSingleFlight<Buffer>();
-  const places = new Semaphore(1, { maxWaiting: MOST_WAITING_TO_PACK });
+  const places = new Semaphore(1, { maxWaiting: MAX_WAITING_TO_COMPRESS });
 
   /** Null: it is sent as it is. */
   async function pack(context: Context, document: AddressedDocument): Promise<Buffer | null> {
-    const least = takesPacked(context) ? LEAST_TO_PACK : LEAST_TO_UNPACK;
+    const least = takesPacked(context) ? MIN_BYTES_TO_COMPRESS : MIN_BYTES_TO_DECOMPRESS;
     if (document.bytes < least) return null;
     const known = packed.get(document.id);
     if (known || places.full) return known;
@@ -130,7 +130,7 @@ interface ShelfEntry {
   readonly template: Promise<DocumentTemplate>;
 }
 
-/** The ones that were asked for last are first. */
+/** Most recently requested first. */
 function createTemplateShelf(
   write: DocumentWriter,
 ): (layers: readonly Layer[], service: ServiceDescription) => Promise<DocumentTemplate> {
@@ -138,7 +138,7 @@ function createTemplateShelf(
   return (layers, service) => {
     const known = entries.find((entry) => entry.service === service && sameLayers(entry.layers, layers));
     const entry = known ?? { layers, service, template: writeTemplate(write, layers, service) };
-    entries = [entry, ...entries.filter((other) => other !== known)].slice(0, MOST_TEMPLATES);
+    entries = [entry, ...entries.filter((other) => other !== known)].slice(0, MAX_TEMPLATES);
     entry.template.catch(() => {
       entries = entries.filter((other) => other !== entry);
     });
@@ -241,10 +241,10 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
 
 type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 
-/** All layers that are to be listed, as they are declared now. */
+/** All advertised layers, as they are declared now. */
 export type LayerRoll = () => Promise<readonly Layer[]>;
 
-/** Goes through the catalog once for each of its versions, and lets others have their turns meanwhile. */
+/** Walks the catalog once per version, and yields to the event loop. */
 export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
   let known: { readonly version: number; readonly layers: Promise<readonly Layer[]> } | null = null;
   return () => {
@@ -260,5 +260,5 @@ export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
 }
 
 async function walk(catalog: ListedCatalog): Promise<readonly Layer[]> {
-  return (await inTurns(catalog.layers())).filter(({ enabled, advertised }) => enabled && advertised);
+  return (await collectYielding(catalog.layers())).filter(({ enabled, advertised }) => enabled && advertised);
 }

@@ -6,7 +6,7 @@ import { everySubset, type Layer, type Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { remembered } from '../../lib/get-or-make.ts';
+import { remembered } from '../../lib/get-or-create.ts';
 import { type Html as Markup, html as markup } from '../pages/html.ts';
 import { BASE } from './layer-documents.ts';
 
@@ -67,7 +67,7 @@ export function webMercatorSubset(layer: Layer): GridSubset {
   );
 }
 
-/** In WMTS a style has a name, also where the layer has none; and of a dimension it stands for the default value. */
+/** WMTS requires a style name, even for layers without styles; for dimensions it means the default value. */
 export const DEFAULT = 'default';
 
 const STYLES = 'STYLES';
@@ -86,7 +86,7 @@ export interface Dimension {
   readonly values: readonly string[];
 }
 
-/** Filters whose values can be listed: a dimension without values is none, OGC 07-057r7, table 9. */
+/** Filters whose values can be listed: OGC 07-057r7, table 9, requires values. */
 export function dimensionsOf(layer: Layer): readonly Dimension[] {
   return layer.parameters
     .filter((filter) => !isStyleFilter(filter))

@@ -38,17 +38,17 @@ export function isSameVersion(ifMatch: string | undefined, etag: string): boolea
   return ifMatch === undefined || matchesTag(ifMatch, etag);
 }
 
-/** Compared weakly (RFC 9110, 13.1.2; for If-Match too), so `W/"x"` stands for `"x"`, which a proxy that compresses may have made of it. */
+/** Compared weakly (RFC 9110, 13.1.2; for If-Match too): a compressing proxy may turn `"x"` into `W/"x"`. */
 function matchesTag(header: string, etag: string): boolean {
   if (header === etag || header.trim() === '*') return true;
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
 /**
- * RFC 9110, 14.2: the bytes that are asked for, from `start` to `end`; null: all of them, as also for several parts, and
- * when `If-Range` names another version.
+ * RFC 9110, 14.2: the requested bytes, from `start` to `end`; null: all of them, also for several ranges, or if
+ * `If-Range` names another version.
  */
-export function askedPart(
+export function requestedRange(
   { range = '', 'if-range': version }: IncomingHttpHeaders,
   etag: string,
   size: number,
@@ -80,20 +80,20 @@ interface Wish {
   readonly quality: number;
 }
 
-/** A header of this length names more types than anybody has. */
-const MOST_WISHES = 100;
+/** More types than any client accepts. */
+const MAX_ACCEPTED_TYPES = 100;
 
 /**
- * Of what is offered, that which the `Accept` header likes best; null: none of it is wanted. RFC 9110, 12.5.1: the
- * most specific entry counts for a type. Of equals, what was named is liked better than what a star lets through,
- * and then what is offered first: a browser that names `image/webp` gets it, one that says `image/*` gets our default.
+ * The offer that the `Accept` header prefers; null: none is acceptable. RFC 9110, 12.5.1: the most specific entry counts
+ * for a type. On equal quality a named type wins over a wildcard, then the first offer: a browser that names
+ * `image/webp` gets it, one with `image/*` gets our default.
  */
 export function chooseMediaType<Offer extends string>(
   accept: string | undefined,
   offered: readonly Offer[],
 ): Offer | null {
   if (accept === undefined || accept.trim() === '') return offered[0] ?? null;
-  const wishes = accept.split(',', MOST_WISHES).map(readWish);
+  const wishes = accept.split(',', MAX_ACCEPTED_TYPES).map(readWish);
   let best: { readonly offer: Offer; readonly quality: number; readonly specificity: number } | null = null;
   for (const offer of offered) {
     const wish = { offer, ...liking(wishes, offer) };
@@ -130,7 +130,7 @@ function readWish(text: string): Wish {
   return { type, quality: Number.isNaN(quality) ? 0 : Math.min(Math.max(quality, 0), 1) };
 }
 
-/** What the caller's `Accept` likes best of these; the first without one. Answers then vary by that header. */
+/** The best match for the caller's `Accept`; the first without one. Responses vary by that header. */
 export function formatAccepted(context: Context, offered: readonly Format[]): Format {
   const types = [...new Set(offered.map(({ contentType }) => contentType))];
   const chosen = chooseMediaType(context.headers.accept, types);

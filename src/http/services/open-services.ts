@@ -15,7 +15,7 @@ import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refr
 export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
-  /** What the service says of itself; its defaults when left out. */
+  /** The service's metadata. */
   readonly service?: Pick<ServiceSettings, 'current'>;
   /** Header that tells a CDN by which keys it purges a tile; none when left out. */
   readonly surrogateKeys?: KeyHeader | null;
@@ -25,7 +25,7 @@ export interface ServiceDeps extends Env {
 
 export type Services = ReturnType<typeof openServices>;
 
-/** With what all services share: how a tile is answered, which layers there are, and what is written about them. */
+/** Opens all services with what they share: tile responses, the layers, and documents about them. */
 export function openServices(deps: ServiceDeps) {
   const { catalog, pipeline, clock, log, surrogateKeys = null } = deps;
   const roll = createLayerRoll(catalog);
@@ -46,7 +46,7 @@ interface Named {
   readonly version: number;
 }
 
-/** Which tile an address names is worked out once, until a layer changes. Who may have it is asked each time. */
+/** The tile of an address is resolved once, until a layer changes; access is checked on every request. */
 function createTileMemory(
   catalog: Pick<Catalog, 'version'>,
   answerAccepted: TileResponder,
@@ -61,7 +61,7 @@ function createTileMemory(
     if (isWhole && !asksForRefresh(context)) remembered.set(context.target, { tiles, index, version });
     return answerAccepted(context, tiles, index);
   };
-  /** The handler hears only of addresses that `answerTile` does not know. */
+  /** The handler gets only addresses that `answerTile` has not seen. */
   const remembering =
     (handler: Handler): Handler =>
     (context) => {

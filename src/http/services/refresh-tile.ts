@@ -2,13 +2,13 @@ import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { refuseLesserRole, requireLayerScope } from '../auth/gate.ts';
+import { refuseLesserRole, requireLayerScope } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 
-/** Makes a tile now and replaces what is cached of it. */
+/** Makes a tile now and replaces the cached one. */
 export type TileRefresh = (
   tiles: ResolvedTileSet,
   tile: TileIndex,

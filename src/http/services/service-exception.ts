@@ -25,10 +25,10 @@ export type ServiceCode =
   | 'TileOutOfRange'
   | 'PointIJOutOfRange';
 
-/** What is wrong with a request, in words of the OGC. */
+/** A request error with its OGC exception code. */
 export class ServiceException extends Error {
   readonly code: ServiceCode;
-  /** The parameter that is to blame. */
+  /** The invalid parameter. */
   readonly locator: string | null;
 
   /** `message` is shown to the caller. */
@@ -44,7 +44,7 @@ export function badValue(locator: string, message: string): ServiceException {
   return new ServiceException('InvalidParameterValue', locator, message);
 }
 
-/** What `read` throws because of the caller's choice is blamed on the parameter `locator`. */
+/** Request errors thrown by `read` name the parameter `locator`. */
 export function blaming<Result>(code: ServiceCode, locator: string, read: () => Result): Result {
   try {
     return read();
@@ -75,10 +75,10 @@ export function checkService(asked: Kvp, own: 'WMS' | 'WMTS'): void {
   throw badValue('SERVICE', message);
 }
 
-/** A failure as every service tells it in a form of its own. */
+/** A failure, which each service writes in its own format. */
 export interface ExceptionReport {
   readonly status: number;
-  /** Null for what the caller is not to blame for. */
+  /** Null unless the caller caused it. */
   readonly code: ServiceCode | null;
   readonly locator: string | null;
   readonly message: string;
@@ -104,7 +104,7 @@ export function reportOf(error: unknown, context: Context, log: Logger): Excepti
   };
 }
 
-/** Whatever goes wrong in `handler` is told by `tell`. Who has to log in is told so by status and header. */
+/** Failures of `handler` are written by `tell`; a missing login is a 401 with its header. */
 export function withExceptions(
   handler: Handler,
   log: Logger,
@@ -116,7 +116,7 @@ export function withExceptions(
   });
 }
 
-/** In an exception report of OGC 06-121r3. A disabled layer is told as GeoWebCache tells it. */
+/** As an exception report of OGC 06-121r3; a disabled layer as in GeoWebCache. */
 export function withOwsExceptions(handler: Handler, log: Logger): Handler {
   const blamed = recovering(handler, (error) => {
     throw isTilewardenError(error, 'layer-disabled') ? badValue('LAYERS', error.message) : error;

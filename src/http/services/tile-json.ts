@@ -18,7 +18,7 @@ import { formatNamed, layerFor } from './tiles.ts';
 const STYLES = 'STYLES';
 const WORLD = [-180, -90, 180, 90] as const;
 
-/** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
+/** `/tiles/{layer}.json`: TileJSON 3.0.0, which supports web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
   return async (context) => {
     const bound = await layerFor(context, catalog, context.param('layer'));
@@ -70,7 +70,7 @@ async function answerTileJson(
       tiles: [`${folder}/{z}/{x}/{y}${ending}`],
       // Not of the standard, which lets us add keys of our own: for clients that choose by the screen.
       ...(dense && { tiles2x: [`${folder}/{z}/{x}/{y}${RETINA_SUFFIX}${ending}`] }),
-      // TileJSON 3.0.0, 3.3: required for vector tiles; which layers are inside them only their source knows.
+      // TileJSON 3.0.0, 3.3: required for vector tiles; only the source has this list.
       ...(vectorLayers && { vector_layers: vectorLayers }),
     },
     cacheControlOf(layer),
@@ -138,7 +138,7 @@ function describeLayer(layer: Layer): object {
   };
 }
 
-/** What can be asked of a layer, as those need it who draw it. */
+/** A layer's properties, as a map client needs them. */
 export function layerOffer(layer: Layer) {
   return {
     gridSets: layer.gridSubsets.map(describeSubset),

@@ -8,7 +8,7 @@ import { createTileService } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
 
-/** What needs no source: tiles that are there, and documents about layers. */
+/** Routes that need no source: cached tiles, and documents about layers. */
 export function sourcelessRoutes(services: ServiceDeps): readonly Route[] {
   return tileServiceRoutes(openServices(services)).filter(({ path }) => !FEATURE_INFO.test(path));
 }

@@ -1,4 +1,4 @@
-/** What may stand in a document; built by `element` and `text`, written by `writeXml`. */
+/** A node of a document; built by `element` and `text`, written by `writeXml`. */
 export interface XmlNode {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\n': '&#10;',
   '\r': '&#13;',
 };
-/** XML 1.0, 2.2: everything else cannot stand in a document, not even escaped. */
+/** XML 1.0, 2.2: other characters are not allowed, not even escaped. */
 const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 export function escapeXml(text: string): string {

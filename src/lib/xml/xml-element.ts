@@ -1,4 +1,4 @@
-/** Where something stands in a text, both counted from 1. */
+/** A position in a text, both counted from 1. */
 export interface XmlPlace {
   readonly line: number;
   readonly column: number;

@@ -91,8 +91,8 @@ export type FolderAdoptOptions = Extract<
   { readonly layout: 'geowebcache' | 'mapcache' | 'mapproxy' | 'tms' | 'xyz' }
 >;
 
-/** What a layer adopts, its paths absolute. */
+/** A layer's adopted cache, with absolute paths. */
 export type Adoption = AdoptOptions & {
-  /** It must lie in one of these folders, links followed; null: wherever it likes. */
+  /** It must be in one of these folders, links followed; null: anywhere. */
   readonly within: readonly string[] | null;
 };

@@ -7,7 +7,6 @@ import { type OpenedFile, openRootedFolder } from './rooted-folder.ts';
 export const MAX_TILE_BYTES = 32 * 1024 ** 2;
 
 export interface OldCacheOwner {
-  /** The layer's name. */
   readonly layer: string;
   /** Its first grid set. */
   readonly gridSet: string;

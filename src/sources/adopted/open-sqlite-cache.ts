@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { OldCache, OldTile } from '../old-cache.ts';
 import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
 import type { Adoption } from './adopt-options.ts';
@@ -41,7 +41,7 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
       const path = await locate(tile.z);
       if (path === null) return null;
       const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options));
-      return readTile(getOrMake(files, path, open), tile, asked.gridSet);
+      return readTile(getOrCreate(files, path, open), tile, asked.gridSet);
     },
     async close() {
       for (const file of files.values()) file.close();

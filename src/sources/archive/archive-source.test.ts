@@ -14,8 +14,8 @@ import {
   writeMbtiles,
   writePmtiles,
 } from '../../../test/fixtures/archives.ts';
+import { createManualClock } from '../../../test/fixtures/pipeline-harness.ts';
 import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
-import { createManualClock } from '../../../test/fixtures/tile-road.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import { encodeImage } from '../../raster/encode-image.ts';

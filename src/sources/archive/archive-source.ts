@@ -108,7 +108,7 @@ async function readPart(file: FileHandle, offset: number, length: number) {
 
 const PARTIAL_CONTENT = 206;
 
-/** Parts of a file on a web server, asked for by range (RFC 9110, 14) on the one way out of the house. */
+/** Reads parts of a remote file by range requests (RFC 9110, 14), through the shared upstream client. */
 function createRemoteFileParts(url: string, options: HttpOptions, upstream: UpstreamClient): FileParts {
   const { headers, ...manners } = requestManners(options);
   return {

@@ -2,7 +2,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 
 interface ArchivedTile {
   readonly bytes: Buffer;
-  /** What the archive says its tiles are; null when it does not. */
+  /** The format in the archive's metadata; null: none. */
   readonly mediaType: string | null;
 }
 
@@ -10,7 +10,7 @@ interface ArchivedTile {
 export interface Archive {
   /** Null: it has none there. */
   tile(z: number, x: number, y: number, access: ArchiveAccess): Promise<ArchivedTile | null>;
-  /** What it says of itself, e.g. `vector_layers`; plain JSON, not checked. */
+  /** Its metadata, e.g. `vector_layers`; plain JSON, not validated. */
   metadata(access: ArchiveAccess): Promise<Readonly<Record<string, unknown>>>;
   close(): Promise<void>;
 }

@@ -248,9 +248,9 @@ describe('the layer source', () => {
     const free = both(9);
     await draw(drawing(free), request);
     expect(free.asked).toContainEqual({ z: 5, x: 16, y: 10 });
-    const told = both(3);
-    await draw(drawing(told, { gridSet: 'EPSG:4326' }), request);
-    expect(new Set(told.asked.map(({ z }) => z))).toEqual(new Set([3]));
+    const layers = both(3);
+    await draw(drawing(layers, { gridSet: 'EPSG:4326' }), request);
+    expect(new Set(layers.asked.map(({ z }) => z))).toEqual(new Set([3]));
   });
 
   it('a layer source fails as a source when the other layer is missing, refuses or cannot be reached', async () => {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
-import { inLanes } from '../../lib/in-turns.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import { withConcurrency } from '../../lib/yielding.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { LayerReader, ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
@@ -59,7 +59,7 @@ async function drawFrom(
   return await paint(options, plan, request);
 }
 
-/** Null when nothing of the picture lies in the other layer. */
+/** Null if the picture does not touch the other layer. */
 async function planPicture(
   options: LayerSourceOptions,
   layer: ReadableLayer,
@@ -122,14 +122,14 @@ async function forEachCell(
 async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<void> {
   const { sampler, subset, z } = plan;
   if (plan.keys.size > MAX_TILES) throw unfit('The picture needs too many tiles of the other layer.');
-  await inLanes(plan.keys, TILES_AT_ONCE, async (key) => {
+  await withConcurrency(plan.keys, TILES_AT_ONCE, async (key) => {
     request.signal.throwIfAborted();
     const { x, y } = sampler.tileOfKey(key);
     sampler.add({ x, y }, await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure));
   });
 }
 
-/** What is wrong with the other layer is wrong with this source. */
+/** A failure of the other layer is a failure of this source. */
 function asSourceFailure(error: unknown): never {
   const known = isSourceFailure(error) || isTilewardenError(error, 'stopping');
   if (known || !isTilewardenError(error)) throw error;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 
 interface ConcurrencyControlOptions {
-  /** What the administrator allows. */
+  /** The configured limit. */
   readonly max: number;
   /** False: always the whole of it. */
   readonly adaptive: boolean;
@@ -18,14 +18,14 @@ interface LatencySample {
 
 const START = 4;
 const SMALLEST_WINDOW = 8;
-/** Answers may take this much longer than at their best before fewer are asked for, or more. */
+/** Responses may take this much longer than at best before the limit falls. */
 const SLOW = 1.5;
 const STEADY = 1.25;
 /** Milliseconds that say nothing, however short answers are. */
 const NOISE = 5;
-/** Of what an overloaded host was asked, this share is asked on. */
+/** The limit of an overloaded host is multiplied by this. */
 const BACK_OFF = 0.5;
-/** Milliseconds between looks at how fast the host is when little is asked of it. */
+/** Milliseconds between measurements of the host's speed under low load. */
 const LOOK_INTERVAL = 30_000;
 const LOOK_SHARE = 1 / 3;
 
@@ -63,7 +63,7 @@ export class ConcurrencyControl {
     if (this.#window.length >= Math.max(SMALLEST_WINDOW, this.#limit)) this.#judge();
   }
 
-  /** The host said that it is too much, or did not answer at all. */
+  /** The host reported overload, or did not respond. */
   overloaded(begunAt: number): void {
     if (!this.#options.adaptive || begunAt < this.#changedAt) return;
     this.#doubling = false;

@@ -3,7 +3,7 @@ import type { LocalTime } from '../../lib/local-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 /** Keeps how much of a budget is used, durably, for all servers that share a database. */
-export interface BudgetBook {
+export interface BudgetStore {
   /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
   take(
     name: string,
@@ -19,7 +19,7 @@ interface DailyBudgetOptions {
   readonly host: string;
   readonly limit: number;
   readonly time: LocalTime;
-  readonly book: BudgetBook;
+  readonly budgets: BudgetStore;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Logger;
   /** There may be something to take again. */
@@ -32,15 +32,15 @@ const MAX_CONCURRENT = 100;
 /** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
 const LAST_SECONDS = 5;
 const DAY_MS = 86_400_000;
-/** Milliseconds after which a book that could not be read is tried again. */
-const BOOK_PAUSE = 5000;
+/** Milliseconds after which a failed read of the budget is retried. */
+const RETRY_PAUSE_MS = 5000;
 
-/** Requests that may be sent to a host on one day. What is taken from the book is used, or given back at the end. */
+/** Requests that may be sent to a host on one day. Requests reserved in the store are used, or given back on close. */
 export class DailyBudget {
   readonly #options: DailyBudgetOptions;
   #day = '';
   #inHand = 0;
-  /** Of the book, when it was last seen. */
+  /** The stored count, as last read. */
   #used = 0;
   #exhausted = false;
   #blockedUntil = Number.NEGATIVE_INFINITY;
@@ -85,15 +85,15 @@ export class DailyBudget {
     const count = this.#inHand;
     this.#inHand = 0;
     this.#exhausted = true;
-    if (count > 0) await this.#options.book.giveBack(this.#nameOf(this.#day), count);
+    if (count > 0) await this.#options.budgets.giveBack(this.#nameOf(this.#day), count);
   }
 
   async #fill(): Promise<void> {
-    const { book, limit, log, clock } = this.#options;
+    const { budgets, limit, log, clock } = this.#options;
     const day = this.#day;
     const wanted = Math.min(MAX_CONCURRENT, Math.max(1, Math.floor(limit * SHARE)));
     try {
-      const { taken, count } = await book.take(this.#nameOf(day), wanted, limit);
+      const { taken, count } = await budgets.take(this.#nameOf(day), wanted, limit);
       this.#turnDay();
       if (day !== this.#day) return;
       this.#inHand += taken;
@@ -104,7 +104,7 @@ export class DailyBudget {
         { err: error },
         'the daily budget of a host could not be read; no requests are sent to it until it is',
       );
-      this.#blockedUntil = clock.monotonic() + BOOK_PAUSE;
+      this.#blockedUntil = clock.monotonic() + RETRY_PAUSE_MS;
     }
   }
 
@@ -115,10 +115,10 @@ export class DailyBudget {
     this.#inHand = 0;
     this.#used = 0;
     this.#exhausted = false;
-    const { book, host, log, time, clock } = this.#options;
+    const { budgets, host, log, time, clock } = this.#options;
     // Another server on the same database may have a clock that is behind, or ours may be set back.
     const dayBefore = time.at(clock.now() - DAY_MS).day;
-    book.forget(prefixOf(host), [this.#nameOf(day), this.#nameOf(dayBefore)]).catch((error: unknown) => {
+    budgets.forget(prefixOf(host), [this.#nameOf(day), this.#nameOf(dayBefore)]).catch((error: unknown) => {
       log.warn({ err: error }, 'yesterday’s budget of a host could not be removed');
     });
   }

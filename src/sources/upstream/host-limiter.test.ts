@@ -3,7 +3,7 @@ import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/vi
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,16 +16,16 @@ interface Given {
   readonly limits?: object;
   readonly start?: string;
   readonly clock?: VirtualClock;
-  readonly book?: ReturnType<typeof createMemoryBudgetBook>;
+  readonly budgets?: ReturnType<typeof createMemoryBudgets>;
   /** Places that other nodes leave to this one. */
   readonly share?: number;
 }
 
-function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share }: Given = {}) {
+function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, budgets, share }: Given = {}) {
   const time = clock ?? createVirtualClock(Date.parse(start));
   const limiter = openUpstreamLimiter({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
-    book: book ?? createMemoryBudgetBook(),
+    budgets: budgets ?? createMemoryBudgets(),
     ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
     clock: time,
     random: () => 0.5,
@@ -145,17 +145,17 @@ describe('the limiter of a host', () => {
     },
   );
 
-  it("a host limiter keeps to the host's Retry-After though a scout has an answer", async () => {
+  it("a host limiter keeps to the host's Retry-After though a probe has an answer", async () => {
     const { acquire, refusal, clock } = open({ limits: { concurrency: 2 } });
     (await acquire()).end(ANSWERED);
     const silent = await acquire();
     const other = await acquire();
     const waiting = acquire();
     await clock.run(1500);
-    const scout = await waiting;
+    const probe = await waiting;
     expect(silent.revoked.aborted).toBe(true);
     other.end(TOO_MUCH);
-    scout.end(ANSWERED);
+    probe.end(ANSWERED);
     expect(await refusal()).toMatchObject({ reason: 'retry-after', retryAfterSeconds: 30 });
   });
 
@@ -207,12 +207,12 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
-    const book = createMemoryBudgetBook();
+    const budgets = createMemoryBudgets();
     const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
     let sent = 0;
     for (let life = 0; life < 3; life++) {
-      const { acquire, limiter } = open({ limits, clock, book });
+      const { acquire, limiter } = open({ limits, clock, budgets });
       for (let i = 0; i < 100; i++) {
         const permit = await acquire(i % 2 ? 'task' : 'interactive').catch(() => null);
         if (permit) sent++;
@@ -221,8 +221,8 @@ describe('the limiter of a host', () => {
       await limiter.close();
     }
     expect(sent).toBe(250);
-    const { refusal, acquire, status } = open({ limits, clock, book });
-    // The first one asks the book.
+    const { refusal, acquire, status } = open({ limits, clock, budgets });
+    // The first one queries the budget store.
     expect((await refusal()).reason).toBe('daily-budget');
     expect((await refusal()).retryAfterSeconds).toBe(3 * 3600);
     expect(status().budget).toEqual({ day: '2026-11-15', used: 250, limit: 250 });
@@ -232,10 +232,10 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter loses no more than a hundredth of a budget when it dies', async () => {
-    const book = createMemoryBudgetBook();
+    const budgets = createMemoryBudgets();
     const limits = { dailyBudget: 1000 };
-    (await open({ limits, book }).acquire()).end(ANSWERED);
-    const { acquire } = open({ limits, book });
+    (await open({ limits, budgets }).acquire()).end(ANSWERED);
+    const { acquire } = open({ limits, budgets });
     let sent = 1;
     for (;;) {
       const permit = await acquire().catch(() => null);

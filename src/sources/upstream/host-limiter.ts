@@ -12,10 +12,10 @@ import type { DailyHours } from '../../lib/daily-hours.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ConcurrencyControl } from './concurrency-control.ts';
-import type { BudgetBook, DailyBudget } from './daily-budget.ts';
+import type { BudgetStore, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
 import { budgetOf, placesOf, quietOf, rateOf } from './host-limits.ts';
-import { HostShare, type ShareBook } from './host-share.ts';
+import { HostShare, type HostShares } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
@@ -30,11 +30,11 @@ interface HostLimiterOptions extends Env {
   readonly maxWaiting: number;
   /** How long a person is kept waiting for a place. Tasks wait until they are stopped. */
   readonly maxInteractiveWaitMs: number;
-  readonly book: BudgetBook;
+  readonly budgets: BudgetStore;
   /** Of the limits of all nodes together; without it they are this node's. */
-  readonly shares?: ShareBook;
-  /** Tells other nodes that the host fails or asked for patience; null: that it answers again. */
-  readonly tellOthers?: (host: string, news: HostOutage | null) => void;
+  readonly shares?: HostShares;
+  /** Tells other nodes that the host fails or sent Retry-After; null: that it answers again. */
+  readonly reportOutage?: (host: string, outage: HostOutage | null) => void;
   readonly random: Random;
 }
 
@@ -55,7 +55,7 @@ const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloade
 
 /**
  * Admits requests to one host: so many concurrently, so many a second, so many a day, at the hours that suit it,
- * and none while it fails or has asked for patience. People go before tasks, always.
+ * and none while it fails or has asked to be called later. People go before tasks, always.
  */
 export class HostLimiter {
   readonly #options: HostLimiterOptions;
@@ -89,7 +89,7 @@ export class HostLimiter {
           host,
           clock,
           log,
-          book: options.shares,
+          shares: options.shares,
           limits: () => this.#limits,
           held: () => this.#inFlight,
           wanted: () => Math.min(this.#places.limit, this.#inFlight + this.#line.size),
@@ -108,10 +108,10 @@ export class HostLimiter {
   }
 
   #setFlow(): void {
-    const { host, book, clock, log } = this.#options;
+    const { host, budgets, clock, log } = this.#options;
     this.#rate = rateOf(this.#limits, this.#rate);
     this.#budget?.close().catch((err: unknown) => log.warn({ err }, 'a daily budget was not given back'));
-    this.#budget = budgetOf(this.#limits, { host, book, clock, log, refilled: () => this.#serve() });
+    this.#budget = budgetOf(this.#limits, { host, budgets, clock, log, refilled: () => this.#serve() });
   }
 
   async acquire(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
@@ -119,14 +119,14 @@ export class HostLimiter {
     const closing = this.#closedFor(priority);
     if (closing) throw this.#closed(closing);
     if (this.#line.count(priority) >= this.#options.maxWaiting) throw this.#busy();
-    const patience = linkAbort(signal);
-    const entering = this.#line.join(priority, patience.signal, again);
+    const link = linkAbort(signal);
+    const entering = this.#line.join(priority, link.signal, again);
     this.#share?.want();
     this.#serve();
     const { clock, maxInteractiveWaitMs: most } = this.#options;
-    const late = () => patience.abort(this.#busy());
+    const late = () => link.abort(this.#busy());
     const entered = priority === 'interactive' ? ifLate(clock, most, late, () => entering) : entering;
-    return await entered.finally(() => patience.release());
+    return await entered.finally(() => link.release());
   }
 
   status(): UpstreamStatus {
@@ -164,9 +164,9 @@ export class HostLimiter {
   }
 
   /** As another node reports; null: nothing. */
-  hear(news: HostOutage | null): void {
+  applyOutage(outage: HostOutage | null): void {
     const before = this.#breaker.state;
-    this.#breaker.hear(news);
+    this.#breaker.applyOutage(outage);
     if (before !== this.#breaker.state) this.#serve();
   }
 
@@ -200,7 +200,7 @@ export class HostLimiter {
     this.#alarm.abort();
     for (const priority of PRIORITIES) this.#refuseIfClosed(priority);
     for (let next = this.#line.first(); next; next = this.#line.first()) {
-      if (this.#inFlight >= this.#limit && !this.#maySendScout(next.priority)) {
+      if (this.#inFlight >= this.#limit && !this.#maySendSilenceProbe(next.priority)) {
         if (next.priority === 'interactive') this.#listenForSilence();
         return;
       }
@@ -238,8 +238,8 @@ export class HostLimiter {
   }
 
   #begin(again: boolean): Permit {
-    const isScout = this.#needsScout() && this.#maySendScout('interactive');
-    const giving = isScout ? this.#silence.givesWay(this.#most) : null;
+    const isSilenceProbe = this.#needsSilenceProbe() && this.#maySendSilenceProbe('interactive');
+    const giving = isSilenceProbe ? this.#silence.givesWay(this.#most) : null;
     if (giving) this.#revoke(giving, this.#breaker.state === 'closed' ? 'failed' : 'left');
     const begunAt = this.#options.clock.monotonic();
     this.#inFlight++;
@@ -252,7 +252,7 @@ export class HostLimiter {
       revocation: new AbortController(),
       ended: false,
     };
-    this.#silence.begun(ticket, isScout);
+    this.#silence.begun(ticket, isSilenceProbe);
     this.#figures.begun();
     const end = (how: RequestEnd) => {
       if (this.#end(ticket, how)) this.#serve();
@@ -265,28 +265,28 @@ export class HostLimiter {
     if (ticket.ended) return false;
     ticket.ended = true;
     const before = this.#breaker.state;
-    const outage = this.#breaker.news;
+    const outage = this.#breaker.outage;
     const now = this.#options.clock.monotonic();
-    const isScout = this.#silence.isScout(ticket);
+    const isSilenceProbe = this.#silence.isProbe(ticket);
     this.#inFlight--;
     this.#silence.ended(ticket, SPOKEN.includes(end.kind) ? now : null);
     ticket.rate?.end(now);
     this.#figures.ended(end);
-    this.#learn(ticket, end, isScout);
+    this.#learn(ticket, end, isSilenceProbe);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
-    this.#tellOthers(outage, before !== 'closed' && after === 'closed');
+    this.#reportOutage(outage, before !== 'closed' && after === 'closed');
     return true;
   }
 
-  #tellOthers(before: HostOutage | null, isBack: boolean): void {
-    const { host, tellOthers } = this.#options;
-    const news = this.#breaker.news;
-    if (isBack) tellOthers?.(host, null);
-    if (news && (!before || news.taskMs > before.taskMs)) tellOthers?.(host, news);
+  #reportOutage(before: HostOutage | null, isBack: boolean): void {
+    const { host, reportOutage } = this.#options;
+    const outage = this.#breaker.outage;
+    if (isBack) reportOutage?.(host, null);
+    if (outage && (!before || outage.taskMs > before.taskMs)) reportOutage?.(host, outage);
   }
 
-  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isScout: boolean): void {
+  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isSilenceProbe: boolean): void {
     const { begunAt, crowded, probe } = ticket;
     if (kind === 'left') {
       this.#breaker.abandoned(probe);
@@ -297,12 +297,12 @@ export class HostLimiter {
       this.#breaker.failed(probe, { ms, retryAfterMs, reason });
       return;
     }
-    if (isScout || probe) this.#welcomeBack();
-    this.#breaker.succeeded(probe || (isScout && this.#breaker.failing));
+    if (isSilenceProbe || probe) this.#welcomeBack();
+    this.#breaker.succeeded(probe || (isSilenceProbe && this.#breaker.failing));
     if (kind === 'answered') this.#places.observe({ ms, begunAt, crowded });
   }
 
-  /** What was sent into the silence will hardly be answered any more: it is asked again, but once only. */
+  /** Requests sent during the silence will hardly be answered: they are sent again, once. */
   #welcomeBack(): void {
     if (this.#breaker.state !== 'closed') this.#places.restart();
     const silentFor = silenceOf(this.#figures.usualMs());
@@ -320,16 +320,16 @@ export class HostLimiter {
     ticket.revocation.abort(new Error(`${this.#options.host} has been silent for too long`));
   }
 
-  #needsScout(): boolean {
+  #needsSilenceProbe(): boolean {
     return this.#inFlight >= this.#limit || this.#breaker.probing;
   }
 
-  /** Only people wait for a host to speak again; tasks have time. */
-  #maySendScout(priority: UpstreamPriority): boolean {
-    return priority === 'interactive' && this.#limit > 0 && this.#scoutDelay() === 0;
+  /** Only interactive requests probe a silent host; tasks can wait. */
+  #maySendSilenceProbe(priority: UpstreamPriority): boolean {
+    return priority === 'interactive' && this.#limit > 0 && this.#silenceProbeDelay() === 0;
   }
 
-  #scoutDelay(): number {
+  #silenceProbeDelay(): number {
     const { clock } = this.#options;
     return this.#silence.delayAt(clock.monotonic(), {
       failing: this.#breaker.state !== 'closed',
@@ -340,7 +340,7 @@ export class HostLimiter {
 
   /** Interactive requests queue while all slots are taken: one timer for all of them. */
   #listenForSilence(): void {
-    const delay = this.#scoutDelay();
+    const delay = this.#silenceProbeDelay();
     if (this.#listening || !Number.isFinite(delay)) return;
     this.#listening = true;
     const serve = () => {
@@ -358,8 +358,8 @@ export class HostLimiter {
   #closedFor(priority: UpstreamPriority): HostClosing | null {
     const { clock } = this.#options;
     const broken = this.#breaker.closedFor(priority);
-    const isScout = this.#breaker.probing && this.#maySendScout(priority);
-    if (broken && !isScout) {
+    const isSilenceProbe = this.#breaker.probing && this.#maySendSilenceProbe(priority);
+    if (broken && !isSilenceProbe) {
       const { reason, failure, since } = broken;
       return {
         reason,

@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import type { HostOutage } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { HostOutageStore } from './host-outage.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -11,36 +11,39 @@ const HOST = 'maps.example.org:443';
 const GOOD: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
 const DOWN: RequestEnd = { kind: 'failed', reason: 'connection', ms: 5, retryAfterMs: null };
 
-/** Two nodes that tell each other what they know. */
+/** Two nodes that report each other what they know. */
 function openNodes() {
   const clock = createVirtualClock();
-  const told = new Map<string, { readonly by: number; readonly at: number; readonly news: HostOutage }>();
+  const reported = new Map<
+    string,
+    { readonly by: number; readonly at: number; readonly outage: HostOutage }
+  >();
   const listeners = new Set<() => void>();
-  const bookOf = (node: number): HostOutageStore => ({
-    async tell(host, news) {
-      if (news) told.set(host, { by: node, at: clock.monotonic(), news });
-      if (!news) told.delete(host);
-      for (const heard of listeners) heard();
+  const storeOf = (node: number): HostOutageStore => ({
+    async report(host, outage) {
+      if (outage) reported.set(host, { by: node, at: clock.monotonic(), outage });
+      if (!outage) reported.delete(host);
+      for (const onChange of listeners) onChange();
     },
     read: async () =>
       new Map(
-        [...told].flatMap(([host, { by, at, news }]) => {
+        [...reported].flatMap(([host, { by, at, outage }]) => {
           const passed = clock.monotonic() - at;
-          const { interactiveMs, taskMs } = news;
-          const now = { ...news, interactiveMs: interactiveMs - passed, taskMs: taskMs - passed };
+          const { interactiveMs, taskMs } = outage;
+          const now = { ...outage, interactiveMs: interactiveMs - passed, taskMs: taskMs - passed };
           return by === node ? [] : [[host, now] as const];
         }),
       ),
-    listen(heard) {
-      listeners.add(heard);
-      return () => listeners.delete(heard);
+    listen(onChange) {
+      listeners.add(onChange);
+      return () => listeners.delete(onChange);
     },
   });
   const [one, other] = [1, 2].map((node) =>
     openUpstreamLimiter({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
-      book: createMemoryBudgetBook(),
-      news: bookOf(node),
+      budgets: createMemoryBudgets(),
+      outages: storeOf(node),
       clock,
       random: () => 0.5,
       log: silentLogger,
@@ -53,7 +56,7 @@ function openNodes() {
   return { clock, one, other, ask, stateOf };
 }
 
-describe('nodes that share what they know of hosts', () => {
+describe('nodes that share host outages', () => {
   it('nodes leave a host alone that one of them has found failing, and use it again when one has an answer', async () => {
     const { clock, one, other, ask, stateOf } = openNodes();
     for (let i = 0; i < 5; i++) await ask(one, DOWN);

@@ -4,32 +4,32 @@ import { openRepeater } from '../../lib/repeat.ts';
 
 export interface HostOutageStore {
   /** Null: the host answers again. */
-  tell(host: string, news: HostOutage | null): Promise<void>;
+  report(host: string, outage: HostOutage | null): Promise<void>;
   /** Reports of other nodes, by host. A host that has recovered is missing. */
   read(): Promise<ReadonlyMap<string, HostOutage>>;
   /** There may be something new. It may be lost. */
-  listen(heard: () => void): () => void;
+  listen(onChange: () => void): () => void;
 }
 
-interface NewsFollowerOptions extends Env {
-  readonly book: HostOutageStore;
-  readonly hear: (news: ReadonlyMap<string, HostOutage>) => void;
+interface OutageFollowerOptions extends Env {
+  readonly store: HostOutageStore;
+  readonly apply: (outages: ReadonlyMap<string, HostOutage>) => void;
 }
 
 /** Milliseconds between polls without a notification. */
 const INTERVAL = 1000;
 
-export function followHostOutages({ book, hear, clock, log }: NewsFollowerOptions): {
+export function followHostOutages({ store, apply, clock, log }: OutageFollowerOptions): {
   close(): Promise<void>;
 } {
-  const looks = openRepeater(() => book.read().then(hear), {
+  const looks = openRepeater(() => store.read().then(apply), {
     clock,
     log,
     pause: INTERVAL,
     level: 'debug',
-    failure: 'what other nodes know of hosts cannot be read',
+    failure: 'could not read the host outages of other nodes',
   });
-  const stopListening = book.listen(looks.wake);
+  const stopListening = store.listen(looks.wake);
   return {
     async close() {
       stopListening();

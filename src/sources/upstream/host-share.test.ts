@@ -5,7 +5,7 @@ import { HostShare, type ShareWish } from './host-share.ts';
 
 it('a request that comes while the share of a host is given back gets a place', async () => {
   const clock = createVirtualClock();
-  const book = {
+  const shares = {
     renew: async (_: string, { wanted }: ShareWish) => {
       if (wanted === 0) await clock.sleep(100);
       return { places: wanted, alone: true };
@@ -15,7 +15,7 @@ it('a request that comes while the share of a host is given back gets a place', 
   const share = new HostShare({
     host: 'maps.example.org',
     limits: () => ({ concurrency: 4, ratePerSecond: null }),
-    book,
+    shares,
     clock,
     log: silentLogger,
     held: () => 0,

@@ -2,8 +2,8 @@ import type { Env } from '../../lib/env.ts';
 import type { UpstreamOptions } from './upstream-options-for.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
-export interface ShareBook {
-  /** Asks for `wanted` places; says how many this node may use now. Those `held` stay its own until they end. */
+export interface HostShares {
+  /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until they end. */
   renew(name: string, wish: ShareWish): Promise<Share>;
 }
 
@@ -21,9 +21,9 @@ export interface Share {
 
 interface HostShareOptions extends Env {
   readonly host: string;
-  /** What others have sent within the last second counts too, where requests are counted by the second. */
+  /** With a rate limit, requests that other nodes sent within the last second count too. */
   readonly limits: () => Pick<UpstreamOptions, 'concurrency' | 'ratePerSecond'>;
-  readonly book: ShareBook;
+  readonly shares: HostShares;
   /** Requests under way, and with those that wait. */
   readonly held: () => number;
   readonly wanted: () => number;
@@ -35,13 +35,13 @@ const INTERVAL = 1000;
 const STARVED_INTERVAL = 200;
 /** A share that has not been renewed for this long may have been given to others. */
 const VALID_FOR = 10_000;
-const PATIENCE = 2000;
+const TIMEOUT_MS = 2000;
 /** One that is not needed any more is kept for a moment: the next request finds it. */
 const KEPT_FOR = 3000;
 /** The longest second of others, see `RateWindow`. */
 const SECOND_OF_OTHERS = 1500;
-/** Without the book, hosts are asked one request at a time. */
-const WITHOUT_BOOK = 1;
+/** Without the database, one request per host at a time. */
+const PLACES_WITHOUT_DATABASE = 1;
 
 /** How many requests to a host this node may have under way, of those that all nodes together may. */
 export class HostShare {
@@ -59,7 +59,7 @@ export class HostShare {
   get places(): number {
     const { clock } = this.#options;
     if (clock.monotonic() - this.#renewedAt < VALID_FOR) return this.#places;
-    return this.#failing ? WITHOUT_BOOK : 0;
+    return this.#failing ? PLACES_WITHOUT_DATABASE : 0;
   }
 
   want(): void {
@@ -89,12 +89,12 @@ export class HostShare {
   }
 
   async #renew(): Promise<void> {
-    const { book, host, limits, held, wanted, clock, log } = this.#options;
+    const { shares, host, limits, held, wanted, clock, log } = this.#options;
     const begun = clock.monotonic();
     try {
       const { concurrency: limit } = limits();
       const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
-      const share = await this.#inTime(book.renew(host, wish));
+      const share = await this.#inTime(shares.renew(host, wish));
       await this.#awaitOthers(share);
       this.#set(share.places, begun);
       this.#failing = false;
@@ -112,8 +112,8 @@ export class HostShare {
   /** A database that does not answer is ignored: a client waits for a tile. */
   async #inTime(renewal: Promise<Share>): Promise<Share> {
     const done = new AbortController();
-    const late = this.#options.clock.sleep(PATIENCE, done.signal).then((): never => {
-      throw new Error(`The database has not answered within ${PATIENCE} ms.`);
+    const late = this.#options.clock.sleep(TIMEOUT_MS, done.signal).then((): never => {
+      throw new Error(`The database has not answered within ${TIMEOUT_MS} ms.`);
     });
     late.catch(() => {});
     return Promise.race([renewal, late]).finally(() => done.abort());
@@ -131,9 +131,9 @@ export class HostShare {
   }
 
   async #giveBack(): Promise<void> {
-    const { book, host, limits, held, log } = this.#options;
+    const { shares, host, limits, held, log } = this.#options;
     this.#set(0, Number.NEGATIVE_INFINITY);
-    await book
+    await shares
       .renew(host, { limit: limits().concurrency, wanted: 0, held: held() })
       .catch((error: unknown) => {
         log.warn(

@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openLimiterChannel, serveLimiter } from './limiter-channel.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,7 +16,7 @@ function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
   const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
-    book: createMemoryBudgetBook(),
+    budgets: createMemoryBudgets(),
     clock,
     random: () => 0.5,
     log: silentLogger,
@@ -26,40 +26,40 @@ function open(limits: object) {
     serveLimiter(limiter, server);
     return { die: cut, line: openLimiterChannel(child) };
   };
-  const settle = () => clock.run(0).then(() => clock.run(0));
+  const flush = () => clock.run(0).then(() => clock.run(0));
   const status = () => limiter.report()[0];
-  return { limiter, clock, hire, settle, status };
+  return { limiter, clock, hire, flush, status };
 }
 
 describe('the line between a worker and the limiter', () => {
   it('workers share the places of a host', async () => {
-    const { hire, settle, status } = open({ concurrency: 2 });
+    const { hire, flush, status } = open({ concurrency: 2 });
     const [one, other] = [hire().line, hire().line];
     const first = await one.acquire(HOST, 'task', never);
     await other.acquire(HOST, 'task', never);
     const third = other.acquire(HOST, 'task', never);
-    await settle();
+    await flush();
     expect(status()).toMatchObject({ inFlight: 2, waiting: { task: 1 } });
     first.end(ANSWERED);
     (await third).end(ANSWERED);
-    await settle();
+    await flush();
     expect(status()).toMatchObject({ inFlight: 1, requests: 3, latency: { p50: 20 } });
   });
 
   it('the places and waits of a worker are given back when it dies', async () => {
-    const { limiter, hire, settle, status } = open({ concurrency: 2 });
+    const { limiter, hire, flush, status } = open({ concurrency: 2 });
     const { die, line } = hire();
     await Promise.all([line.acquire(HOST, 'task', never), line.acquire(HOST, 'task', never)]);
     line.acquire(HOST, 'task', never).catch(() => undefined);
-    await settle();
+    await flush();
     die();
-    await settle();
+    await flush();
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
     (await limiter.acquire(HOST, 'interactive', never)).end(ANSWERED);
   });
 
   it('a request of a worker may leave, whether it waits or was just admitted', async () => {
-    const { hire, settle, status } = open({ concurrency: 1 });
+    const { hire, flush, status } = open({ concurrency: 1 });
     const { line } = hire();
     const leaving = new AbortController();
     const first = line.acquire(HOST, 'task', leaving.signal);
@@ -67,7 +67,7 @@ describe('the line between a worker and the limiter', () => {
     leaving.abort(new Error('the task was stopped'));
     await expect(first).rejects.toThrow('the task was stopped');
     await expect(second).rejects.toThrow('the task was stopped');
-    await settle();
+    await flush();
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
   });
 
@@ -82,21 +82,21 @@ describe('the line between a worker and the limiter', () => {
   });
 
   it('a worker gives its place up when the host has been silent for long and a probe is sent', async () => {
-    const { limiter, clock, hire, settle, status } = open({ concurrency: 1 });
+    const { limiter, clock, hire, flush, status } = open({ concurrency: 1 });
     const { line } = hire();
     const entering = line.acquire(HOST, 'task', never);
-    await settle();
+    await flush();
     const held = await entering;
-    const scout = limiter.acquire(HOST, 'interactive', never);
+    const probe = limiter.acquire(HOST, 'interactive', never);
     await clock.run(4000);
     expect(held.revoked.aborted).toBe(false);
     await clock.run(2000);
-    await settle();
+    await flush();
     expect(held.revoked.aborted).toBe(true);
     held.end(ANSWERED);
-    await settle();
+    await flush();
     expect(status()).toMatchObject({ inFlight: 1, errors: { silent: 1 } });
-    (await scout).end(ANSWERED);
+    (await probe).end(ANSWERED);
     expect(status()).toMatchObject({ inFlight: 0, breaker: 'closed' });
   });
 });

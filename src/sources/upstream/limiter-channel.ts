@@ -11,7 +11,7 @@ interface Acquisition {
 
 const ACQUIRE = messageKind<Acquisition>('limiter-acquire');
 const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('limiter-end');
-/** The place is taken back; nothing is to be said about its end. */
+/** The place is revoked; its end is not reported. */
 const REVOKED = messageKind<{ readonly id: number }>('limiter-revoked');
 
 const LEFT: RequestEnd = { kind: 'left', reason: null, ms: 0, retryAfterMs: null };
@@ -47,13 +47,13 @@ export function openLimiterChannel(channel: Channel): UpstreamLimiter {
   };
 }
 
-/** Lets a worker process use the server's limiter. What it held is given back when it dies. */
+/** Lets a worker process use the server's limiter. Its places are released when it dies. */
 export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
   const permits = new Map<number, Permit>();
 
   channel.handle(ACQUIRE, async ({ id, host, priority, again }, signal) => {
     const permit = await limiter.acquire(host, priority, signal, again).catch((error: unknown) => {
-      throw isTilewardenError(error) ? error : refusal(error);
+      throw isTilewardenError(error) ? error : limiterRefusal(error);
     });
     if (signal.aborted || channel.closed.aborted) return permit.end(LEFT);
     permits.set(id, permit);
@@ -74,7 +74,7 @@ export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
   }
 }
 
-function refusal(cause: unknown): TilewardenError {
+function limiterRefusal(cause: unknown): TilewardenError {
   const details = { cause, reason: 'unexpected' };
   return new TilewardenError('source-unavailable', 'No request could be sent to the map source.', details);
 }

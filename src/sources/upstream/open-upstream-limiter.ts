@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HostOutage, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Env } from '../../lib/env.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { Random } from '../../lib/random.ts';
-import type { BudgetBook } from './daily-budget.ts';
+import type { BudgetStore } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
 import { followHostOutages, type HostOutageStore } from './host-outage.ts';
-import type { ShareBook } from './host-share.ts';
+import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamLimiterOptions extends Env {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
-  readonly book: BudgetBook;
-  readonly shares?: ShareBook;
-  /** What other nodes know of hosts; without it this node finds out by itself. */
-  readonly news?: HostOutageStore;
+  readonly budgets: BudgetStore;
+  readonly shares?: HostShares;
+  /** Outages that other nodes report; without it a node relies on its own requests. */
+  readonly outages?: HostOutageStore;
   readonly random: Random;
   readonly maxWaiting?: number;
   readonly maxInteractiveWaitMs?: number;
@@ -30,27 +30,28 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   let { upstreams } = options;
 
   function limiterOf(host: string): HostLimiter {
-    return getOrMake(hosts, host, () => {
+    return getOrCreate(hosts, host, () => {
       const limits = upstreamOptionsFor(upstreams, host);
-      return new HostLimiter({ ...DEFAULTS, ...options, host, limits, tellOthers });
+      return new HostLimiter({ ...DEFAULTS, ...options, host, limits, reportOutage });
     });
   }
 
-  function tellOthers(host: string, outage: HostOutage | null): void {
-    options.news?.tell(host, outage).catch((error: unknown) => {
+  function reportOutage(host: string, outage: HostOutage | null): void {
+    options.outages?.report(host, outage).catch((error: unknown) => {
       options.log.debug(
         { err: error, upstream: host },
-        'the state of a host could not be shared with other nodes',
+        'could not report the state of a host to other nodes',
       );
     });
   }
 
-  function hear(outages: ReadonlyMap<string, HostOutage>): void {
+  function applyOutages(outages: ReadonlyMap<string, HostOutage>): void {
     for (const host of outages.keys()) limiterOf(host);
-    for (const [host, limiter] of hosts) limiter.hear(outages.get(host) ?? null);
+    for (const [host, limiter] of hosts) limiter.applyOutage(outages.get(host) ?? null);
   }
 
-  const following = options.news && followHostOutages({ ...options, book: options.news, hear });
+  const following =
+    options.outages && followHostOutages({ ...options, store: options.outages, apply: applyOutages });
   return {
     /** Limits that the configuration file has now. */
     setUpstreams(next: UpstreamSettings): void {
@@ -72,8 +73,8 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   };
 }
 
-/** Forgets with the process; for what needs no budget. */
-export function createMemoryBudgetBook(): BudgetBook {
+/** In memory only, for clients without a budget. */
+export function createMemoryBudgets(): BudgetStore {
   const counts = new Map<string, number>();
   return {
     async take(name, wanted, limit) {

@@ -1,5 +1,5 @@
 import { type Dispatcher, ProxyAgent } from 'undici';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 
 /**
@@ -13,7 +13,7 @@ export function openProxiedFetch(proxies: OutboundProxies) {
     const url = new URL(input instanceof Request ? input.url : input);
     const proxy = proxyFor(proxies, url);
     if (proxy === null) return fetch(input, init);
-    const agent = getOrMake(agents, proxy, () => new ProxyAgent({ uri: proxy, proxyTunnel: false }));
+    const agent = getOrCreate(agents, proxy, () => new ProxyAgent({ uri: proxy, proxyTunnel: false }));
     const { method = 'GET', body, signal } = init;
     const answer = await agent.request({
       origin: url.origin,

@@ -35,7 +35,7 @@ export class RateWindow {
     this.setRate(ratePerSecond);
   }
 
-  /** What has begun counts on. */
+  /** Requests already begun still count. */
   setRate(ratePerSecond: number): void {
     this.#intervalMs = 1000 / ratePerSecond;
     this.#windowMs = Math.max(1000, this.#intervalMs);
@@ -44,12 +44,12 @@ export class RateWindow {
 
   /** Milliseconds until one more may begin, as far as is known; 0: now. */
   delayAt(now: number): number {
-    this.#settle(now);
+    this.#expire(now);
     return Math.max(0, this.#placeAt(now) - now, this.#evenly - TOLERANCE_MS - now);
   }
 
   begin(now: number): RateTicket {
-    this.#settle(now);
+    this.#expire(now);
     const begun: Begun = { at: now, ended: false };
     this.#begun.add(begun);
     this.#evenly = Math.max(now, this.#evenly) + this.#intervalMs;
@@ -71,7 +71,7 @@ export class RateWindow {
     this.#free.push(Math.max(this.#free.at(-1) ?? at, at + this.#windowMs));
   }
 
-  #settle(now: number): void {
+  #expire(now: number): void {
     for (const begun of this.#begun) {
       if (begun.at + MAX_WAY_MS > now) break;
       this.#end(begun, begun.at + MAX_WAY_MS);

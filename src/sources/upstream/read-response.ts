@@ -77,14 +77,14 @@ async function readStart(body: Body): Promise<string> {
       if (text.length >= START_LENGTH) break;
     }
   } catch {
-    // What came before is kept.
+    // Earlier bytes are kept.
   }
   return text.slice(0, START_LENGTH);
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a server says of how long its answer is good, and what it knows this version of it by. */
+/** The freshness and the validator of a response. */
 export interface AnswerFreshness {
   /** Null when it says nothing. */
   readonly freshSeconds: number | null;
@@ -95,7 +95,7 @@ export interface AnswerFreshness {
 /** RFC 9110, 15.4.5. */
 export const NOT_MODIFIED = 304;
 const MAX_VALIDATOR = 200;
-/** Seconds; what a server promises beyond it is not believed. */
+/** Seconds; longer lifetimes are capped. */
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
 
@@ -110,7 +110,7 @@ export function conditionOf(validator: string | null | undefined): Readonly<Reco
   return { 'if-none-match': validator };
 }
 
-/** RFC 9111, 5.1: what a cache before the server has held for `Age` seconds is as much nearer to its end. */
+/** RFC 9111, 5.1: a response that a cache has held for `Age` seconds is fresh for that much less. */
 function remainingSeconds(headers: Headers, now: number): number | null {
   const promised = promisedSeconds(headers, now);
   const age = textOf(headers.age) ?? '';
@@ -127,7 +127,7 @@ function promisedSeconds(headers: Headers, now: number): number | null {
   const expires = textOf(headers.expires);
   if (expires === undefined) return null;
   const end = Date.parse(expires);
-  // RFC 9111, 5.3: what is no date, such as 0, lies in the past.
+  // RFC 9111, 5.3: an invalid date, such as 0, is in the past.
   return Number.isNaN(end) ? 0 : Math.floor((end - (dateOf(headers) ?? now)) / 1000);
 }
 

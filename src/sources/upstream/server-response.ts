@@ -5,7 +5,7 @@ import type { SourceRequest, SourceResult } from '../tile-source.ts';
 import { NOT_MODIFIED } from './read-response.ts';
 import type { UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
 
-/** What a request for a picture takes over from what was asked of the source. */
+/** The parts of a source request that its HTTP request needs. */
 export function pictureRequest(
   { priority, validator = null, format, sent }: SourceRequest,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export function pictureRequest(
 
 const TEXT = /^text\/|xml$|json$/;
 
-/** `check` refuses what is not a picture of the kind that was asked for. */
+/** `check` refuses anything but a picture of the requested kind. */
 export function serverResponse(
   { status, bytes: sent, mediaType, secrets, freshSeconds, validator }: UpstreamResponse,
   check: (mediaType: string | null) => void,
@@ -44,7 +44,7 @@ export function withoutSecrets(url: URL): string {
   return shown.toString();
 }
 
-/** A server answers with the type that was asked for. What is no image is left for the gate to name. */
+/** The server must return the requested type; other content is reported by the gate. */
 export function checkAnswerType(mediaType: string | null, asked: string): void {
   if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(asked)) return;
   throw new TilewardenError(

@@ -28,29 +28,29 @@ describe('a host that says nothing', () => {
     expect(watchOf().watch.delayAt(5000, QUICK)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('a silent host gets a scout in every six tenths of a second, in the place of the one before', () => {
+  it('a silent host gets a probe in every six tenths of a second, in the place of the one before', () => {
     const { watch, requests } = watchOf(0, 10);
     const [first] = requests;
     expect(watch.givesWay(8)).toBeNull();
     expect(watch.givesWay(2)).toBe(first);
-    const scout = { begunAt: 1000 };
-    watch.begun(scout, true);
-    expect(watch.givesWay(8)).toBe(scout);
+    const probe = { begunAt: 1000 };
+    watch.begun(probe, true);
+    expect(watch.givesWay(8)).toBe(probe);
     expect(watch.delayAt(1200, QUICK)).toBe(400);
     expect(watch.delayAt(1600, QUICK)).toBe(0);
   });
 
-  it('a silent host is scouted sooner when it is known to fail', () => {
+  it('a silent host is probed sooner when it is known to fail', () => {
     expect(watchOf(0).watch.delayAt(600, FAILING)).toBe(0);
   });
 
   it('a silent host gets more and more time if there is one place only', () => {
     const { watch } = watchOf();
     const alone = { ...QUICK, most: 1 };
-    const scout = { begunAt: 0 };
-    watch.begun(scout, true);
+    const probe = { begunAt: 0 };
+    watch.begun(probe, true);
     expect(watch.delayAt(1100, alone)).toBe(100);
-    watch.ended(scout, null);
+    watch.ended(probe, null);
     watch.begun({ begunAt: 1200 }, true);
     expect(watch.delayAt(2300, alone)).toBe(1300);
   });

@@ -11,90 +11,89 @@ export interface HostManner {
   readonly usualMs: () => number | null;
 }
 
-/** Milliseconds. A host is silent that has said nothing for so long, and for so many times its usual answer. */
+/** Milliseconds without a response after which a host is silent; and the same as a multiple of its usual response time. */
 const SILENCE = 1000;
-const SILENCE_OF_USUAL = 5;
-const SILENCE_OF_STRANGERS = 5000;
-/** What a scout has to bring its answer, before the next one takes its place. */
-const PATIENCE = 600;
-const PATIENCE_OF_USUAL = 2;
-const MAX_PATIENCE = 15_000;
+const SILENCE_FACTOR = 5;
+const SILENCE_OF_UNKNOWN_HOSTS = 5000;
+/** Milliseconds a probe may take before the next one takes its place; and as a multiple of the usual response time. */
+const PROBE_TIMEOUT = 600;
+const PROBE_TIMEOUT_FACTOR = 2;
+const MAX_PROBE_TIMEOUT = 15_000;
 
 /**
- * Notices when a host that has requests under way says nothing any more, and says when one more may be sent to see
- * whether it speaks again. The others keep their time: they may only be slow. One place is enough for scouts, each
- * follows the one before.
+ * Detects a host that has requests in flight and no longer responds, and allows one more request as a probe. The others
+ * keep their timeouts: they may only be slow. Probes share one place, each replaces the one before.
  */
 export class SilenceWatch<Request extends UnderWay> {
   /** In the order of their beginning. */
   readonly #underWay = new Set<Request>();
   #answeredAt = Number.NEGATIVE_INFINITY;
-  #scout: Request | null = null;
-  #scoutedAt = Number.NEGATIVE_INFINITY;
-  #scoutsInARow = 0;
+  #probe: Request | null = null;
+  #probedAt = Number.NEGATIVE_INFINITY;
+  #probesInARow = 0;
 
-  begun(request: Request, isScout: boolean): void {
+  begun(request: Request, isProbe: boolean): void {
     this.#underWay.add(request);
-    if (!isScout) return;
-    this.#scout = request;
-    this.#scoutedAt = request.begunAt;
-    this.#scoutsInARow++;
+    if (!isProbe) return;
+    this.#probe = request;
+    this.#probedAt = request.begunAt;
+    this.#probesInARow++;
   }
 
-  /** `at`: when the host said something, whatever it was; null: it has not. */
+  /** `at`: when the host responded, in whatever way; null: it has not. */
   ended(request: Request, at: number | null): void {
     this.#underWay.delete(request);
-    if (this.#scout === request) this.#scout = null;
+    if (this.#probe === request) this.#probe = null;
     if (at === null) return;
     this.#answeredAt = at;
-    this.#scoutsInARow = 0;
+    this.#probesInARow = 0;
   }
 
-  isScout(request: Request): boolean {
-    return this.#scout === request;
+  isProbe(request: Request): boolean {
+    return this.#probe === request;
   }
 
   all(): readonly Request[] {
     return [...this.#underWay];
   }
 
-  /** Milliseconds until a scout may be sent, as far as is known; 0: now, infinite: there is nothing to wait for. */
+  /** Milliseconds until a probe may be sent, as far as is known; 0: now, infinite: there is nothing to wait for. */
   delayAt(now: number, { failing, most, usualMs }: HostManner): number {
     const first = this.#firstUnanswered();
     if (!first) return Number.POSITIVE_INFINITY;
-    const soonest = this.#dueAt(first, failing ? PATIENCE : SILENCE, PATIENCE);
+    const soonest = this.#dueAt(first, failing ? PROBE_TIMEOUT : SILENCE, PROBE_TIMEOUT);
     if (soonest > now) return soonest - now;
     const usual = usualMs();
-    const patience = this.#patience(usual, failing, most);
-    const silence = failing ? patience : silenceOf(usual);
-    return Math.max(0, this.#dueAt(first, silence, patience) - now);
+    const timeout = this.#probeTimeout(usual, failing, most);
+    const silence = failing ? timeout : silenceOf(usual);
+    return Math.max(0, this.#dueAt(first, silence, timeout) - now);
   }
 
-  /** Whose place the next scout takes; null: there is room. */
+  /** The request whose place the next probe takes; null: a place is free. */
   givesWay(most: number): Request | null {
-    if (this.#scout) return this.#scout;
+    if (this.#probe) return this.#probe;
     return this.#underWay.size >= most ? this.#firstUnanswered() : null;
   }
 
-  /** What began before the host last spoke may just be slow. */
+  /** A request that began before the host's last response may just be slow. */
   #firstUnanswered(): Request | null {
     for (const request of this.#underWay) if (request.begunAt >= this.#answeredAt) return request;
     return null;
   }
 
-  #dueAt(first: Request, silence: number, patience: number): number {
-    return Math.max(first.begunAt + silence, this.#scoutedAt + patience);
+  #dueAt(first: Request, silence: number, timeout: number): number {
+    return Math.max(first.begunAt + silence, this.#probedAt + timeout);
   }
 
-  /** With a single place a scout is all there is: each gets longer than the one before, lest none ever ends. */
-  #patience(usual: number | null, failing: boolean, most: number): number {
-    if (usual === null && !failing) return SILENCE_OF_STRANGERS;
-    const patience = Math.max(PATIENCE, (usual ?? 0) * PATIENCE_OF_USUAL);
-    return most > 1 ? patience : Math.min(MAX_PATIENCE, patience * 2 ** this.#scoutsInARow);
+  /** With a single place only probes are sent: each may take longer than the one before, or none would ever end. */
+  #probeTimeout(usual: number | null, failing: boolean, most: number): number {
+    if (usual === null && !failing) return SILENCE_OF_UNKNOWN_HOSTS;
+    const timeout = Math.max(PROBE_TIMEOUT, (usual ?? 0) * PROBE_TIMEOUT_FACTOR);
+    return most > 1 ? timeout : Math.min(MAX_PROBE_TIMEOUT, timeout * 2 ** this.#probesInARow);
   }
 }
 
 /** Milliseconds after which a host that usually answers in `usual` is called silent. */
 export function silenceOf(usual: number | null): number {
-  return usual === null ? SILENCE_OF_STRANGERS : Math.max(SILENCE, usual * SILENCE_OF_USUAL);
+  return usual === null ? SILENCE_OF_UNKNOWN_HOSTS : Math.max(SILENCE, usual * SILENCE_FACTOR);
 }

@@ -11,7 +11,7 @@ import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts'
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import {
-  createMemoryBudgetBook,
+  createMemoryBudgets,
   openUpstreamLimiter,
   type UpstreamLimiterOptions,
 } from './open-upstream-limiter.ts';
@@ -40,7 +40,7 @@ describe('the upstream client', () => {
   function open(
     upstream: Partial<UpstreamOptions> = {},
     limits: NonNullable<UpstreamClientOptions['limits']> = {},
-    patience: Pick<UpstreamLimiterOptions, 'maxWaiting' | 'maxInteractiveWaitMs'> = {},
+    waits: Pick<UpstreamLimiterOptions, 'maxWaiting' | 'maxInteractiveWaitMs'> = {},
   ): UpstreamClient {
     const allowed = { allowPrivate: true, adaptive: false, ...upstream };
     const env = {
@@ -49,7 +49,7 @@ describe('the upstream client', () => {
       random: () => 0.5,
       log: silentLogger,
     };
-    const limiter = openUpstreamLimiter({ ...env, ...patience, book: createMemoryBudgetBook() });
+    const limiter = openUpstreamLimiter({ ...env, ...waits, budgets: createMemoryBudgets() });
     return openUpstreamClient({ ...env, userAgent: 'Tilewarden/test', limiter, limits });
   }
 

@@ -6,7 +6,7 @@ import { systemRandom } from '../../lib/random.ts';
 import { createSourceLife } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
-import { createMemoryBudgetBook, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   type AnswerFreshness,
@@ -35,7 +35,7 @@ export interface UpstreamRequest {
   /** GET without a body when left out. */
   readonly method?: string;
   readonly body?: string | null;
-  /** Of what is known already: the answer may then be 304, without a body. */
+  /** The validator of a known version: the response may then be 304, without a body. */
   readonly validator?: string | null;
   /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
   readonly alsoAccept?: readonly number[];
@@ -47,11 +47,11 @@ export interface UpstreamResponse extends AnswerFreshness {
   /** 200, or one of those that the request accepts too. */
   readonly status: number;
   readonly bytes: Buffer;
-  /** As the server said, without parameters, lower case; null when it said nothing. */
+  /** The server's media type without parameters, lower case; null: none. */
   readonly mediaType: string | null;
   /** Values that were sent, which a text may repeat. */
   readonly secrets: readonly string[];
-  /** Names this version of what was asked for; null when the server gave none. */
+  /** The server's validator of this version; null: none. */
   readonly etag: string | null;
 }
 
@@ -87,12 +87,12 @@ interface Host {
   readonly pool: HostPool;
 }
 
-/** What sources that ask a server are opened with. */
+/** Passed to sources that query a server. */
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 
 /**
- * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
- * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
+ * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete, uncompressed
+ * 200, or a status the request accepts; fails as `TileSource` says, without retrying.
  */
 export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -164,7 +164,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     };
   }
 
-  /** Null: the place was taken back, because the host has long said nothing. */
+  /** Null: the place was revoked, because the host has been silent for long. */
   async function visit(
     host: Host,
     request: UpstreamRequest,
@@ -185,14 +185,14 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
       const failure = stop.signal.aborted ? stop.signal.reason : error;
       permit.end(endOf(failure, elapsed()));
       if (permit.revoked.aborted && !signal.aborted) return null;
-      options.log.debug({ upstream: host.name, err: failure }, 'An upstream request failed');
+      options.log.debug({ upstream: host.name, err: failure }, 'an upstream request failed');
       throw failure;
     } finally {
       stop.release();
     }
   }
 
-  /** Whose place was taken back stands in line again, as long as its time is not up. */
+  /** A request whose place was revoked queues again, until its timeout. */
   async function enterAndAsk(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const host = hostOf(request.url);
     const whole = request.timeoutMs ?? limits.totalMs;
@@ -217,7 +217,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openLimiterFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamLimiter {
-  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
+  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, budgets: createMemoryBudgets() });
 }
 
 function mediaTypeOf(header: string | undefined): string | null {
@@ -227,7 +227,7 @@ function mediaTypeOf(header: string | undefined): string | null {
 
 const TOO_MUCH = [429, 503];
 
-/** What the end of a request says about its host; `failure` is null when all went well. */
+/** The outcome of a request for its host; `failure` null: success. */
 export function endOf(failure: unknown, ms: number): RequestEnd {
   const plain = { reason: null, ms, retryAfterMs: null };
   if (failure === null) return { ...plain, kind: 'answered' };

@@ -4,7 +4,7 @@ import { hideCredentials } from '../../lib/hide-secrets.ts';
 import { plainExcerpt } from '../../lib/plain-excerpt.ts';
 import { AddressRefused } from './address-guard.ts';
 
-/** Why an upstream's answer was refused before anybody looked for an image in it; for counting. */
+/** Why a response was refused before it was decoded; for metrics. */
 type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
 
 /** Characters of an error answer that are kept for the log. */
@@ -36,7 +36,7 @@ export function unavailable(cause: unknown, isProxied = false): TilewardenError 
   return new TilewardenError('source-unavailable', message, { cause, reason });
 }
 
-/** 5xx: it cannot serve now; 429: it asks for patience; anything else but 200: the answer is of no use. */
+/** 5xx: it cannot serve now; 429: it asks to be called later; anything else but 200: the answer is of no use. */
 export function failureOfStatus(
   status: number,
   host: string,
@@ -45,17 +45,17 @@ export function failureOfStatus(
 ): TilewardenError {
   const cause = new Error(`${host} answered ${status}: ${hideCredentials(body).slice(0, EXCERPT_LENGTH)}`);
   const known = { cause, reason: 'status', upstream: { status, text: plainExcerpt(body) } };
-  const patience = { ...known, retryAfterSeconds };
+  const details = { ...known, retryAfterSeconds };
   if (status === 429) {
     return new TilewardenError(
       'source-busy',
       'The map source answered that there are too many requests.',
-      patience,
+      details,
     );
   }
   if (status < 500) return new TilewardenError('source-bad-answer', REFUSALS.status, known);
   const message = 'The map source answered that it cannot serve now.';
-  return new TilewardenError('source-unavailable', message, patience);
+  return new TilewardenError('source-unavailable', message, details);
 }
 
 /** RFC 9110, 10.2.3: a number of seconds or a date. */

@@ -29,8 +29,8 @@ export class WaitingLine {
   /** Resolves when it is admitted; leaves with the signal's reason. */
   join(priority: UpstreamPriority, signal: AbortSignal, again: boolean): Promise<Permit> {
     return new Promise((resolve, reject) => {
-      const leave = () => settle(() => reject(signal.reason));
-      const settle = (tell: () => void) => {
+      const leave = () => leaveLine(() => reject(signal.reason));
+      const leaveLine = (tell: () => void) => {
         this.#of(priority).delete(waiter);
         signal.removeEventListener('abort', leave);
         tell();
@@ -38,8 +38,8 @@ export class WaitingLine {
       const waiter: Waiter = {
         priority,
         again,
-        admit: (permit) => settle(() => resolve(permit)),
-        refuse: (error) => settle(() => reject(error)),
+        admit: (permit) => leaveLine(() => resolve(permit)),
+        refuse: (error) => leaveLine(() => reject(error)),
       };
       this.#of(priority).add(waiter);
       signal.addEventListener('abort', leave, { once: true });

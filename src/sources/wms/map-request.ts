@@ -63,7 +63,7 @@ function requestUrl(
 export function mapRequest(base: string, options: WmsSourceOptions, request: MapRequest) {
   const url = mapRequestUrl(base, options, request);
   if (url.href.length <= options.maxUrlLength) return { url };
-  // What stands in the declared address says which service it is, and stays there.
+  // Parameters of the declared URL select the service and stay.
   return { url: new URL(base), form: url.searchParams };
 }
 

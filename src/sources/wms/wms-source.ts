@@ -14,7 +14,7 @@ import {
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
-/** Asks a WMS for whole metatiles. With several addresses the one that answered last is asked first. */
+/** Requests whole metatiles from a WMS. With several URLs, the one that responded last is tried first. */
 export function openWmsSource(
   options: WmsSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
@@ -39,7 +39,7 @@ export function openWmsSource(
     return serverResponse(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
   }
 
-  /** For what is neither a map nor kept. */
+  /** For requests other than GetMap, whose responses are not cached. */
   function ask(caller: AbortSignal, urlAt: (base: string) => URL): Promise<InfoResponse> {
     return life.during(caller, (signal) =>
       fromAny(signal, async (base) => {

@@ -133,7 +133,7 @@ function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')
   return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
 }
 
-/** What the server says of itself and what was declared do not go together. Its names are for the log, not for strangers. */
+/** Declaration and capabilities do not match. The server's names are for the log, not for clients. */
 function unfit(what: string): TilewardenError {
   return new TilewardenError('source-bad-answer', 'The map source does not offer what the layer declares.', {
     reason: 'capabilities',

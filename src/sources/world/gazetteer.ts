@@ -27,12 +27,12 @@ export function createGazetteer(atlas: WorldAtlas, tints: number): Gazetteer {
   const tintOf = tintCountries(atlas, tints);
   const entries = atlas.countries.flatMap((country, place) => {
     const ring = largestRing(country.rings);
-    return ring ? [entryOf(country, ring, tintOf[place] ?? 0)] : [];
+    return ring ? [gazetteerEntry(country, ring, tintOf[place] ?? 0)] : [];
   });
   return new Map(entries.map((entry) => [entry.name, entry]));
 }
 
-function entryOf(country: Country, ring: MapShape, tint: number): GazetteerEntry {
+function gazetteerEntry(country: Country, ring: MapShape, tint: number): GazetteerEntry {
   const { name } = country;
   let point: Point | null = null;
   return {

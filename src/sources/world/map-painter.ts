@@ -1,5 +1,5 @@
 import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/canvas';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
 import { paintDegrees, paintNames } from './label-painter.ts';
 import { createTextMeasure, registerMapFont } from './map-font.ts';
@@ -72,7 +72,7 @@ export class MapPainter {
     for (const country of atlas.countries) {
       const tint = gazetteer.get(country.name)?.tint ?? 0;
       const colour = tint < 0 ? style.ice : (style.land[tint % style.land.length] ?? style.ice);
-      getOrMake(byColour, colour, () => []).push(...country.rings);
+      getOrCreate(byColour, colour, () => []).push(...country.rings);
     }
     return byColour;
   }

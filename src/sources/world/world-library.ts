@@ -1,4 +1,4 @@
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { createGazetteer, type Gazetteer } from './gazetteer.ts';
 import { layOutLabels, type MeasureText, type PlacedLabel } from './label-layout.ts';
 import type { MapProjection, MapView } from './map-view.ts';
@@ -26,7 +26,7 @@ export class WorldLibrary {
   }
 
   gazetteer(projection: MapProjection): Gazetteer {
-    return getOrMake(this.#gazetteers, projection, () =>
+    return getOrCreate(this.#gazetteers, projection, () =>
       createGazetteer(this.#atlas('50m', projection), TINTS),
     );
   }
@@ -35,13 +35,13 @@ export class WorldLibrary {
   labels(view: MapView): readonly PlacedLabel[] {
     const key = `${view.projection} ${view.resolutionX.toPrecision(9)} ${view.resolutionY.toPrecision(9)}`;
     if (this.#layouts.size >= MAX_LAYOUTS && !this.#layouts.has(key)) this.#layouts.clear();
-    return getOrMake(this.#layouts, key, () =>
+    return getOrCreate(this.#layouts, key, () =>
       layOutLabels(this.gazetteer(view.projection), { ...view, measure: this.#measure }),
     );
   }
 
   #atlas(detail: AtlasDetail, projection: MapProjection): WorldAtlas {
-    return getOrMake(this.#atlases, `${detail} ${projection}`, () => loadWorldAtlas(detail, projection));
+    return getOrCreate(this.#atlases, `${detail} ${projection}`, () => loadWorldAtlas(detail, projection));
   }
 }
 

@@ -97,13 +97,13 @@ function shownAddress(options: XyzSourceOptions, request: SourceRequest): string
   return withoutSecrets(tileUrl({ ...template, keys: masked }, request.gridSet, tileOf(request)));
 }
 
-/** A server may repeat in its error page what it was asked. The same failure with none of these words in its cause. */
+/** The same failure without these words in its cause: an error page may repeat the request. */
 function withoutWords(error: unknown, words: readonly string[]): unknown {
   if (!isTilewardenError(error) || !(error.cause instanceof Error)) return error;
   const hidden = words.flatMap((word) => [word, encodeURIComponent(word)]);
-  const told = error.cause.message;
-  if (!hidden.some((word) => told.includes(word))) return error;
-  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, '***'), told));
+  const causeText = error.cause.message;
+  if (!hidden.some((word) => causeText.includes(word))) return error;
+  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, '***'), causeText));
   const { code, message, reason, retryAfterSeconds } = error;
   return new TilewardenError(code, message, { cause, reason, retryAfterSeconds });
 }

@@ -135,7 +135,7 @@ class AzureObjects implements ObjectStore {
     await this.#guard.send('multipart', (abortSignal) => blob.commitBlockList(blocks, { abortSignal }));
   }
 
-  /** Blobs that have blocks only are listed when asked for, and nothing else sets them apart everywhere. */
+  /** Uncommitted blobs are listed on request, and nothing else identifies them everywhere. */
   async unfinished(prefix: string): Promise<readonly UnfinishedObject[]> {
     const whole = new Set((await this.list(prefix, null)).objects.map(({ key }) => key));
     const { objects } = await this.list(prefix, null, true);

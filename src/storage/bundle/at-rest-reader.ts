@@ -246,7 +246,7 @@ function rowInLeaf(pages: RestingFile, at: number, key: number): readonly Value[
   const keyOf = (cell: number) => varint(window, lengthOf(cell).end);
   const found = firstCell(cells, (cell) => keyOf(cell).value >= key);
   if (found === cells || keyOf(found).value !== key) return null;
-  return rowOf(payload(pages, keyOf(found).end, lengthOf(found).value));
+  return recordValues(payload(pages, keyOf(found).end, lengthOf(found).value));
 }
 
 /** The first of the cells for which it is so, as it is for all that follow. */
@@ -279,7 +279,7 @@ function bytesWithin(length: number): number {
 }
 
 /** https://sqlite.org/fileformat.html#record_format: the kinds of the columns, then their values. */
-function rowOf(record: Buffer): readonly Value[] {
+function recordValues(record: Buffer): readonly Value[] {
   const { value: headerBytes, end } = varint(record, 0);
   const values: Value[] = [];
   let from = headerBytes;

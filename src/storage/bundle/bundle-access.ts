@@ -7,7 +7,7 @@ import type { BundleWriter } from './bundle-writer.ts';
 import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
 
 /** Milliseconds a reader waits for another process that opens or closes the same bundle. */
-const PATIENCE = 5000;
+const BUSY_TIMEOUT_MS = 5000;
 const BUSY_PAUSE = 1;
 /** Milliseconds without a read after which a bundle is closed. */
 const IDLE_AFTER = 30_000;
@@ -115,7 +115,7 @@ export async function patiently<T>(work: () => T, clock: Clock, signal?: AbortSi
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || clock.monotonic() - begun > PATIENCE) throw error;
+      if (!isBusy(error) || clock.monotonic() - begun > BUSY_TIMEOUT_MS) throw error;
       await clock.sleep(BUSY_PAUSE);
     }
   }

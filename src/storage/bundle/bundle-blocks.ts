@@ -38,7 +38,7 @@ interface BundleBlocksParts extends Env {
 
 interface Look {
   readonly stamp: string;
-  readonly settled: boolean;
+  readonly stable: boolean;
 }
 
 /** Lists the content of the bundles, from the index where they rest and from the bundle itself where a process may write. */
@@ -80,7 +80,7 @@ export class BundleBlocks {
       const known = this.#unmarked.has(id) ? null : this.#index?.pagesOf(id);
       const summary = known ?? (await this.#read(id));
       if (!summary) continue;
-      const { z, ...bundle } = placeOf(id);
+      const { z, ...bundle } = bundlePlace(id);
       const set = this.#setOf(summary.identity);
       found.set(
         id,
@@ -164,7 +164,7 @@ export class BundleBlocks {
     const path = findBundleFile(folder);
     const look = path === null ? null : lookOf(path, clock.now());
     const known = this.#looks.get(id);
-    if (!again && look && known?.settled && known.stamp === look.stamp) {
+    if (!again && look && known?.stable && known.stamp === look.stamp) {
       this.#restIfAbandoned(path);
       return null;
     }
@@ -183,7 +183,7 @@ export class BundleBlocks {
   }
 
   #blockOf(id: string, { identity, mask, tiles, bytes, diskBytes, changedAt }: BundleCounts): StoreBlock {
-    const { z, bundleX: x, bundleY: y } = placeOf(id);
+    const { z, bundleX: x, bundleY: y } = bundlePlace(id);
     const set = this.#setOf(identity);
     return { id, content: { set, z, x, y, mask, tiles, bytes, diskBytes, changedAt } };
   }
@@ -270,7 +270,7 @@ function isTrue(row: IndexedBundle | null, path: string | null): boolean {
 }
 
 /** An id is `layer/set/z/x_y`. */
-function placeOf(id: string): ListedBundle & { readonly z: number } {
+function bundlePlace(id: string): ListedBundle & { readonly z: number } {
   const [, , zoom = '', place = ''] = id.split('/');
   const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
   return { z: Number(zoom), bundleX, bundleY };
@@ -295,5 +295,5 @@ function lookOf(path: string, now: number): Look | null {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
   const changedAt = Math.max(file.mtimeMs, log?.mtimeMs ?? 0);
   const stamp = `${path} ${file.size}:${file.mtimeMs} ${log ? `${log.size}:${log.mtimeMs}` : ''}`;
-  return { stamp, settled: now - changedAt > GRAIN };
+  return { stamp, stable: now - changedAt > GRAIN };
 }

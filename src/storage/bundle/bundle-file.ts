@@ -16,7 +16,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
-import { WRITER_PATIENCE } from './generations.ts';
+import { WRITER_TIMEOUT_MS } from './generations.ts';
 import { isBusy } from './sqlite-failure.ts';
 import { moveToTrash } from './trash.ts';
 
@@ -197,7 +197,7 @@ export function copyStamp(path: string): string | null {
 }
 
 export function openForWriting(path: string): Sqlite {
-  return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
+  return configured(new Database(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS }), (db) => {
     // Before anything is written to it.
     checkFormat(db);
     startLog(db);
@@ -216,7 +216,7 @@ export function openForWriting(path: string): Sqlite {
  */
 export function syncBundle(db: Sqlite): void {
   const begun = performance.now();
-  while (performance.now() - begun < WRITER_PATIENCE) {
+  while (performance.now() - begun < WRITER_TIMEOUT_MS) {
     const [outcome] = db.pragma('wal_checkpoint(PASSIVE)') as readonly CheckpointRow[];
     if (!outcome || outcome.log === outcome.checkpointed) return;
     pause();
@@ -241,7 +241,7 @@ function startLog(db: Sqlite): void {
     try {
       if (triedLog(db)) return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() - begun > WRITER_PATIENCE) throw error;
+      if (!isBusy(error) || performance.now() - begun > WRITER_TIMEOUT_MS) throw error;
     }
     pause();
   }

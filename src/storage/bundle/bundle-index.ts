@@ -94,14 +94,14 @@ export class BundleIndex {
   readonly #root: string;
   readonly #pages: Statement<[string], { identity: string; pages: string }>;
 
-  /** `patience` is how many milliseconds a call may block its thread. */
-  constructor(layout: BundleLayout, patience: number) {
+  /** `timeoutMs` is how many milliseconds a call may block its thread. */
+  constructor(layout: BundleLayout, timeoutMs: number) {
     this.#root = layout.layers;
     this.#db = openRenewableFile({
       making: layout.making,
       path: layout.index,
       schema: SCHEMA,
-      patience,
+      timeoutMs,
       // What a power cut takes from it shows in the stamps, and is looked at.
       prepare(db) {
         db.prepare('SELECT 1 FROM content LIMIT 1').get();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { readableName, readableSetName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
@@ -69,8 +69,8 @@ export function createTileSetFolders(layout: BundleLayout): (set: TileSetKey) =>
   const remembered = new Map<string, string>();
   const byObject = new WeakMap<TileSetKey, string>();
   return (set) =>
-    getOrMake(byObject, set, () => {
+    getOrCreate(byObject, set, () => {
       if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-      return getOrMake(remembered, tileSetId(set), () => tileSetFolder(layout, set));
+      return getOrCreate(remembered, tileSetId(set), () => tileSetFolder(layout, set));
     });
 }

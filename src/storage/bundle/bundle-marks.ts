@@ -113,7 +113,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Null: it was settled since its name was listed. */
+/** Null: it was closed since its name was listed. */
 function readMark(path: string): OpenMark | null {
   try {
     const { places, ...mark } = JSON.parse(readFileSync(path, 'utf8')) as WrittenMark;

@@ -6,7 +6,7 @@ import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-ke
 import { blockAt, intersectRects, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { derive } from '../derive.ts';
 import {
   NO_CHANGE,
@@ -85,7 +85,7 @@ export async function openBundleStore(
   const seeds = new Map<string, number>();
   const seedOf = (folder: string) => {
     if (seeds.size >= MAX_SEEDS) seeds.clear();
-    return getOrMake(seeds, folder, () => proofSeed(folder.slice(layout.layers.length + 1)));
+    return getOrCreate(seeds, folder, () => proofSeed(folder.slice(layout.layers.length + 1)));
   };
 
   /** Null when it is not what was stored there. */
@@ -136,26 +136,26 @@ export async function openBundleStore(
 
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
   async function dropFolder(folder: string): Promise<void> {
-    if (!existsSync(folder)) return settleOtherRemovals(dirname(folder));
+    if (!existsSync(folder)) return waitForReadersOfOthers(dirname(folder));
     try {
       const mark = await writer.run('dropping', [folder]);
       const moved = moveToTrash(layout.trash, folder);
       access.closeBelow(folder);
       const syncing = moved ? syncFolder(dirname(folder)) : null;
-      await Promise.all([syncing, writer.run('closeBelow', [folder, mark]), settleRemoval()]);
+      await Promise.all([syncing, writer.run('closeBelow', [folder, mark]), waitForReaders()]);
     } catch (error) {
       throw storeFailure(error);
     }
   }
 
   /** What another process dropped a moment ago may still be read somewhere. */
-  async function settleOtherRemovals(parent: string): Promise<void> {
+  async function waitForReadersOfOthers(parent: string): Promise<void> {
     const status = statSync(parent, { throwIfNoEntry: false });
     if (status && clock.now() - status.mtimeMs < DROPPED_LATELY) await clock.sleep(READERS_LEASE);
   }
 
   /** Afterwards no reader of any process sees what was removed. */
-  async function settleRemoval(): Promise<void> {
+  async function waitForReaders(): Promise<void> {
     sweeper?.wake();
     await clock.sleep(READERS_LEASE);
   }
@@ -212,7 +212,7 @@ export async function openBundleStore(
         anyRemoved ||= removed;
       }
       const syncing = anyRemoved && limits.before !== undefined ? syncFolder(`${folderOf(set)}/${z}`) : null;
-      if (anyRemoved) await Promise.all([syncing, settleRemoval()]);
+      if (anyRemoved) await Promise.all([syncing, waitForReaders()]);
       return sumOfChanges(done);
     },
 
@@ -235,7 +235,7 @@ export async function openBundleStore(
       return number;
     },
     openMarks: async () => marks.list(),
-    settleMark: (_, number) => removeMark(layout, number),
+    closeMark: (_, number) => removeMark(layout, number),
 
     async close() {
       await blocks.close();

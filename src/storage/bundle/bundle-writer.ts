@@ -95,14 +95,14 @@ export class BundleWriter {
 
   #start(): Worker {
     const thread = this.#spawn(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
-    thread.on('message', (answer: WriterResponse) => this.#settle(answer));
+    thread.on('message', (answer: WriterResponse) => this.#resolve(answer));
     thread.on('error', (error) => this.#abandon(thread, error));
     thread.on('exit', () => this.#abandon(thread, new Error('the thread ended')));
     this.#thread = thread;
     return thread;
   }
 
-  #settle(answer: WriterResponse): void {
+  #resolve(answer: WriterResponse): void {
     if ('damaged' in answer) {
       this.#log.warn({ file: answer.damaged, reason: answer.reason }, DAMAGE_MESSAGE);
       return;

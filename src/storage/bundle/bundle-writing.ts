@@ -25,7 +25,7 @@ import { BUNDLE_SIZE, coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import { writeMark } from './bundle-marks.ts';
-import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
+import { type Generations, openGenerations, WRITER_TIMEOUT_MS } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
   type DiscardTileCommand,
@@ -68,7 +68,7 @@ export class BundleWriting {
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
     this.#onDamage = onDamage;
-    this.#generations = openGenerations(layout, WRITER_PATIENCE);
+    this.#generations = openGenerations(layout, WRITER_TIMEOUT_MS);
   }
 
   /**
@@ -217,7 +217,7 @@ export class BundleWriting {
   /** Opened when first needed: a disk that may only be read has none. */
   #indexed(): BundleIndex {
     if (this.#index) return this.#index;
-    this.#index = new BundleIndex(this.#layout, WRITER_PATIENCE);
+    this.#index = new BundleIndex(this.#layout, WRITER_TIMEOUT_MS);
     this.#tell('', (index) => index.forgetLongGone());
     return this.#index;
   }

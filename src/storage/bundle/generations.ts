@@ -10,7 +10,7 @@ import { isBusy, isRefused } from './sqlite-failure.ts';
 import { openTicketCounter, type TicketCounter } from './ticket-counter.ts';
 
 /** Milliseconds a writer waits for writers of other processes. */
-export const WRITER_PATIENCE = 15_000;
+export const WRITER_TIMEOUT_MS = 15_000;
 
 const [RESERVED_PAGES, PAGE_BYTES] = [16, 4096];
 /** One fills a page. */
@@ -27,13 +27,13 @@ export type Generations = ReturnType<typeof openGenerations>;
 /**
  * The order of writers and truncations, shared by all processes on the store. A generation is greater than every ticket
  * that was set aside before it, and every ticket that is given out afterwards is greater than it. Kept with a rollback journal, not with a log as bundles are: reading it needs no second file, so that a store opens
- * on a disk that is full or may only be read. `patience` is how many milliseconds a call may block its thread.
+ * on a disk that is full or may only be read. `timeoutMs` is how many milliseconds a call may block its thread.
  */
-export function openGenerations(layout: BundleLayout, patience: number) {
+export function openGenerations(layout: BundleLayout, timeoutMs: number) {
   if (!existsSync(layout.generations)) {
     makeSharedFile(layout.making, layout.generations, `${TABLES} ${afterTicketsOf(layout)}`);
   }
-  const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
+  const db = new Database(layout.generations, { fileMustExist: true, timeout: timeoutMs });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
   // The end of the journal is synced too: a deleted one might be back after a power cut, and undo what was
@@ -87,7 +87,7 @@ export function openGenerations(layout: BundleLayout, patience: number) {
     const numbers = layers.map((layer) => raise(layer, null));
     return numbers[0] ?? 0;
   });
-  if (patience > 0) keepReserve(db, layout.generations);
+  if (timeoutMs > 0) keepReserve(db, layout.generations);
   const read = (layer: string, place?: TilePlace): number => {
     const key = JSON.stringify(layer);
     if (!place) return select.get(key) ?? 0;

@@ -11,7 +11,7 @@ interface RenewableFile {
   /** Of a new one. */
   readonly schema: string;
   /** How many milliseconds a call may block its thread. */
-  readonly patience: number;
+  readonly timeoutMs: number;
   /** Also shows whether the file can be read. */
   readonly prepare: (db: Database.Database) => void;
 }
@@ -27,9 +27,9 @@ export function openRenewableFile(file: RenewableFile): Database.Database {
   }
 }
 
-function opened({ making, path, schema, patience, prepare }: RenewableFile): Database.Database {
+function opened({ making, path, schema, timeoutMs, prepare }: RenewableFile): Database.Database {
   if (!existsSync(path)) makeSharedFile(making, path, schema);
-  const db = new Database(path, { fileMustExist: true, timeout: patience });
+  const db = new Database(path, { fileMustExist: true, timeout: timeoutMs });
   try {
     db.pragma('synchronous = NORMAL');
     prepare(db);

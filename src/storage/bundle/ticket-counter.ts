@@ -28,7 +28,7 @@ export function openTicketCounter(layout: BundleLayout, aside: number): TicketCo
     making: layout.making,
     path: layout.tickets,
     schema: SCHEMA,
-    patience: 0,
+    timeoutMs: 0,
     prepare(file) {
       file.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       file.prepare<[number]>(COUNT).get(aside);

@@ -10,7 +10,7 @@ import {
   tilesOfRect,
   WHOLE_LEVEL,
 } from '../../domain/tile-rect.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { derive } from '../derive.ts';
 import { edited, isMeant } from '../edit-tile.ts';
 import { OpenMarks } from '../open-marks.ts';
@@ -68,8 +68,8 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
   const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
 
   function levelForWriting(key: TileSetKey, z: number): Level {
-    const set = getOrMake(sets, tileSetId(key), () => ({ key, levels: new Map<number, Level>() }));
-    return getOrMake(set.levels, z, () => new Map());
+    const set = getOrCreate(sets, tileSetId(key), () => ({ key, levels: new Map<number, Level>() }));
+    return getOrCreate(set.levels, z, () => new Map());
   }
 
   function forgetIfEmpty(key: TileSetKey, z: number): void {
@@ -91,7 +91,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
 
   return derive({
     async get(set, tile) {
-      const stored = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
+      const stored = levelOf(set, tile.z)?.get(tileText(tile.x, tile.y));
       const found = stored && marks.shown(set, tile, stored, stored.ticket);
       if (!found) return null;
       const { bytes, createdAt, checksum, freshUntil, madeBy } = found;
@@ -101,8 +101,8 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     async putMany(set, z, tiles, ticket) {
       checkGeneration(set, z, rectAround(tiles), ticket);
       const former = levelOf(set, z);
-      const timely = tiles.filter(({ x, y }) => (former?.get(placeOf(x, y))?.ticket ?? 0) <= ticket);
-      const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile, ticket)]));
+      const timely = tiles.filter(({ x, y }) => (former?.get(tileText(x, y))?.ticket ?? 0) <= ticket);
+      const batch = new Map(timely.map((tile) => [tileText(tile.x, tile.y), keep(tile, ticket)]));
       const change = changeOf(levelOf(set, z), batch);
       if (usedBytes + change.bytes > maxBytes)
         throw new TilewardenError('store-full', 'The memory store is full.');
@@ -129,8 +129,8 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       const meant = tilesWithin(level, rect).filter((tile) => isMeant(tile, edit));
       for (const tile of meant) {
         const next = edited(tile, edit);
-        if (next) level?.set(placeOf(tile.x, tile.y), next);
-        else level?.delete(placeOf(tile.x, tile.y));
+        if (next) level?.set(tileText(tile.x, tile.y), next);
+        else level?.delete(tileText(tile.x, tile.y));
       }
       if (edit.type !== 'remove') return { tiles: meant.length, bytes: 0 };
       forgetIfEmpty(set, z);
@@ -160,7 +160,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     async openMarks() {
       return [...openMarks.values()];
     },
-    async settleMark(_, number) {
+    async closeMark(_, number) {
       openMarks.delete(number);
       marksChanged();
     },
@@ -171,7 +171,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
   });
 }
 
-function placeOf(x: number, y: number): string {
+function tileText(x: number, y: number): string {
   return `${x},${y}`;
 }
 
@@ -194,7 +194,7 @@ function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {
   if (!level) return [];
   if (sizeOfRect(rect) >= level.size)
     return [...level.values()].filter(({ x, y }) => rectContains(rect, x, y));
-  return tilesOfRect(0, rect).flatMap(({ x, y }) => level.get(placeOf(x, y)) ?? []);
+  return tilesOfRect(0, rect).flatMap(({ x, y }) => level.get(tileText(x, y)) ?? []);
 }
 
 function changeOf(level: Level | undefined, batch: Level): StoreChange {

@@ -25,15 +25,15 @@ interface KnownBlock extends Pick<BlockContent, 'set' | 'z' | 'diskBytes'> {
 
 /** Milliseconds. */
 const LOOK_INTERVAL = 5000;
-/** What is left of the size when the least recently used copies have gone. */
+/** The share of the size that remains after an eviction. */
 const LEFT = 0.9;
-/** Packs waiting to be copied; what comes beyond is not. */
+/** Packs waiting to be copied; further ones are dropped. */
 const MAX_WAITING = 64;
 
 /**
  * Copies of packed tiles on this machine's disk. Each is kept with the object it came from: a copy counts only if the
  * index names the same object, so it is never older than what is stored. While the index is unreachable, only copies
- * count that were made since this process began and that no news has touched.
+ * count that were made since this process began and that no change has touched.
  */
 export class DiskTier {
   readonly #options: DiskTierOptions;
@@ -59,7 +59,7 @@ export class DiskTier {
     return copy?.madeBy === tile.object && copy.bytes.length === tile.length ? copy : null;
   }
 
-  /** For when the index cannot be asked. */
+  /** While the index is unreachable. */
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, x, y);
     if (!copy) return null;
@@ -69,7 +69,7 @@ export class DiskTier {
     return counts ? { ...copy, madeBy: null } : null;
   }
 
-  /** To be noted before the index is asked. */
+  /** To be read before the index is queried. */
   get moment(): number {
     return this.#voids.now;
   }
@@ -95,9 +95,9 @@ export class DiskTier {
       .finally(() => this.#waiting--);
   }
 
-  /** What others have changed is no longer answered while the index cannot be asked. */
-  forget(news: readonly TileChange[]): void {
-    for (const one of news) this.#voids.note(one);
+  /** Changed tiles are no longer served from copies while the index is unreachable. */
+  forget(changes: readonly TileChange[]): void {
+    for (const change of changes) this.#voids.note(change);
   }
 
   async close(): Promise<void> {
@@ -145,10 +145,10 @@ function blockName(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_SIZE)} ${Math.floor(y / BLOCK_SIZE)}`;
 }
 
-/** Pages tracked one by one; if there are more, all copies made before are invalid. */
+/** Pages tracked change by change; if there are more, all copies made before are invalid. */
 const MAX_PAGES = 50_000;
 
-/** What has been changed elsewhere since copies were made. Moments are numbers that rise with each piece of news. */
+/** Changes made elsewhere since copies were stored. Moments are numbers that rise with each change. */
 class CopyVoids {
   readonly #layers = new Map<string, number>();
   readonly #pages = new Map<string, number>();
@@ -159,14 +159,14 @@ class CopyVoids {
     return this.#now;
   }
 
-  note(news: TileChange): void {
+  note(change: TileChange): void {
     this.#now++;
-    if (news.kind === 'tiles') {
-      const { minX, minY } = news.rect;
-      this.#pages.set(pageKey(news.set, news.z, minX, minY), this.#now);
+    if (change.kind === 'tiles') {
+      const { minX, minY } = change.rect;
+      this.#pages.set(pageKey(change.set, change.z, minX, minY), this.#now);
     }
-    if (news.kind === 'layer' || news.kind === 'place') this.#layers.set(news.layer, this.#now);
-    if (news.kind !== 'everything' && this.#pages.size <= MAX_PAGES) return;
+    if (change.kind === 'layer' || change.kind === 'place') this.#layers.set(change.layer, this.#now);
+    if (change.kind !== 'everything' && this.#pages.size <= MAX_PAGES) return;
     this.#everything = this.#now;
     this.#pages.clear();
     this.#layers.clear();

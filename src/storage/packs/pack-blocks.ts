@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pageOf, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import {
   type BlockChanges,
   NO_CHANGE,
@@ -13,7 +13,7 @@ import type { PackIndex, PageChange } from './pack-index.ts';
 import type { BlockContents, BlockName, BlockRow, PageIndex } from './page-index.ts';
 import { tilesOf } from './plan-pack-change.ts';
 
-/** What a tile takes besides its bytes: its line in front of the pack, rounded up. */
+/** A tile's overhead: its entry in the pack's header, rounded up. */
 const OVERHEAD = 64;
 const BLOCKS_IN_A_TURN = 1000;
 
@@ -39,7 +39,7 @@ export async function readPackPages(
     const { z, x, y, tiles, bytes, writtenAt } = row;
     const id = blockId({ set: row.set, z, x: x >> 3, y: y >> 3 });
     const page = { set: setOf(row), z, pageX: x, pageY: y, tiles, bytes, writtenAt };
-    getOrMake(found, id, () => []).push(page);
+    getOrCreate(found, id, () => []).push(page);
   }
   return found;
 }
@@ -69,10 +69,10 @@ function blockOf(row: BlockRow, setOf: (row: BlockRow) => TileSetKey): StoreBloc
 function tileSetsByNumber() {
   const sets = new Map<number, TileSetKey>();
   return ({ set, identity }: Pick<BlockRow, 'set' | 'identity'>) =>
-    getOrMake(sets, set, () => tileSetOf(identity));
+    getOrCreate(sets, set, () => tileSetOf(identity));
 }
 
-/** See `TileStore.recount`. What is written between the look and the correction adds to both. */
+/** See `TileStore.recount`. Writes between the count and the correction add to both. */
 export async function recountBlock(index: PackIndex, pages: PageIndex, id: string): Promise<StoreChange> {
   const { set, z, x, y } = blockNamed(id);
   const contents = await pages.contents({ set, z, x, y });

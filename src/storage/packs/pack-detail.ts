@@ -1,7 +1,7 @@
 import type { TileMaker, TileSetKey } from '../../domain/tile-key.ts';
 import { readableName, readableSetName } from '../readable-name.ts';
 
-/** What the index knows of a tile. */
+/** A tile's entry in the index. */
 export interface PackedTile {
   /** Counts the tiles of a pack row by row. */
   readonly slot: number;

@@ -7,7 +7,7 @@ import type { PackStoreOptions } from './pack-store-options.ts';
 /** Opens the object store of these options; refuses one that is missing. */
 export type OpenObjects<Options> = (options: Options, tools: GuardTools) => Promise<ObjectStore>;
 
-/** What drivers of object stores share; `load` brings the one in that speaks to it. */
+/** Shared by the drivers of object stores; `load` imports the client. */
 export function packDriver<Options extends PackStoreOptions & { readonly type: string }>(
   load: () => Promise<OpenObjects<Options>>,
 ) {

@@ -11,7 +11,7 @@ import {
 } from '../tile-store.ts';
 import { askIndex, askSoon, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
-/** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
+/** Generations that all nodes share. When `raise` returns, every writer of the layer has ended or sees the new generation. */
 export function createPackGenerations(database: Database, store: string, index: PackIndex) {
   async function next(query: Statements, layer: string): Promise<number> {
     const raised = sql<{
@@ -118,7 +118,7 @@ export function createPackGenerations(database: Database, store: string, index: 
       const { rows } = await askIndex(() => asked.execute(database.query));
       return rows.map((mark) => ({ ...mark, places: mark.places?.map(readPlace) ?? null }));
     },
-    async settleMark(layer: string, number: number): Promise<void> {
+    async closeMark(layer: string, number: number): Promise<void> {
       const done = sql`delete from open_marks
         where store = ${store} and layer = ${JSON.stringify(layer)} and number = ${number}`;
       await askIndex(() => done.execute(database.change));

@@ -209,7 +209,7 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
-  /** Of a layer, or one of them; what is dropped is there no longer for anybody when this returns. */
+  /** All of a layer's tile sets, or one; no reader sees them when this returns. */
   async drop(layer: string, set: TileSetKey | null, now: number): Promise<void> {
     const only = set ? sql`and identity = ${tileSetId(set)}` : sql``;
     await askIndex(() =>
@@ -231,7 +231,7 @@ export class PackIndex {
   }
 }
 
-/** What the index is asked comes through here: a database that is away is a store that fails. */
+/** All queries of the index: an unreachable database is `store-failed`. */
 export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
   try {
     return await question();
@@ -244,9 +244,9 @@ export async function askIndex<Response>(question: () => Promise<Response>): Pro
 }
 
 /** Milliseconds. A statement may take longer, but no tile request waits for it. */
-const READER_PATIENCE = 5000;
+const READER_TIMEOUT_MS = 5000;
 
 /** The same for tile requests, and before a tile is created. */
 export function askSoon<Response>(question: () => Promise<Response>): Promise<Response> {
-  return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_PATIENCE)));
+  return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_TIMEOUT_MS)));
 }

@@ -23,7 +23,7 @@ export interface PackHead extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly Omit<PackedTile, 'object'>[];
 }
 
-/** What stands in front of the tiles: who they are and, for each, slot, length, checksum and making. */
+/** The header of a pack: its tile set and, for each tile, slot, length, checksum and making. */
 interface Head extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly (readonly [
     slot: number,
@@ -81,7 +81,7 @@ export function readPackHead(start: Buffer): PackHead | null {
   return { ...about, tiles: listed };
 }
 
-/** Null: it is no pack, or a damaged one. A tile that is not what was written is left out. */
+/** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */
 export function readPackObject(object: Buffer): PackObject | null {
   const head = readHead(object);
   if (!head) return null;
@@ -104,7 +104,7 @@ function readHead(object: Buffer): Head | null {
   return JSON.parse(text.toString()) as Head;
 }
 
-/** The tiles of an object share one piece of memory, which none of them is to hold alone. */
+/** The tiles of an object share one buffer; a copy keeps a single tile from holding all of it. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

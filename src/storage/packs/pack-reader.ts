@@ -25,7 +25,7 @@ interface PackReaderOptions {
 interface FoundTile {
   readonly found: FoundSet;
   readonly row: PackRow;
-  /** Of the disk tier, before the index was asked. */
+  /** The disk tier's moment, read before the index. */
   readonly moment: number;
   readonly wanted: PlacedTile;
   readonly others: readonly PlacedTile[];
@@ -56,7 +56,7 @@ export class PackReader {
     if (!first || 'bytes' in first) return first;
     const stored = await this.#fetch(set, tile, first, beside);
     if (stored) return stored;
-    // An object that is gone was replaced, and removed, since the index was asked.
+    // A missing object was replaced and removed since the index was read.
     const second = await this.#find(set, tile);
     if (!second) return null;
     const again = await this.#fetch(set, tile, second, beside);
@@ -133,7 +133,7 @@ function copiesOf(tiles: readonly PlacedTile[], { tiles: inside }: PackObject): 
   });
 }
 
-/** What changes with time the index knows; the bytes and their checksum are the object's. */
+/** Mutable fields come from the index; the bytes and their checksum from the object. */
 function storedTile(
   { length, createdAt, freshUntil, madeBy }: PlacedTile,
   inside: { readonly bytes: Buffer; readonly checksum: number } | undefined,

@@ -100,21 +100,22 @@ describeOnObjectStore('a store of packs', (_, stores) => {
 
   it('the changes of a store list replaced, removed and truncated tiles, and no new ones', () =>
     stores().using(async (store) => {
-      const since = async (cursor: string | null) => (await store.news?.(cursor)) ?? { news: [], cursor: '' };
+      const since = async (cursor: string | null) =>
+        (await store.changesSince?.(cursor)) ?? { changes: [], cursor: '' };
       await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
       await store.putMany(set, 9, metatile(32, 0, 'new', 1), 0);
-      expect((await since(cursor)).news).toEqual([]);
+      expect((await since(cursor)).changes).toEqual([]);
       await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
       const rect = { minX: 0, minY: 0, maxX: 15, maxY: 15 };
-      expect((await since(cursor)).news).toEqual([{ kind: 'tiles', set, z: 9, rect }]);
+      expect((await since(cursor)).changes).toEqual([{ kind: 'tiles', set, z: 9, rect }]);
       const place = { gridSet: set.gridSet, z: 9, rect };
       const second = (await since(cursor)).cursor;
       await store.raiseGeneration('roads', [place]);
-      expect((await since(second)).news).toContainEqual({ kind: 'place', layer: 'roads', place });
+      expect((await since(second)).changes).toContainEqual({ kind: 'place', layer: 'roads', place });
       await store.raiseGeneration('roads');
-      expect((await since(second)).news).toContainEqual({ kind: 'layer', layer: 'roads' });
-      expect((await since(`${2 ** 50}:${2 ** 50}:`)).news).toEqual([{ kind: 'everything' }]);
+      expect((await since(second)).changes).toContainEqual({ kind: 'layer', layer: 'roads' });
+      expect((await since(`${2 ** 50}:${2 ** 50}:`)).changes).toEqual([{ kind: 'everything' }]);
     }));
 
   it('changes are reported once, also while a transaction is open elsewhere', () =>
@@ -123,12 +124,12 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await stores().database.transaction(null, async (query) => {
         // A number of its own, which is the oldest that is open until the end.
         await sql`select pg_current_xact_id()`.execute(query);
-        const before = await store.news?.(null);
+        const before = await store.changesSince?.(null);
         await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
         await store.raiseGeneration('roads');
-        const first = await store.news?.(before?.cursor ?? null);
-        expect(first?.news).toHaveLength(2);
-        expect((await store.news?.(first?.cursor ?? null))?.news).toEqual([]);
+        const first = await store.changesSince?.(before?.cursor ?? null);
+        expect(first?.changes).toHaveLength(2);
+        expect((await store.changesSince?.(first?.cursor ?? null))?.changes).toEqual([]);
       });
     }));
 
@@ -229,7 +230,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       });
       const gets = requestsOf(near, 'get');
       const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      const cursor = (await near.news?.(null))?.cursor ?? '';
+      const cursor = (await near.changesSince?.(null))?.cursor ?? '';
       await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
@@ -245,7 +246,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       await store.raiseGeneration('roads');
       await store.dropLayer('roads');
       expect(await text()).toBeNull();
-      await near.news?.(cursor);
+      await near.changesSince?.(cursor);
       away = true;
       await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
       known = true;

@@ -35,7 +35,7 @@ import { PackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { type Conditions, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
-import { PageIndex, readPackNews } from './page-index.ts';
+import { PageIndex, readPackChanges } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { createSentinel, Doubts } from './sentinel.ts';
 
@@ -48,7 +48,7 @@ export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | '
 /** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
 export const TILES_IN_A_TURN = 512;
 
-/** Packs of tiles as objects, listed in PostgreSQL: what the index does not list is not there. */
+/** Packs of tiles as objects, listed in PostgreSQL: an unlisted object does not exist for readers. */
 export async function openPackStore(
   options: PackStoreOptions & { readonly type: string },
   tools: PackStoreTools,
@@ -90,7 +90,7 @@ export async function openPackStore(
     requestsPerSecond: options.sweepRequestsPerSecond,
   });
 
-  /** `edit` is asked for each tile of `rect`; null removes it. */
+  /** `edit` is called for each tile of `rect`; null removes it. */
   async function editWithin(
     set: TileSetKey,
     z: number,
@@ -131,7 +131,7 @@ export async function openPackStore(
     }
   }
 
-  /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
+  /** The non-empty blocks of 128 × 128 tiles in `rect`, with the sums of the touched pages. */
   async function* parts(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<TilePart> {
     for await (const { x, y, tiles, bytes } of pages.blocksWithin(set, z, rect)) {
       const part = intersectRects(blockAt(x, y, BLOCK_SIZE), rect);
@@ -161,7 +161,7 @@ export async function openPackStore(
       const total = { tiles: 0, bytes: 0 };
       for await (const part of slices(set, z, rect)) {
         signal?.throwIfAborted();
-        // An edit is asked again for tiles that another writer has changed in the meantime.
+        // `edit` is called again for tiles that another writer has changed in the meantime.
         const meant = new Set<string>();
         const change = (tile: PlacedTile) => {
           if (!isMeant(tile, edit)) return tile;
@@ -181,7 +181,7 @@ export async function openPackStore(
     ticket: generations.ticket,
     raiseGeneration: generations.raise,
     openMarks: generations.openMarks,
-    settleMark: generations.settleMark,
+    closeMark: generations.closeMark,
     async close() {
       await sweeper.close();
       await tier?.close();
@@ -200,10 +200,10 @@ export async function openPackStore(
     blocks: (since) => readPackBlocks(pages, since),
     pagesIn: (ids) => readPackPages(pages, ids),
     recount: (id) => recountBlock(index, pages, id),
-    async news(since) {
-      const told = await readPackNews(database, name, pages, since);
-      tier?.forget(told.news);
-      return told;
+    async changesSince(since) {
+      const read = await readPackChanges(database, name, pages, since);
+      tier?.forget(read.changes);
+      return read;
     },
     takeRequests: () => bucket.counters.take(),
     files: createObjectFiles(bucket, prefix),

@@ -47,7 +47,7 @@ const PAGES = 10_000;
 /** Milliseconds between looks, and that single objects wait for others to be removed with. */
 const LOOK_INTERVAL = 1000;
 const LINGER = 60_000;
-/** Milliseconds between looks at what is in the bucket: 1,000 objects each. */
+/** Milliseconds between listings of the bucket: 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
@@ -110,7 +110,7 @@ export class PackSweeper {
     await this.#audit();
   }
 
-  /** What a crash has left of tile sets that count as swept. */
+  /** Objects that a crash has left of tile sets that count as swept. */
   async #forgetLeftPages(): Promise<void> {
     const { database, name } = this.#options;
     const sets = sql<{ id: number }>`select s.id from tile_sets s
@@ -139,7 +139,7 @@ export class PackSweeper {
       and not exists (select from pack_orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
-  /** Rows go when their objects are gone: a crash in between removes what is not there once more. */
+  /** Rows are deleted after their objects: after a crash in between, removing them again does no harm. */
   async #sweepSet(set: DroppedSet): Promise<void> {
     const { database } = this.#options;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
@@ -249,7 +249,7 @@ export class PackSweeper {
   }
 }
 
-/** As many packs, from the first on, as have no more objects than one request removes. */
+/** The first packs whose objects one request can remove. */
 function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   const taken: KeyedPack[] = [];
   let objects = 0;
@@ -261,7 +261,7 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   return taken;
 }
 
-/** Milliseconds. No write takes so long. */
+/** Milliseconds; longer than any write. */
 export const MAX_WRITE = 3_600_000;
 
 /** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */

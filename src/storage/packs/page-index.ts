@@ -37,7 +37,7 @@ export interface BlockContents {
 const PAGE = sql.raw(
   'p.tile_set as set, s.identity, p.z, p.x, p.y, p.tiles, p.bytes, p.written_at as "writtenAt"',
 );
-/** What the pages of a block add up to. */
+/** The sums over the pages of a block. */
 const BLOCK =
   sql.raw(`p.tile_set as set, s.identity, p.z, p.x >> 3 as x, p.band as y, sum(p.tiles)::bigint as tiles,
   sum(p.bytes)::bigint as bytes, max(p.written_at) as "writtenAt",
@@ -191,17 +191,17 @@ type RenewedPage = Pick<PageRow, 'identity' | 'z' | 'x' | 'y'>;
 /** Pages reported one by one; if there are more, their layers are reported. */
 const MAX_PAGES = 2000;
 
-/** See `TileStore.news`. The cursor is a snapshot: news is what was not visible in it, whatever is open elsewhere. */
-export async function readPackNews(
+/** See `TileStore.changesSince`. The cursor is a snapshot: changes are rows that were not visible in it. */
+export async function readPackChanges(
   database: Database,
   store: string,
   pages: PageIndex,
   since: string | null,
-): Promise<{ readonly news: readonly TileChange[]; readonly cursor: string }> {
+): Promise<{ readonly changes: readonly TileChange[]; readonly cursor: string }> {
   const cursor = await pages.snapshot();
-  if (since === null) return { news: [], cursor };
+  if (since === null) return { changes: [], cursor };
   // A database that was restored from a backup counts its transactions again.
-  if (oldestOpen(since) > oldestOpen(cursor)) return { news: [{ kind: 'everything' }], cursor };
+  if (oldestOpen(since) > oldestOpen(cursor)) return { changes: [{ kind: 'everything' }], cursor };
   const query = database.query;
   /** The comparison is for the index. */
   const isNew = (changed: string) => {
@@ -218,12 +218,14 @@ export async function readPackNews(
   const renewed = sql<RenewedPage>`select s.identity, p.z, p.x, p.y ${isRenewed} limit ${MAX_PAGES + 1}`;
   const layers = sql<{ layer: string }>`select distinct s.layer ${isRenewed}`;
   return askIndex(async () => {
-    const raised = (await marks.execute(query)).rows.map(newsOfMark);
-    const gone = (await dropped.execute(query)).rows.map(newsOfLayer);
+    const raised = (await marks.execute(query)).rows.map(changeOfMark);
+    const gone = (await dropped.execute(query)).rows.map(changeOfLayer);
     const found = (await renewed.execute(query)).rows;
     const tiles =
-      found.length > MAX_PAGES ? (await layers.execute(query)).rows.map(newsOfLayer) : found.map(newsOfPage);
-    return { news: [...raised, ...gone, ...tiles], cursor };
+      found.length > MAX_PAGES
+        ? (await layers.execute(query)).rows.map(changeOfLayer)
+        : found.map(changeOfPage);
+    return { changes: [...raised, ...gone, ...tiles], cursor };
   });
 }
 
@@ -232,16 +234,16 @@ function oldestOpen(snapshot: string): number {
   return Number(snapshot.split(':')[0]);
 }
 
-function newsOfLayer({ layer }: { readonly layer: string }): TileChange {
+function changeOfLayer({ layer }: { readonly layer: string }): TileChange {
   return { kind: 'layer', layer: JSON.parse(layer) };
 }
 
-function newsOfMark({ layer, grid_set: gridSet, z, ...at }: MarkRow): TileChange {
-  if (gridSet === null) return newsOfLayer({ layer });
+function changeOfMark({ layer, grid_set: gridSet, z, ...at }: MarkRow): TileChange {
+  if (gridSet === null) return changeOfLayer({ layer });
   const rect = { minX: at.min_x, minY: at.min_y, maxX: at.max_x, maxY: at.max_y };
   return { kind: 'place', layer: JSON.parse(layer), place: { gridSet: JSON.parse(gridSet), z, rect } };
 }
 
-function newsOfPage({ identity, z, x, y }: RenewedPage): TileChange {
+function changeOfPage({ identity, z, x, y }: RenewedPage): TileChange {
   return { kind: 'tiles', set: tileSetOf(identity), z, rect: blockAt(x, y, PAGE_SIZE) };
 }

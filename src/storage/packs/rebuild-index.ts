@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
-import { getOrMake } from '../../lib/get-or-make.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { RebuildResult, RebuildTools } from '../store-driver.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
@@ -14,8 +14,8 @@ import type { PackEdit } from './plan-pack-change.ts';
 import { sentinelKey } from './sentinel.ts';
 
 /**
- * Lists in PostgreSQL what lies in the bucket, for a database that is lost. Of several objects at one place the tiles
- * that were made last count. What was truncated or evicted and not yet removed from the bucket comes back.
+ * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
+ * latest tiles count. Tiles that were truncated or evicted but not yet removed from the bucket come back.
  */
 export async function rebuildIndex(
   options: PackStoreOptions & { readonly type: string },
@@ -53,7 +53,7 @@ interface RebuildParts extends RebuildTools {
 
 class Rebuild {
   readonly #parts: RebuildParts;
-  /** The greatest number of each tile set, by where its objects lie. */
+  /** The greatest number of each tile set, by the prefix of its objects. */
   readonly #latest = new Map<string, number>();
   readonly #sets = new Map<string, Promise<FoundSet>>();
   #packs = 0;
@@ -132,7 +132,7 @@ class Rebuild {
 
   #setOf({ id }: ParsedKey, { set, columns, rows }: PackHead): Promise<FoundSet> {
     const { index } = this.#parts;
-    return getOrMake(this.#sets, tileSetId(set), async () => {
+    return getOrCreate(this.#sets, tileSetId(set), async () => {
       await index.restore(id, set, { columns, rows });
       return { id, columns, rows };
     });

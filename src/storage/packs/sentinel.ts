@@ -11,7 +11,6 @@ interface SentinelOptions {
   readonly bucket: Pick<ObjectStore, 'get' | 'put' | 'list'>;
   readonly prefix: string;
   readonly database: Database;
-  /** Of the store. */
   readonly name: string;
   readonly index: Pick<PackIndex, 'isEmpty'>;
 }
@@ -64,7 +63,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     },
   };
 
-  /** What is wrong; null: nothing is. A store without a sentinel is given one. Throws when the object store does not answer. */
+  /** The problem; null: none. Creates a missing sentinel. Throws if the object store does not respond. */
   async function problem(): Promise<string | null> {
     // In this order: another node that gives the number at the same time records it before it writes the object.
     const there = await found();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { author } from '../../../test/fixtures/author.ts';
-import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
+import { openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { keyForRequest } from '../task-author.ts';
@@ -30,17 +30,17 @@ afterEach(async () => {
 });
 
 /** Midnight of a first of January; every look of the runner is asked for. */
-async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
-  const house = await openTaskHouse();
-  closing.push(() => house.close());
+async function openSchedules(declared: readonly ScheduleDeclaration[] = []) {
+  const fixture = await openTaskFixture();
+  closing.push(() => fixture.close());
   const clock = createHeldClock();
-  const store = createScheduleStore(house.database);
-  const { service: tasks, selections } = house;
+  const store = createScheduleStore(fixture.database);
+  const { service: tasks, selections } = fixture;
   const runner = createScheduleRunner({ store, tasks, selections, clock, log: silentLogger });
   const open = async (declarations: readonly ScheduleDeclaration[]): Promise<ScheduleService> => {
     // Between its looks it sleeps by a clock that stands still.
     const service = await openScheduleService({
-      database: house.database,
+      database: fixture.database,
       tasks,
       selections,
       declared: declarations,
@@ -50,7 +50,7 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
     closing.push(() => service.close());
     return service;
   };
-  return { house, clock, store, runner, open, schedules: await open(declared) };
+  return { fixture, clock, store, runner, open, schedules: await open(declared) };
 }
 
 async function added(
@@ -62,14 +62,14 @@ async function added(
   return created;
 }
 
-function hang(house: TaskHouse): void {
-  house.road.source.answer = ({ signal }) =>
+function hang(fixture: TaskFixture): void {
+  fixture.harness.source.answer = ({ signal }) =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
 describe('a schedule', () => {
   it('a schedule starts its task when it is due, once, and shows when it comes next', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
+    const { fixture, clock, runner, schedules } = await openSchedules();
     const schedule = await added(schedules);
     const midnight = clock.now();
     expect(schedules.nextRuns(schedule, 2)).toEqual([midnight + 22 * HOUR, midnight + 46 * HOUR]);
@@ -84,7 +84,7 @@ describe('a schedule', () => {
     const [run, ...more] = await schedules.runs(schedule.id, 10);
     expect(more).toEqual([]);
     expect(run).toMatchObject({ dueAt: midnight + 22 * HOUR, state: 'started' });
-    expect(await house.ended(run?.taskId ?? 0)).toMatchObject({
+    expect(await fixture.ended(run?.taskId ?? 0)).toMatchObject({
       state: 'done',
       createdBy: 'schedule nightly',
     });
@@ -94,8 +94,8 @@ describe('a schedule', () => {
   });
 
   it('a run of a schedule has failed when its task has, and says why', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    house.road.source.answer = () =>
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    fixture.harness.source.answer = () =>
       Promise.reject(new TilewardenError('source-bad-answer', 'no such layer'));
     const schedule = await added(schedules, {
       draft: { zoomStart: 0, zoomStop: 0, tileFailureRetryCount: 0 },
@@ -103,7 +103,7 @@ describe('a schedule', () => {
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
     const [run] = await schedules.runs(schedule.id, 1);
-    expect(await house.ended(run?.taskId ?? 0)).toMatchObject({ outcome: 'failed' });
+    expect(await fixture.ended(run?.taskId ?? 0)).toMatchObject({ outcome: 'failed' });
     await runner.lookAtAll();
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([
       { state: 'failed', detail: expect.stringMatching(/1 of 1 tiles? failed/) },
@@ -111,11 +111,11 @@ describe('a schedule', () => {
   });
 
   it('a schedule starts its task though a caller has used the key of its run', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
+    const { fixture, clock, runner, schedules } = await openSchedules();
     const schedule = await added(schedules);
     const dueAt = clock.now() + 22 * HOUR;
     const taken = { layer: 'roads', zoomStop: 0, key: keyForRequest(`schedule-${schedule.id}-${dueAt}`, {}) };
-    const { id } = await house.service.create(taken, author('mary'));
+    const { id } = await fixture.service.create(taken, author('mary'));
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
     const [run] = await schedules.runs(schedule.id, 10);
@@ -124,8 +124,8 @@ describe('a schedule', () => {
   });
 
   it('a schedule is looked at only when it is due or its run is under way, however many others there are', async () => {
-    const { house, clock, store, schedules } = await openDesk();
-    hang(house);
+    const { fixture, clock, store, schedules } = await openSchedules();
+    hang(fixture);
     for (let n = 0; n < 30; n++) await added(schedules, { name: `yearly ${n}`, cron: '0 0 1 6 *' });
     const due = await added(schedules);
     const asked: number[] = [];
@@ -136,7 +136,7 @@ describe('a schedule', () => {
         return store.openRun(id);
       },
     };
-    const { service: tasks, selections } = house;
+    const { service: tasks, selections } = fixture;
     const runner = createScheduleRunner({ store: counting, tasks, selections, clock, log: silentLogger });
     await runner.lookAtAll();
     expect(asked).toEqual([]);
@@ -147,7 +147,7 @@ describe('a schedule', () => {
   });
 
   it('a schedule catches up once after a downtime of many days', async () => {
-    const { clock, runner, schedules } = await openDesk();
+    const { clock, runner, schedules } = await openSchedules();
     const schedule = await added(schedules);
     clock.advance(9 * DAY + HOUR);
     await runner.lookAtAll();
@@ -159,25 +159,25 @@ describe('a schedule', () => {
   });
 
   it('a schedule makes one task of a run that was cut off before it was recorded', async () => {
-    const { house, clock, runner, store, schedules } = await openDesk();
+    const { fixture, clock, runner, store, schedules } = await openSchedules();
     const schedule = await added(schedules);
     clock.advance(22 * HOUR);
     const broken = createScheduleRunner({
       store: { ...store, record: () => Promise.reject(new Error('the power is gone')) },
-      tasks: house.service,
-      selections: house.selections,
+      tasks: fixture.service,
+      selections: fixture.selections,
       clock,
       log: silentLogger,
     });
     await broken.lookAtAll();
     await runner.lookAtAll();
-    expect(await house.service.list({ limit: 10 })).toHaveLength(1);
+    expect(await fixture.service.list({ limit: 10 })).toHaveLength(1);
     expect(await schedules.runs(schedule.id, 10)).toHaveLength(1);
   });
 
   it('a schedule is skipped, and reports it, while the run before is not over', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    hang(house);
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
     const schedule = await added(schedules);
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
@@ -190,8 +190,8 @@ describe('a schedule', () => {
   });
 
   it('a schedule holds its task when its hours are over and goes on when they come back', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    hang(house);
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00' });
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
@@ -199,17 +199,17 @@ describe('a schedule', () => {
 
     clock.advance(8 * HOUR);
     await runner.lookAtAll();
-    expect((await house.service.get(taskId))?.state).toBe('paused');
+    expect((await fixture.service.get(taskId))?.state).toBe('paused');
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ state: 'held' }]);
 
     clock.advance(16 * HOUR);
     await runner.lookAtAll();
-    expect((await house.service.get(taskId))?.state).not.toBe('paused');
+    expect((await fixture.service.get(taskId))?.state).not.toBe('paused');
   });
 
   it('a schedule with overrun stop ends its task when its hours are over', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    hang(house);
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
@@ -217,15 +217,15 @@ describe('a schedule', () => {
     await runner.lookAtAll();
     const [run] = await schedules.runs(schedule.id, 1);
     expect(run).toMatchObject({ state: 'over', detail: 'stopped when its hours were over' });
-    expect(await house.service.get(run?.taskId ?? 0)).toMatchObject({
+    expect(await fixture.service.get(run?.taskId ?? 0)).toMatchObject({
       state: 'aborted',
       reason: 'stopped by schedule nightly',
     });
   });
 
   it('a schedule with overrun finish lets its task go on after its hours', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    hang(house);
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
@@ -233,16 +233,16 @@ describe('a schedule', () => {
     await runner.lookAtAll();
     const [run] = await schedules.runs(schedule.id, 1);
     expect(run).toMatchObject({ state: 'started' });
-    expect((await house.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
+    expect((await fixture.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
   });
 
   it('a schedule of an invalidation marks tiles as stale', async () => {
-    const { house, clock, runner, schedules } = await openDesk();
-    const seeded = await house.service.create(
+    const { fixture, clock, runner, schedules } = await openSchedules();
+    const seeded = await fixture.service.create(
       { layer: 'roads', zoomStart: 0, zoomStop: 2 },
       author('tester'),
     );
-    await house.ended(seeded.id);
+    await fixture.ended(seeded.id);
     const schedule = await added(schedules, { work: 'invalidate', draft: { zoomStart: 1, zoomStop: 2 } });
     clock.advance(22 * HOUR);
     await runner.lookAtAll();
@@ -252,7 +252,7 @@ describe('a schedule', () => {
   });
 
   it('a schedule waits for its hours when it is due outside of them', async () => {
-    const { clock, runner, schedules } = await openDesk();
+    const { clock, runner, schedules } = await openSchedules();
     const schedule = await added(schedules, { cron: '0 12 * * *', hours: '22:00-06:00' });
     const midnight = clock.now();
     expect(schedules.nextRuns(schedule, 1)).toEqual([midnight + 22 * HOUR]);
@@ -265,7 +265,7 @@ describe('a schedule', () => {
   });
 
   it('a schedule records that its task could not be made, and why', async () => {
-    const { clock, runner, schedules, store } = await openDesk();
+    const { clock, runner, schedules, store } = await openSchedules();
     const schedule = await added(schedules);
     await store.replace(schedule.id, {
       declaration: { ...NIGHTLY, layer: 'gone' },
@@ -284,13 +284,13 @@ describe('a schedule', () => {
     [{ draft: { zoomStart: 3, zoomStop: 1 } }, 'zoomStart'],
     [{ layer: 'nowhere' }, 'no layer nowhere'],
   ])('a schedule is refused with %j, and nothing is kept', async (wrong, message) => {
-    const { schedules } = await openDesk();
+    const { schedules } = await openSchedules();
     await expect(schedules.create({ ...NIGHTLY, ...wrong }, 'tester')).rejects.toThrow(message);
     expect(await schedules.list(null)).toEqual([]);
   });
 
   it('a schedule has a name of its own in its layer', async () => {
-    const { schedules } = await openDesk();
+    const { schedules } = await openSchedules();
     await added(schedules);
     expect(await schedules.create(NIGHTLY, 'tester')).toBeNull();
   });
@@ -298,7 +298,7 @@ describe('a schedule', () => {
 
 describe('schedules of the configuration file', () => {
   it('schedules of the configuration file are there after the start, keep what was due, and go when they are taken out', async () => {
-    const { clock, open, schedules } = await openDesk([NIGHTLY]);
+    const { clock, open, schedules } = await openSchedules([NIGHTLY]);
     const [first] = await schedules.list('roads');
     expect(first).toMatchObject({ name: 'nightly', origin: 'configuration' });
     const own = await added(schedules, { name: 'own' });
@@ -314,7 +314,7 @@ describe('schedules of the configuration file', () => {
   });
 
   it('schedules of the configuration file are due again when they are switched on again', async () => {
-    const { clock, open } = await openDesk([{ ...NIGHTLY, enabled: false }]);
+    const { clock, open } = await openSchedules([{ ...NIGHTLY, enabled: false }]);
     clock.advance(DAY);
     const [again] = await (await open([NIGHTLY])).list('roads');
     expect(again?.nextDue).toBe(clock.now() + 22 * HOUR);

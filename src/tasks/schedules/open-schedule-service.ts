@@ -46,7 +46,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     if (createTimetable(times).dueAfter(clock.now()) === null) {
       throw invalid(`cron must name a day that exists, which ${shortened(times.cron)} does not.`);
     }
-    // What is invalidated has the same names and numbers as what is seeded.
+    // Invalidations have the same fields as seeds.
     await tasks.estimate({ ...draft, layer, type: work === 'invalidate' ? 'seed' : work });
   }
 
@@ -99,7 +99,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
   };
 }
 
-/** The file's word counts for what it names; a run that was due while the server was down stays due. */
+/** The file overrides schedules of the same name; a run that was due while the server was down stays due. */
 async function takeOver(
   store: ScheduleStore,
   declared: readonly ScheduleDeclaration[],
@@ -173,7 +173,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     await store.record(schedule.id, run, timetable.dueAfter(now));
   }
 
-  /** Holds, stops or takes up the run that is not over, as its hours want it; returns it when it is still not over. */
+  /** Holds, stops or resumes the unfinished run by its hours; returns it if it is still unfinished. */
   async function follow(schedule: Schedule): Promise<ScheduleRun | null> {
     const run = await store.openRun(schedule.id);
     if (!run) return null;
@@ -186,12 +186,12 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
     const now = clock.now();
     const opens = createTimetable(schedule).mayBeginAt(now);
-    if (opens <= now) return takeUp(schedule, run, task.id);
+    if (opens <= now) return resume(schedule, run, task.id);
     if (run.state === 'held' || task.state === 'paused' || schedule.overrun === 'finish') return run;
     return interrupt(schedule, run, task.id, opens);
   }
 
-  async function takeUp(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
+  async function resume(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
     if (run.state !== 'held') return run;
     await tasks.resume(taskId);
     await store.changeRun(schedule.id, run.dueAt, 'started', null);

@@ -22,7 +22,7 @@ export interface ScheduleDeclaration {
   readonly overrun: Overrun;
   readonly enabled: boolean;
   readonly work: ScheduledWork;
-  /** What is to be done; `layer` and `type` come from above. */
+  /** The request; `layer` and `type` come from above. */
   readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'key'>;
 }
 

@@ -4,7 +4,7 @@ import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import type { ScheduleDeclaration } from './schedule.ts';
 
-/** Milliseconds. What is due is so at a full one. */
+/** Milliseconds. Due times are full minutes. */
 const MINUTE = 60_000;
 
 /** Throws `request-invalid` that names the field. */

@@ -38,7 +38,7 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
     /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
     free: (holder: LeaseHolder, crashed: boolean): Promise<number> =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
-    /** After a start, when no holder can be alive: every piece is free, every running task waits to be taken up again. */
+    /** After a start, when no holder can be alive: every piece is free, every running task is pending again. */
     adopt: (): Promise<void> => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
     /** Every lease that is held, with its beat. */
     beats: (): Promise<readonly { readonly token: number; readonly beat: number }[]> =>

@@ -50,7 +50,7 @@ export const NO_COUNTS: Counts = {
 
 export interface FailureReason {
   readonly reason: string;
-  /** Null or absent when no map server is to blame. */
+  /** Null or absent unless a map server caused it. */
   readonly upstream?: UpstreamWords | null;
 }
 
@@ -79,7 +79,7 @@ export interface ExportFigures {
   readonly file: string | null;
 }
 
-/** What has been done under a lease since its last report. */
+/** The work of a lease since its last report. */
 export interface Report {
   readonly token: number;
   /** Counts the lease's reports from 0: one that comes twice, because its answer was lost, is recorded once. */
@@ -92,9 +92,9 @@ export interface Report {
   readonly retried: ReadonlyMap<number, FailureReason | null>;
   /** Milliseconds of work since the last report. */
   readonly workMs: number;
-  /** `go-on` keeps the lease, `hand-back` returns what is left of it, `finish` ends it. */
+  /** `go-on` keeps the lease, `hand-back` returns its rest, `finish` ends it. */
   readonly intent: 'go-on' | 'hand-back' | 'finish';
-  /** Whether the worker has no thread free for anybody else. */
+  /** Whether the worker has no free thread. */
   readonly crowded: boolean;
   /** Tasks that this worker skips for now; no other task makes room for them. */
   readonly resting?: readonly number[];
@@ -116,8 +116,8 @@ export interface LeaseWish {
   readonly freeThreads: number;
   /** Workers that share the tasks, so that one does not take all threads of a task. */
   readonly workers: number;
-  /** Tasks not to take: what they ask is not to be had now. */
+  /** Tasks not to take: their host or store is unavailable. */
   readonly resting?: readonly number[];
-  /** Also what is the others' share: they have had time to take it and have not. */
+  /** Also the share of other nodes, which have had time to take it. */
   readonly leftovers?: boolean;
 }

@@ -13,7 +13,7 @@ export interface FailureContext {
 
 const KEPT_SAMPLES = 10;
 /** Minutes that a task waits for a host that fails. */
-const HOST_PATIENCE = 8;
+const HOST_TIMEOUT_MINUTES = 8;
 const MAX_REASON = 300;
 /** Milliseconds. */
 const MAX_BACKOFF = 300_000;
@@ -77,7 +77,7 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
         .execute();
       count({ ...failedStepOf(row), reason: shown, upstream }, retryAt);
     },
-    /** What they and so many tiles besides change in the task's row. */
+    /** The resulting changes of the task's row. */
     changes(eb: Conditions<'tasks'>, processed: bigint) {
       const kept = JSON.parse(task.error_samples) as TaskErrorSample[];
       const errors = JSON.stringify([...kept, ...samples].slice(-KEPT_SAMPLES));
@@ -108,9 +108,9 @@ export async function abortIfHostStaysAway(
   { host, failure, since }: HostAway,
   now: number,
 ): Promise<boolean> {
-  if (now - Math.max(since, task.started_at ?? now) < HOST_PATIENCE * 60_000) return false;
+  if (now - Math.max(since, task.started_at ?? now) < HOST_TIMEOUT_MINUTES * 60_000) return false;
   const from = new Date(since).toISOString().replace(/\.\d+/, '');
-  const reason = `host ${host} has been failing since ${from} (${failureText(failure)}); the task waited ${HOST_PATIENCE} minutes for it`;
+  const reason = `host ${host} has been failing since ${from} (${failureText(failure)}); the task waited ${HOST_TIMEOUT_MINUTES} minutes for it`;
   await endTask(query, task.id, 'failed', reason, now);
   return true;
 }

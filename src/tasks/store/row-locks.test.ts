@@ -16,15 +16,15 @@ import { createTaskStore, type NewTask } from './task-store.ts';
 const quiet = { clock: systemClock, log: silentLogger };
 
 let location = '';
-let house: Awaited<ReturnType<typeof openHouse>>;
+let fixture: Awaited<ReturnType<typeof openFixture>>;
 
 beforeAll(async () => {
   location = await createPostgresDatabase();
-  house = await openHouse();
+  fixture = await openFixture();
 });
-beforeEach(() => house.database.change.deleteFrom('tasks').execute());
+beforeEach(() => fixture.database.change.deleteFrom('tasks').execute());
 
-async function openHouse() {
+async function openFixture() {
   const database = await openDatabase({ location, ...quiet });
   whenOver(() => database.close());
   const tasks = createTaskStore(database);
@@ -37,10 +37,10 @@ async function openHouse() {
   return { database, tasks, leases, create };
 }
 
-/** Holds a task's row until it is told to let go. */
+/** Holds a task's row lock until it is released. */
 async function holdRow(database: Database, id: number): Promise<() => Promise<void>> {
   let letGo = () => {};
-  const told = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     letGo = resolve;
   });
   let held = () => {};
@@ -50,7 +50,7 @@ async function holdRow(database: Database, id: number): Promise<() => Promise<vo
   const holding = database.transaction(null, async (query) => {
     await lockTasks(query, [id]);
     held();
-    await told;
+    await released;
   });
   await holds;
   return async () => {
@@ -60,7 +60,7 @@ async function holdRow(database: Database, id: number): Promise<() => Promise<vo
 }
 
 it('a change of one task delays no lease, report or stop of another', async () => {
-  const { database, tasks, leases, create } = house;
+  const { database, tasks, leases, create } = fixture;
   const held = await create(newTask(8));
   const other = await create(newTask(8));
   const letGo = await holdRow(database, held.id);
@@ -75,11 +75,11 @@ it('a change of one task delays no lease, report or stop of another', async () =
 });
 
 it('many workers on several connections do each step of several tasks once', async () => {
-  const houses = [house, await openHouse(), await openHouse()];
+  const fixtures = [fixture, await openFixture(), await openFixture()];
   const ids: number[] = [];
-  for (const side of [5, 3, 4]) ids.push((await house.create(newTask(side, { threadCount: 6 }))).id);
+  for (const side of [5, 3, 4]) ids.push((await fixture.create(newTask(side, { threadCount: 6 }))).id);
 
-  async function work({ leases, tasks }: typeof house, owner: string): Promise<void> {
+  async function work({ leases, tasks }: typeof fixture, owner: string): Promise<void> {
     for (;;) {
       const lease = await leases.take({ owner, freeThreads: 1, workers: 9 });
       if (lease) {
@@ -92,15 +92,15 @@ it('many workers on several connections do each step of several tasks once', asy
     }
   }
 
-  await Promise.all(houses.flatMap((each, h) => [0, 1, 2].map((w) => work(each, `${h}-${w}`))));
+  await Promise.all(fixtures.flatMap((each, h) => [0, 1, 2].map((w) => work(each, `${h}-${w}`))));
   for (const id of ids) {
-    const task = await house.tasks.get(id);
+    const task = await fixture.tasks.get(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task?.tilesTotal });
   }
 });
 
 it('reports of one worker go together, and one that is refused does not spoil the others', async () => {
-  const { tasks, leases, create } = house;
+  const { tasks, leases, create } = fixture;
   const { id } = await create(newTask(64, { threadCount: 3 }));
   const wish = { owner: 'a', freeThreads: 1, workers: 1 };
   const [a, b, c] = [await leases.take(wish), await leases.take(wish), await leases.take(wish)];
@@ -113,13 +113,13 @@ it('reports of one worker go together, and one that is refused does not spoil th
 });
 
 it('a change is sent though an older transaction is still open, and that one’s change when it has ended', async () => {
-  const { database, tasks, create } = house;
+  const { database, tasks, create } = fixture;
   const first = await create(newTask(8));
   const second = await create(newTask(8));
   const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
   whenOver(() => watch.close());
-  const told: string[] = [];
-  await watch.subscribe(null, ({ task }) => void told.push(`${task.id} ${task.state}`));
+  const reported: string[] = [];
+  await watch.subscribe(null, ({ task }) => void reported.push(`${task.id} ${task.state}`));
 
   let letGo = () => {};
   const waiting = new Promise<void>((resolve) => {
@@ -142,15 +142,15 @@ it('a change is sent though an older transaction is still open, and that one’s
   });
   await hasBegun;
   await tasks.pause(second.id);
-  await eventually('the later change is told', () => told.includes(`${second.id} paused`));
+  await eventually('the later change is reported', () => reported.includes(`${second.id} paused`));
   letGo();
   await slow;
-  await eventually('the earlier change is told', () => told.includes(`${first.id} paused`));
-  expect(told.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
+  await eventually('the earlier change is reported', () => reported.includes(`${first.id} paused`));
+  expect(reported.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
 });
 
 it('a client that reconnects with the last event id gets all changes since, also simultaneous ones', async () => {
-  const { database, tasks, create } = house;
+  const { database, tasks, create } = fixture;
   const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
   whenOver(() => watch.close());
   const ids = [(await create(newTask(8))).id, (await create(newTask(8))).id, (await create(newTask(8))).id];

@@ -113,7 +113,7 @@ function isDue(now: number) {
     or([eb('task_failures.retry_at', '<=', now), eb('task_failures.retry_at', '>', now + MAX_RETRY_WAIT)]);
 }
 
-/** What was seen before the task's row was locked may have changed since. */
+/** Checked again under the lock of the task's row. */
 async function takeFrom(query: Statements, id: number, wish: LeaseWish, now: number): Promise<Lease | null> {
   const task = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
   if (!task || (task.state !== 'pending' && task.state !== 'running')) return null;

@@ -39,11 +39,11 @@ interface Retention {
   readonly keep: number;
 }
 
-/** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
+/** Tiles; smaller tasks overtake larger ones, so that they end within seconds. */
 const EXPRESS_TILES = 256n;
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
 const MAX_LIST = 1000;
-/** New tasks come one after the other: they are counted, and a key stands for one. */
+/** New tasks are recorded one after the other: they are counted, and a key is unique. */
 const CREATION = 'task-creation';
 const CHANGE = [TASKS_CHANGED];
 
@@ -130,7 +130,7 @@ export function createTaskStore(database: Database) {
       return row ? planOf(row) : null;
     },
 
-    /** Whether a task that has not ended removes what the mark `number` of a store hides. */
+    /** Whether an unfinished task removes the tiles hidden by the mark `number` of a store. */
     async isTruncating(layer: string, store: string, number: number): Promise<boolean> {
       const found = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
       const truncations = found.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
@@ -302,7 +302,7 @@ async function fairTimeNow(query: Statements): Promise<number> {
   return row?.least ?? 0;
 }
 
-/** Its holder's token ends here; what it reported stays done. */
+/** Its holder's token is void; reported work stays done. */
 export async function returnPiece(
   query: Statements,
   taskId: number,

@@ -20,7 +20,7 @@ interface TaskWorkerOptions extends Env, Pick<LeaseRunOptions, 'exporter'> {
 }
 
 /**
- * The side of a forked process: does what the server's pool says until it says stop. `stopped` resolves when it has and
+ * The side of a forked process: obeys the server's pool until it sends stop. `stopped` resolves when it has and
  * every piece is handed back.
  */
 export function openTaskWorker(options: TaskWorkerOptions): { readonly stopped: Promise<void> } {

@@ -26,7 +26,7 @@ interface WorkerPoolOptions extends Env {
 }
 
 /** Milliseconds. */
-const STOP_PATIENCE = 6000;
+const STOP_TIMEOUT_MS = 6000;
 
 /** Keeps a number of worker processes alive from the first work on: a server that only serves tiles has none. */
 export function openWorkerPool(options: WorkerPoolOptions) {
@@ -42,7 +42,7 @@ export function openWorkerPool(options: WorkerPoolOptions) {
     },
     cleanUp: ({ number, retired }) => options.workerGone(`${name}/${number}`, !retired),
     stop: STOP,
-    stopPatience: STOP_PATIENCE,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
     clock,
     random,
     log,

@@ -10,7 +10,7 @@ export type Reply<Request extends ApiRequest> = ApiResponse<Request>;
 /** What the server reads, e.g. `POST /api/v1/tasks`. */
 export type Body<Request extends ApiRequest> = ApiBody<Request>;
 
-/** A failure as the server told it, or that it could not be asked. */
+/** A failure reported by the server, or that it could not be reached. */
 export class Problem extends Error {
   /** 0: there was no answer. */
   readonly status: number;

@@ -44,8 +44,8 @@ class TaskFeed {
     // Phones may have none.
     if (!('SharedWorker' in window)) return void this.#poll();
     const worker = new SharedWorker(new URL('./task-worker.ts', import.meta.url), { type: 'module' });
-    worker.port.onmessage = ({ data }: MessageEvent<FeedMessage>) => this.#hear(data);
-    worker.onerror = () => this.#hear({ live: false });
+    worker.port.onmessage = ({ data }: MessageEvent<FeedMessage>) => this.#onEvent(data);
+    worker.onerror = () => this.#onEvent({ live: false });
     this.#port = worker.port;
     this.#join();
   }
@@ -65,7 +65,7 @@ class TaskFeed {
     this.#setState(null);
   }
 
-  #hear(message: FeedMessage): void {
+  #onEvent(message: FeedMessage): void {
     if ('task' in message) {
       this.#tell(message.task);
       return;

@@ -262,8 +262,8 @@ function AddMany(props: { found: Found; layers: readonly Declaration[]; onAdded:
 
 /** What has no place here, or another one. */
 function Report({ found }: { found: Found }) {
-  const told = found.report.filter(({ fate }) => fate !== 'taken');
-  const lines = [...new Map(told.map((line) => [JSON.stringify(line), line]))];
+  const notes = found.report.filter(({ fate }) => fate !== 'taken');
+  const lines = [...new Map(notes.map((line) => [JSON.stringify(line), line]))];
   if (lines.length === 0) return null;
   return (
     <details>

@@ -25,7 +25,7 @@ type Entry = Answer<'/api/v1/audit'>['entries'][number];
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
 const FIRST = 100;
-const MOST = 1000;
+const MAX_ENTRIES = 1000;
 
 export default function Audit() {
   const { query } = useRoute();
@@ -58,8 +58,8 @@ export default function Audit() {
             {(data) => <Entries entries={data.entries} onRestored={entries.reload} />}
           </Loaded>
         </Card>
-        {limit < MOST && (entries.data?.entries.length ?? 0) >= limit && (
-          <Button onClick={() => setLimit(MOST)}>{TEXTS.more}</Button>
+        {limit < MAX_ENTRIES && (entries.data?.entries.length ?? 0) >= limit && (
+          <Button onClick={() => setLimit(MAX_ENTRIES)}>{TEXTS.more}</Button>
         )}
       </div>
     </>

@@ -56,7 +56,7 @@ export function DeclarationEditor(props: {
   };
   const change = (fields: object) => write(JSON.stringify({ ...shown, ...fields }, null, 2));
   const [effect, setEffect] = useState<Effect | null>(null);
-  const isTold = effect?.text === text;
+  const isShown = effect?.text === text;
   const first = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const faults = refusal === null ? {} : faultsFrom(refusal);
@@ -67,12 +67,12 @@ export function DeclarationEditor(props: {
   }, [props.opensItself]);
   const save = async () => {
     if (!document) return;
-    if (props.version !== null && !isTold) {
+    if (props.version !== null && !isShown) {
       const { tiles, tileSets } = (await ask<Change>(method, `${path}?dryRun=true`, document)).data;
       const { orphaned } = tileSets;
       if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
-    const address = isTold ? `${path}?tiles=${effect.choice}` : path;
+    const address = isShown ? `${path}?tiles=${effect.choice}` : path;
     await saveLayer(method, address, document, props.gridSets ?? [], props.version);
     goTo(addressOf('layers', document.name));
   };
@@ -116,14 +116,14 @@ export function DeclarationEditor(props: {
             </p>
           )}
           <ProblemNotice problem={action.problem} />
-          {isTold && <TileFate effect={effect} onChoose={(choice) => setEffect({ ...effect, choice })} />}
+          {isShown && <TileFate effect={effect} onChoose={(choice) => setEffect({ ...effect, choice })} />}
           <div className="row">
             <Button
-              kind={isTold ? 'danger' : 'primary'}
+              kind={isShown ? 'danger' : 'primary'}
               disabled={fault !== null || isPending || action.busy}
               onClick={() => form.current?.reportValidity() && action.run(save)}
             >
-              {isTold ? WORDS.saveAnyway : WORDS.save}
+              {isShown ? WORDS.saveAnyway : WORDS.save}
             </Button>
           </div>
           {document && fault === null && <Copy text={curl(method, path, document)} label={WORDS.curl} />}

@@ -62,9 +62,9 @@ function Actions({ onReloaded }: { onReloaded: () => void }) {
   const action = useAction();
   if (!may(useCaller(), 'admin')) return null;
   const reload = async () => {
-    const told = await reloadConfiguration();
+    const reloaded = await reloadConfiguration();
     onReloaded();
-    return told;
+    return reloaded;
   };
   return (
     <>

@@ -71,7 +71,7 @@ function taskWarnings(failed: number): readonly Warning[] {
   return [[WORDS.warnFailed(failed), WORDS.warnFailedDo, addressOf('tasks', '', { state, days })]];
 }
 
-/** Those in quiet hours, or whose budget is used up, do what they are told. */
+/** Upstreams in quiet hours or without budget are not a problem. */
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {

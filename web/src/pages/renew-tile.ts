@@ -21,7 +21,7 @@ export interface TileComparison {
   readonly difference: Difference | null;
 }
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Has the tile made again by a task of one tile, and answers what it was and what it is. */
 export async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
@@ -66,7 +66,7 @@ async function endOf(start: () => Promise<Task>): Promise<void> {
       tell = (one) => one.id === id && resolve(one);
       const known = ended.get(id);
       if (known) resolve(known);
-      setTimeout(() => reject(new Problem(TEXTS.inspect.renewFailed(TEXTS.unknown), 0, null)), PATIENCE_MS);
+      setTimeout(() => reject(new Problem(TEXTS.inspect.renewFailed(TEXTS.unknown), 0, null)), TIMEOUT_MS);
     });
     if (task.counters.failed === 0 && task.state === 'done') return;
     const [failure] = task.errors;

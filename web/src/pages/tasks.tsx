@@ -24,8 +24,8 @@ import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
 
-type TaskPageAnswer = Answer<'/api/v1/tasks'>;
-type StopAnswer = Reply<'POST /api/v1/tasks/stop'>;
+type TaskListResponse = Answer<'/api/v1/tasks'>;
+type StopResponse = Reply<'POST /api/v1/tasks/stop'>;
 
 const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 66;
@@ -45,7 +45,7 @@ function TaskList() {
   const [fault, setFault] = useState<LayerFault>(null);
   const [older, setOlder] = useState<{ address: string; tasks: readonly Task[]; next: number | null }>();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
-  const resource = useResource<TaskPageAnswer>(address);
+  const resource = useResource<TaskListResponse>(address);
   const changes = useTaskChanges();
   const feed = useFeedState() ?? 'lost';
   const more = useAction();
@@ -61,7 +61,7 @@ function TaskList() {
 
   const next = further ? further.next : (resource.data?.nextAfter ?? null);
   const loadMore = async () => {
-    const page = await get<TaskPageAnswer>(`${address}&after=${next}`);
+    const page = await get<TaskListResponse>(`${address}&after=${next}`);
     setOlder({ address, tasks: [...(further?.tasks ?? []), ...page.tasks], next: page.nextAfter });
   };
 
@@ -128,7 +128,7 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
     const given = wantedBy(filter, Date.now());
     return Object.keys(given).length === 0 ? { all: true as const } : given;
   }, [filter]);
-  const { data, reload } = useResource<StopAnswer>(operates ? 'api/v1/tasks/stop' : null, COUNT_SECONDS, {
+  const { data, reload } = useResource<StopResponse>(operates ? 'api/v1/tasks/stop' : null, COUNT_SECONDS, {
     ...wanted,
     dryRun: true,
   });
@@ -139,7 +139,7 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   if (!operates) return null;
   const text = WORDS.stopCount(data?.count ?? { running: 0, pending: 0, paused: 0 });
   const stop = async () => {
-    const { tasks: stopped } = await send<StopAnswer>('POST', 'api/v1/tasks/stop', wanted);
+    const { tasks: stopped } = await send<StopResponse>('POST', 'api/v1/tasks/stop', wanted);
     reload();
     return WORDS.stopped(stopped.length);
   };

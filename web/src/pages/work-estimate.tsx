@@ -6,12 +6,12 @@ import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { selectionOf } from './work-plan.ts';
 
-type EstimateAnswer = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
+type EstimateResponse = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
 /** What is left to do, of what the request names. */
 type Remaining = Pick<
-  EstimateAnswer,
+  EstimateResponse,
   'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk' | 'coveredUse'
 > & {
   readonly all: number;
@@ -23,12 +23,12 @@ const VERY_LONG = 30 * 86_400;
 
 /** What so many tasks like the request would come to; seeding leaves out what is cached. Null data while it is not known. */
 export function useEstimate(request: TaskRequest | null, tasks: number): Resource<Remaining> {
-  const answer = useResource<EstimateAnswer>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
+  const answer = useResource<EstimateResponse>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
   const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
   return { ...answer, data };
 }
 
-function remaining(answer: EstimateAnswer, skipsCached: boolean, tasks: number): Remaining {
+function remaining(answer: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
   const { tiles, cachedTiles, quota, disk, coveredUse } = answer;
   const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
   const of = (value: number) => Math.ceil(value * share * tasks);
@@ -107,7 +107,7 @@ function roomText({ quota, bytes }: Remaining): string | null {
   return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaOf(bytesText(quota.limitBytes));
 }
 
-/** What does not fit the quota, the disk or anyone's patience: amber, or red where the task defeats itself. */
+/** What does not fit the quota, the disk or a reasonable time: amber, or red where the task defeats itself. */
 export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
   const { bytes, seconds, quota, disk } = estimate;
   const warnings: (readonly ['warn' | 'bad', string])[] = [];

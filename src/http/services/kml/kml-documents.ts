@@ -19,9 +19,9 @@ export interface KmlLayer {
 }
 
 /** Pixels that a region takes on the screen before it is looked into. */
-const LEAST_PIXELS = 128;
+const MIN_PIXELS = 128;
 const ANY_PIXELS = -1;
-const MOST_LINKS = 1000;
+const MAX_LINKS = 1000;
 const WORLD: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 
 /** Links to the coarsest tiles of the grid that the layer reaches into. */
@@ -43,7 +43,7 @@ export function tileDocument(kml: KmlLayer, tile: TileIndex): string | null {
   const links = finer.map((child) => networkLink(kml, child));
   const overlays = subsetContains(subset, tile.z, tile.x, tile.y) ? [groundOverlay(kml, tile, bounds)] : [];
   return kmlText(
-    markup`<name>${nameOfTile(subset, tile)}</name>${region(bounds, LEAST_PIXELS)}${links}${overlays}`,
+    markup`<name>${nameOfTile(subset, tile)}</name>${region(bounds, MIN_PIXELS)}${links}${overlays}`,
   );
 }
 
@@ -51,9 +51,9 @@ function tilesWithin({ gridSet, zoomStop }: GridSubset, z: number, bounds: Bound
   const rect = z > zoomStop ? null : tilesOfBounds(gridSet, z, bounds);
   if (!rect) return [];
   const count = sizeOfRect(rect);
-  if (count > MOST_LINKS) {
+  if (count > MAX_LINKS) {
     throw invalid(
-      `Grid set ${gridSet.name} begins too fine for KML: ${count} tiles at zoom ${z}; at most ${MOST_LINKS} go into a document.`,
+      `Grid set ${gridSet.name} begins too fine for KML: ${count} tiles at zoom ${z}; at most ${MAX_LINKS} go into a document.`,
     );
   }
   const tiles: TileIndex[] = [];
@@ -76,10 +76,10 @@ function networkLink({ subset, folder, extension, query }: KmlLayer, tile: TileI
   const name = nameOfTile(subset, tile);
   const bounds = boundsOfTile(subset.gridSet, tile.z, tile.x, tile.y);
   const href = `${folder}/${name}.${extension}.kml${query}`;
-  return markup`<NetworkLink><name>${name}</name>${region(bounds, tile.z === 0 ? 0 : LEAST_PIXELS)}<Link><href>${href}</href><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`;
+  return markup`<NetworkLink><name>${name}</name>${region(bounds, tile.z === 0 ? 0 : MIN_PIXELS)}<Link><href>${href}</href><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`;
 }
 
-/** Finer tiles lie on coarser ones, which stay until they have come. */
+/** Finer tiles cover coarser ones, which stay until those are loaded. */
 function groundOverlay(kml: KmlLayer, tile: TileIndex, bounds: Bounds): Markup {
   const name = nameOfTile(kml.subset, tile);
   const href = `${kml.folder}/${name}.${kml.extension}${kml.query}`;

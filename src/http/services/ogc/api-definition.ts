@@ -2,7 +2,7 @@ import type { Route } from '../../route.ts';
 
 const ROOT = '/ogc';
 
-/** What the path parameters are called towards clients, by OGC 20-057. */
+/** Names of path parameters in OGC 20-057. */
 const NAMES: Readonly<Record<string, string>> = {
   layer: 'collectionId',
   gridSet: 'tileMatrixSetId',
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 export interface OgcRoute extends Route {
   readonly summary: string;
-  /** What a 200 carries. */
+  /** The content of a 200. */
   readonly gives: 'document' | 'tile';
 }
 

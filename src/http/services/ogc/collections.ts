@@ -87,7 +87,7 @@ type CollectionPage = ReturnType<typeof pageAsked>;
 
 const USUAL_LIMIT = 100;
 /** As many as are written in a few milliseconds. */
-const MOST_AT_ONCE = 250;
+const MAX_LIMIT = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
 /** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
@@ -99,7 +99,7 @@ export function pageAsked({ query }: Context) {
     numberAsked(asked('OFFSET'), 'offset', 0),
   ];
   return {
-    limit: Math.min(limit ?? USUAL_LIMIT, MOST_AT_ONCE),
+    limit: Math.min(limit ?? USUAL_LIMIT, MAX_LIMIT),
     offset: offset ?? 0,
     /** The caller did not say which. */
     first: limit === null && offset === null,
@@ -128,7 +128,7 @@ function numberAsked(text: string | null, name: string, least: number): number |
 const COMMON = 'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf';
 const TILES = 'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf';
 
-/** Nothing stands here that is not kept: docs/services/ogc-api-tiles.md says by what. */
+/** Each class is implemented: see docs/services/ogc-api-tiles.md. */
 const CLASSES = [
   ...['core', 'landing-page', 'json', 'html'].map((name) => `${COMMON}/${name}`),
   ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets'].map((name) => `${TILES}/${name}`),

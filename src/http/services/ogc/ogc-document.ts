@@ -17,9 +17,9 @@ import { reportOf } from '../service-exception.ts';
 export interface OgcDocument {
   readonly title: string;
   readonly content: object;
-  /** Told in the type as well, for a JSON that has a type of its own. */
+  /** Part of the media type too, for JSON with its own type. */
   readonly jsonType?: string;
-  /** Who asks decides what is in it. */
+  /** The content depends on the caller. */
   readonly personal: boolean;
   /** Those that its addresses lead to. */
   readonly layers?: readonly Layer[];
@@ -102,7 +102,7 @@ export function selfLinks(href: string): readonly OgcLink[] {
   ];
 }
 
-/** RFC 3986, 3.3: a colon may stand in a path, and clients look for names such as `EPSG:4326` in addresses. */
+/** RFC 3986, 3.3: a colon is allowed in a path, and clients look for names such as `EPSG:4326` in URLs. */
 export function pathPart(name: string): string {
   return encodeURIComponent(name).replaceAll('%3A', ':');
 }
@@ -175,7 +175,7 @@ function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Ht
   return html`<a href="${href}" rel="${rel}">${title}</a>${kind}`;
 }
 
-/** Whatever goes wrong in `handler` is told as RFC 9457 has it. */
+/** Failures of `handler` are RFC 9457 problems. */
 export function withProblemDetails(handler: Handler, log: Logger): Handler {
   return recovering(handler, (error, context) => {
     if (error instanceof CallerGone) throw error;

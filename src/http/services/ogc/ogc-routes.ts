@@ -182,7 +182,7 @@ function styleAsked(context: Context, layer: Layer): string | null {
   );
 }
 
-/** The path's style goes before the query's. The first one is what is meant when nothing is said. */
+/** The path's style takes precedence over the query's. The default is the first. */
 function parametersAsked(context: Context, layer: Layer, style: string | null): ReadonlyMap<string, string> {
   const inQuery = parametersOf(context.query, layer.parameters);
   if (style === null) return inQuery;

@@ -26,7 +26,7 @@ export const TILE_IN_QUERY = 'tms-tile';
 
 /** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
 export function servicesDocument(folder: string): Markup {
-  // GDAL knows the document by its version, if that comes first.
+  // GDAL detects the document by its version attribute, which must come first.
   return markup`<Services><TileMapService version="${VERSION}" title="${TITLE}" href="${folder}/${VERSION}"/></Services>`;
 }
 
@@ -41,7 +41,7 @@ export function serviceWriter(place: string): DocumentWriter {
   };
 }
 
-/** The box is that of the grid, not of the layer: GDAL takes its lower left corner for the origin, whatever that is said to be. */
+/** The bounding box is the grid's, not the layer's: GDAL takes its lower left corner as the origin. */
 export function tileMapDocument(
   folder: string,
   { bound, subset, format }: TileMap,

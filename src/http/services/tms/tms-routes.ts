@@ -121,12 +121,12 @@ function indexAsked(asked: AskedPlace, layer: Layer, subset: GridSubset): TileIn
   const row = indexOf('row', asked.row);
   const last = levelOf(subset.gridSet, z).rows - 1;
   const y = flipped ? row : last - row;
-  const told = flipped || layer.outside === 'transparent';
-  if (told || subsetContains(subset, z, x, y)) return { z, x, y };
+  const isAllowed = flipped || layer.outside === 'transparent';
+  if (isAllowed || subsetContains(subset, z, x, y)) return { z, x, y };
   throw outside(subset, { z, x, y: row }, last);
 }
 
-/** Says what is inside in the rows that the caller counts. */
+/** Names the allowed range in the caller's row order. */
 function outside(subset: GridSubset, { z, x, y }: TileIndex, last: number): TilewardenError {
   const coverage = coverageAt(subset, z);
   const inside = coverage

@@ -16,17 +16,17 @@ import { badValue, ServiceException } from '../service-exception.ts';
 import {
   type AskedLayer,
   formatAsked,
-  layersAsked,
   placeAsked,
+  requestedLayers,
   stylesAsked,
   tileSetOf,
   withSubsets,
-} from './map-asked.ts';
+} from './requested-map.ts';
 import { backgroundColour, crsAsked, isTrue, versionOf } from './wms-parameters.ts';
 
 /** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
 const TOLERANCE_FOR_TILES = 0.1;
-/** Half a pixel of 256: who may have any box gets the one that was asked for. */
+/** Half a pixel of 256: where any box is allowed, a tile must match exactly. */
 const TOLERANCE_FOR_MAPS = 0.002;
 const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer offers.';
 
@@ -58,7 +58,7 @@ export function createGetMap({ catalog, answerTile, composer, clock }: MapServic
 
 async function readMap(catalog: Services['catalog'], context: Context, asked: Kvp): Promise<AskedMap> {
   const version = versionOf(asked);
-  const bounds = layersAsked(catalog, asked, 'LAYERS');
+  const bounds = requestedLayers(catalog, asked, 'LAYERS');
   for (const { layer } of bounds) if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   const styles = stylesAsked(asked, bounds.length);
   const formats = bounds.map((bound) => formatAsked(bound, asked));
@@ -81,7 +81,7 @@ function tileOf({ asked, layers, place, tiled }: AskedMap): MatchedTile | null {
   return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
 }
 
-/** As GeoWebCache: who asks for a map of nowhere gets an empty picture, WMS 1.3.0, 7.3.3.6. */
+/** As GeoWebCache: a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
 function isBlank({ format, layers }: AskedMap, { offered }: MatchedTile): boolean {
   return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
 }
@@ -131,7 +131,7 @@ function composeMap({ asked, layers, place, format }: AskedMap, composer: MapCom
   return composer.compose({ layers: tileSets, ...place, format, background, signal }).catch(blameBox);
 }
 
-/** Sizes have been checked; what is still too large is the place. */
+/** Sizes have been checked; only the area can still be too large. */
 function blameBox(error: unknown): never {
   if (!isTilewardenError(error, 'request-invalid')) throw error;
   throw badValue('BBOX', error.message);
@@ -150,14 +150,14 @@ function mapResponse(context: Context, map: AskedMap, made: ComposedMap, more: H
   });
 }
 
-/** What is put together lasts as long as the shortest-lived of its layers. */
+/** A composed map lasts as long as the shortest-lived of its layers. */
 function cacheControl({ layers }: AskedMap, { outcome, zoom, standIn }: ComposedMap, now: number): Headers {
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
   const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 
-/** `WMS` and `OTHER` are GeoWebCache's words for what is no tile. */
+/** `WMS` and `OTHER` are GeoWebCache's values for maps that are no tiles. */
 function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): Headers {
   const [{ subsets }] = layers;
   const { gridSet } = subsets[0];
@@ -172,7 +172,7 @@ function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): He
 
 interface MatchedTile {
   readonly subset: GridSubset;
-  /** May lie outside what the layer offers, and outside the grid. */
+  /** May be outside the layer, and outside the grid. */
   readonly index: TileIndex;
   readonly offered: boolean;
   /** In tiles. */

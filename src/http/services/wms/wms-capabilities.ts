@@ -14,7 +14,7 @@ import {
   stylesOf,
   titleOf,
 } from '../layer-facts.ts';
-import { MAX_LAYERS } from './map-asked.ts';
+import { MAX_LAYERS } from './requested-map.ts';
 import { crsNames, isDimension, isYFirst, type WmsVersion } from './wms-parameters.ts';
 
 const NAMESPACES =
@@ -86,7 +86,7 @@ function address(): Markup {
   return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${BASE}/service/wms?"/>`;
 }
 
-/** What the DTD of 1.1.1 leaves to us, as WMS-C clients know it. */
+/** The DTD extension of WMS-C. */
 const TILE_SET_DTD = [
   '<!ELEMENT VendorSpecificCapabilities (TileSet*)>',
   '<!ELEMENT TileSet (SRS, BoundingBox?, Resolutions, Width, Height, Format, Layers*, Styles*)>',
@@ -97,7 +97,7 @@ const TILE_SET_DTD = [
   '<!ELEMENT Styles (#PCDATA)>',
 ].join('\n');
 
-/** WMS-C: the grids in which a layer can be asked for tiles, under each name of their CRS. */
+/** WMS-C: the grids of a layer's tiles, under each name of their CRS. */
 function describeTileSets(layer: Layer): Markup {
   const sets = layer.gridSubsets.flatMap((subset) =>
     crsNames(subset.gridSet, '1.1.1').flatMap((name) => {

@@ -27,7 +27,7 @@ export function isTrue(asked: Kvp, name: string): boolean {
   throw badValue(name, `${name} must be TRUE or FALSE, not ${shortened(text)}.`);
 }
 
-/** WMS 1.3.0, 7.3.3.10: white unless said otherwise. */
+/** WMS 1.3.0, 7.3.3.10: white by default. */
 export function backgroundColour(asked: Kvp): readonly [number, number, number] {
   const text = asked('BGCOLOR') ?? '0xFFFFFF';
   const [, red, green, blue] = COLOUR.exec(text) ?? [];
@@ -37,7 +37,7 @@ export function backgroundColour(asked: Kvp): readonly [number, number, number] 
   throw badValue('BGCOLOR', `BGCOLOR must be a colour such as 0xFFFFFF, not ${shortened(text)}.`);
 }
 
-/** Those that are not their defaults. `style` is what of STYLES belongs to this layer. */
+/** Those that are not their defaults. `style`: this layer's entry in STYLES. */
 export function parametersAsked(layer: Layer, asked: Kvp, style: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const filter of layer.parameters) {
@@ -87,7 +87,7 @@ export function versionOf(asked: Kvp): WmsVersion {
   );
 }
 
-/** WMS 1.3.0, 6.2.4: the one asked for, else the next lower one, else the lowest; the highest when none is named. */
+/** WMS 1.3.0, 6.2.4: the requested version, else the next lower one, else the lowest; by default the highest. */
 export function negotiatedVersion(asked: Kvp): WmsVersion {
   const given = asked('VERSION') ?? asked('WMTVER');
   // GeoWebCache tells of its tile sets in 1.1.1 only.
@@ -120,7 +120,7 @@ const DEGREES = 4326;
 const CODE = /^(?:EPSG:|urn:(?:x-)?ogc:def:crs:EPSG:[\d.]*:)([1-9]\d{0,8})$/i;
 const CRS84 = /^(?:CRS:84|OGC:CRS84|urn:ogc:def:crs:OGC:(?:1\.3)?:CRS84)$/i;
 
-/** 1.1.1 calls it SRS, 1.3.0 CRS; who mixes them up is understood. */
+/** SRS in 1.1.1, CRS in 1.3.0; both are accepted in either version. */
 export function crsAsked(asked: Kvp, version: WmsVersion): AskedCrs {
   const [usual, other] = version === '1.3.0' ? ['CRS', 'SRS'] : ['SRS', 'CRS'];
   const name = asked(usual ?? '') ?? asked(other ?? '') ?? required(asked, usual ?? '');
@@ -144,7 +144,7 @@ export function subsetsIn(
   );
 }
 
-/** All names under which a grid set's CRS may be asked for; the first is the usual one. */
+/** All accepted names of a grid set's CRS; the first is the usual one. */
 export function crsNames({ srs }: GridSet, version: WmsVersion): readonly [string, ...string[]] {
   if (sameSrs(srs, WEB_MERCATOR)) return ['EPSG:3857', 'EPSG:900913'];
   if (srs === DEGREES && version === '1.3.0') return ['EPSG:4326', 'CRS:84'];

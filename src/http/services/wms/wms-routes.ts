@@ -24,7 +24,7 @@ import {
   withExceptions,
 } from '../service-exception.ts';
 import { createGetMap, type MapServices } from './get-map.ts';
-import { layersAsked } from './map-asked.ts';
+import { requestedLayers } from './requested-map.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 import {
   asksForTileSets,
@@ -54,12 +54,12 @@ export function wmsRoutes(services: MapServices): readonly Route[] {
   ]);
   const answer = screen(async (context) => {
     const asked = readPairs(context);
-    return operationAsked(operations, asked)(context, asked);
+    return requestedOperation(operations, asked)(context, asked);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
-function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
+function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
   checkService(asked, 'WMS');
   const name = required(asked, 'REQUEST');
   const operation = operations.get(name.toLowerCase());
@@ -113,7 +113,7 @@ const TYPES: Readonly<Record<WmsVersion, string>> = {
   '1.3.0': 'text/xml; charset=utf-8',
 };
 
-/** All layers that the caller may see, or those in `LAYERS`; who names one that they may not see is told. */
+/** All layers visible to the caller, or those in `LAYERS`; naming an invisible one is an error. */
 function createWmsCapabilities(
   catalog: Pick<Catalog, 'layer'>,
   documentOf: (document: LayerDocument) => DocumentResponder,
@@ -133,7 +133,7 @@ function createWmsCapabilities(
     const version = negotiatedVersion(asked);
     const kind = version === '1.1.1' && asksForTileSets(asked) ? 'tiled' : version;
     if (asked('LAYERS') === null) return documents[kind].aboutAll(context);
-    const layers = layersAsked(catalog, asked, 'LAYERS').map(({ layer }) => layer);
+    const layers = requestedLayers(catalog, asked, 'LAYERS').map(({ layer }) => layer);
     for (const layer of layers) await requireVisible(context, layer);
     return documents[kind].about(context, layers);
   };
@@ -148,11 +148,11 @@ const FORMS: Readonly<Record<string, ExceptionForm>> = {
   blank: 'blank',
 };
 
-/** Version 1.1.1 knows no locators; what its DTD does not declare is declared here. */
+/** Version 1.1.1 has no locators; attributes missing in its DTD are declared here. */
 const DOCTYPE =
   '<!DOCTYPE ServiceExceptionReport SYSTEM "http://schemas.opengis.net/wms/1.1.1/exception_1_1_1.dtd" [<!ATTLIST ServiceException locator CDATA #IMPLIED>]>';
 
-/** Whatever goes wrong in `handler` is told in the form that was asked for. */
+/** Failures of `handler` are written in the requested exception format. */
 function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
   return withExceptions(handler, log, async (report, context) => {
     const asked = readPairs(context);
@@ -161,7 +161,7 @@ function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger):
   });
 }
 
-/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made of what is asked for, or not now. */
+/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made. */
 async function pictureOf(
   report: ExceptionReport,
   asked: Kvp,
@@ -195,7 +195,7 @@ function frameOf(asked: Kvp) {
   });
 }
 
-/** What is wrong has been found already; a second mistake must not hide it. */
+/** The first error is known; a second one must not hide it. */
 function quietly<Result>(read: () => Result): Result | null {
   try {
     return read();

@@ -2,7 +2,7 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
-import { getOrMake } from '../../../lib/get-or-make.ts';
+import { getOrCreate } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
@@ -162,7 +162,7 @@ function wgs84Box(layer: Layer): Markup {
 const matrixSetLinks = new WeakMap<GridSubset, Markup>();
 
 function matrixSetLink(subset: GridSubset): Markup {
-  return getOrMake(
+  return getOrCreate(
     matrixSetLinks,
     subset,
     () =>
@@ -184,7 +184,7 @@ function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
 const levelNames = new WeakMap<GridSet, readonly string[]>();
 
 function escapedLevelNames(gridSet: GridSet): readonly string[] {
-  return getOrMake(levelNames, gridSet, () => gridSet.levels.map(({ name }) => escapeXml(name)));
+  return getOrCreate(levelNames, gridSet, () => gridSet.levels.map(({ name }) => escapeXml(name)));
 }
 
 interface Resource {

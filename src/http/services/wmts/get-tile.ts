@@ -15,7 +15,7 @@ import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
 import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
 
-/** One tile has one address: no leading zeros, no plus sign. What lies outside is told so, however far. */
+/** One tile has one address: no leading zeros, no plus sign. A tile outside the limits is `TileOutOfRange`, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
 export function createGetTile({ catalog, answerTile }: Services) {
@@ -27,7 +27,7 @@ export function createGetTile({ catalog, answerTile }: Services) {
   };
 }
 
-/** Where a layer wants transparent tiles outside of what it offers, every place of the grid has an answer. */
+/** With transparent tiles outside the layer, every place of the grid has a tile. */
 function tilesAnswered({ bound, subset }: ResolvedTileSet): GridSubset {
   return bound.layer.outside === 'transparent' ? createGridSubset(subset.gridSet) : subset;
 }
@@ -41,7 +41,7 @@ export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLa
   throw new ServiceException('InvalidParameterValue', 'LAYER', message, { cause });
 }
 
-/** `format` is that of the tile; what is asked for when it is null. */
+/** `format`: that of the tile; null: the requested one. */
 export function tileSetAsked(bound: BoundLayer, asked: Kvp, format: string | null = null): ResolvedTileSet {
   const { layer } = bound;
   const parameters = parametersAsked(layer.parameters, asked);
@@ -70,7 +70,7 @@ function parametersAsked(filters: readonly ParameterFilter[], asked: Kvp): Reado
   return found;
 }
 
-/** WMTS says STYLE; who asks as in WMS is understood as well. */
+/** STYLE in WMTS; the WMS name is accepted too. */
 function styleName(asked: Kvp): string {
   return asked('STYLE') === null && asked('STYLES') !== null ? 'STYLES' : 'STYLE';
 }
@@ -87,7 +87,7 @@ export function indexAsked(subset: GridSubset, asked: Kvp): TileIndex {
   return { z, x, y };
 }
 
-/** Who names a grid set by an alias may name its levels so: `EPSG:3857:5` of `EPSG:3857`. */
+/** Levels may use the alias of their grid set: `EPSG:3857:5` of `EPSG:3857`. */
 function zoomNamed(subset: GridSubset, name: string, gridSetName: string): number {
   const { levels } = subset.gridSet;
   const named = levels.findIndex((level) => level.name === name);

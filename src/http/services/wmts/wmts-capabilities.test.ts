@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../../test/fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
 import { createGridSet, type GridSetOptions } from '../../../domain/grid-set.ts';
-import { createGridSetBook } from '../../../domain/grid-set-book.ts';
+import { createGridSetRegistry } from '../../../domain/grid-set-registry.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { createParameterFilter } from '../../../domain/parameter-filter.ts';
@@ -324,7 +324,7 @@ describe('WMTS capabilities of some layers', () => {
 describe('WMTS capabilities that were asked for before', () => {
   it('WMTS capabilities are not sent again while nothing has changed, and are new when a layer has', async () => {
     let layers: readonly Layer[] = [layerNamed('world')];
-    const gridSets = createGridSetBook([]);
+    const gridSets = createGridSetRegistry([]);
     const catalog = { layer: () => null, layers: () => layers, gridSets, version: 1 };
     const { request } = createTestApp({ deps: { catalog } });
     const first = await request('GET', ADDRESS);

@@ -43,21 +43,21 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
     const asked = readPairs(context);
     // The bare address answers the capabilities.
     if (pairsOf(context) === '') return getCapabilities(context, asked);
-    return operationAsked(operations, asked)(context, asked);
+    return requestedOperation(operations, asked)(context, asked);
   };
-  const told = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
-  const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, told(handler));
+  const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
+  const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
   const tile = deps.remembering(async (context) => getTile(context, readPath(context)));
   const info: Handler = async (context) => getFeatureInfo(context, readInfoPath(context));
   return [
-    ...kvpRoutes('/service/wmts', told(deps.remembering(answerPairs))),
+    ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs))),
     route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context))),
     ...TILE_PATHS.map((path) => route(path, tile)),
     ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
 }
 
-function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
+function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
   const name = required(asked, 'REQUEST', 'request');
   // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
   if (name.toLowerCase() !== 'getcapabilities') checkService(asked, 'WMTS');
@@ -66,7 +66,7 @@ function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp):
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
-/** The format and the dimensions of a RESTful address stand in its query. */
+/** The format and the dimensions of a RESTful address are in its query. */
 function readPath(context: Context): Kvp {
   const inQuery = readPairs(context);
   const { layer, style, gridSet, matrix, row, column } = context.params;
@@ -81,7 +81,7 @@ function readPath(context: Context): Kvp {
   return (name) => inPath[name] ?? inQuery(name);
 }
 
-/** As above, but the format is the one to be told in; the tile itself is not asked for. */
+/** As above, but the format is that of the response; the tile itself is not requested. */
 function readInfoPath(context: Context): Kvp {
   const asked = readPath(context);
   const { i, j } = context.params;
@@ -94,7 +94,7 @@ function readInfoPath(context: Context): Kvp {
 
 const VERSION = '1.0.0';
 
-/** All layers that the caller may see, or the one in `LAYER`; who names one that they may not see is told. */
+/** All layers visible to the caller, or the one in `LAYER`; naming an invisible one is an error. */
 function createGetCapabilities(
   catalog: Pick<Catalog, 'layer'>,
   documentOf: (document: LayerDocument) => DocumentResponder,
@@ -114,7 +114,7 @@ function createGetCapabilities(
   };
 }
 
-/** OGC 06-121r3, 7.3.2: a client that speaks no version of ours is told so; one that says nothing gets what there is. */
+/** OGC 06-121r3, 7.3.2: a client that accepts no supported version gets an exception; one that names none, the newest. */
 function checkVersions(asked: Kvp): void {
   const accepted = asked('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;

@@ -5,7 +5,7 @@ import type { Env } from '../lib/env.ts';
 
 export type ParameterValues = ReadonlyMap<string, string>;
 
-interface ParameterBookOptions extends Env {
+interface ParameterStoreOptions extends Env {
   readonly database: Database;
   readonly events: TileEvents;
 }
@@ -17,11 +17,11 @@ const GRACE = 2 * NOTED_FOR;
 /** Ids remembered as noted; beyond it some are written down once more. */
 const MAX_REMEMBERED = 10_000;
 
-/** Knows which parameter values the ids of cached tiles stand for: an id alone cannot be read backwards. */
-export type ParameterBook = ReturnType<typeof openParameterBook>;
+/** Maps the parameters ids of cached tiles to their values: an id is a hash. */
+export type ParameterStore = ReturnType<typeof openParameterStore>;
 
-/** Listens for stored tiles; each process that stores has a book of its own over the same table. */
-export function openParameterBook({ database, events, clock, log }: ParameterBookOptions) {
+/** Listens for stored tiles; each process that stores has its own store over the same table. */
+export function openParameterStore({ database, events, clock, log }: ParameterStoreOptions) {
   const noted = new Map<string, number>();
   let waiting = new Map<string, ParameterValues>();
   let writing: Promise<void> | null = null;
@@ -57,7 +57,7 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
       const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
       return new Map(rows.map(({ id, document }) => [id, new Map(Object.entries(JSON.parse(document)))]));
     },
-    /** Forgets ids that no cached tile has any more, unless they were noted lately. */
+    /** Removes ids that no cached tile has, unless they were noted recently. */
     async keepOnly(present: ReadonlySet<string>): Promise<void> {
       const old = await database.query
         .selectFrom('parameter_values')
@@ -76,7 +76,7 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
         }
       });
     },
-    /** Writes what is waiting. */
+    /** Writes pending ids. */
     async close(): Promise<void> {
       unsubscribe();
       await writing;

@@ -18,7 +18,7 @@ import {
   wholeNumber,
 } from './wms-parameters.ts';
 
-/** A layer of a map with the style asked for it, and the grid sets it has in the CRS of the map. */
+/** A layer of the requested map, with its style and its grid sets in the map's CRS. */
 export interface AskedLayer {
   readonly bound: BoundLayer;
   readonly style: string;
@@ -29,7 +29,7 @@ export interface AskedLayer {
 export const MAX_LAYERS = 20;
 
 /** A name may hold commas; a text that is no layer's name is a list of names. */
-export function layersAsked(
+export function requestedLayers(
   catalog: Pick<Catalog, 'layer'>,
   asked: Kvp,
   parameter: string,

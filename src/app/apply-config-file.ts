@@ -13,13 +13,13 @@ import { everySubset } from '../domain/layer.ts';
 import type { Reloaded } from '../http/route-deps.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 
-export interface TakeUpParts {
+export interface ConfigFileParts {
   /** Null: the settings did not come from a place that can be read again. */
   readonly file: SettingsFile | null;
   readonly catalog: Pick<ChangeableCatalog<unknown>, 'layers' | 'gridSets'>;
-  /** In this process; answers what is not as it was. */
+  /** In this process; returns the names of changed layers. */
   readonly apply: (settings: Settings) => Promise<readonly string[]>;
-  /** Resolves when every other process has taken it up. */
+  /** Resolves when every other process has applied it. */
   readonly announce: (loaded: LoadedSettings) => Promise<void>;
   readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
   /** Throws when the certificate cannot be used. */
@@ -28,11 +28,11 @@ export interface TakeUpParts {
 
 const LAYERS_PER_TURN = 100;
 
-/** Takes up layers, grid sets, upstreams and schedules of a file that was read again. One that cannot be used changes nothing. */
-export function createTakeUp(parts: TakeUpParts) {
+/** Applies layers, grid sets, upstreams and schedules of a reloaded file. An invalid file changes nothing. */
+export function createFileApplier(parts: ConfigFileParts) {
   const { file, apply, announce, schedule, renewCertificate } = parts;
 
-  async function takeUp(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
+  async function applySettings(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLoss(parts.catalog, loaded.settings);
     await renewCertificate();
@@ -47,16 +47,16 @@ export function createTakeUp(parts: TakeUpParts) {
 
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (loaded: () => LoadedSettings) => {
-    const done = last.catch(() => {}).then(() => takeUp(loaded()));
+    const done = last.catch(() => {}).then(() => applySettings(loaded()));
     last = done;
     return done;
   };
 
   return {
-    async takeUp(loaded: LoadedSettings): Promise<readonly string[]> {
+    async applySettings(loaded: LoadedSettings): Promise<readonly string[]> {
       return (await inTurn(() => loaded)).restart;
     },
-    /** Reads the file, and says what is wrong with it. */
+    /** Reads the file again; returns its problems if it is invalid. */
     async reload(): Promise<Reloaded> {
       if (!file) return { problems: ['The settings did not come from a file'] };
       try {
@@ -75,8 +75,8 @@ function changedHosts(before: Settings['upstreams'], now: Settings['upstreams'])
   return [...hosts].filter((host) => !isDeepStrictEqual(before[host], now[host]));
 }
 
-/** A layer that was declared over HTTP may stand on a grid set of the file. */
-async function refuseLoss(catalog: TakeUpParts['catalog'], next: Settings): Promise<void> {
+/** A layer that was declared over HTTP may use a grid set of the file. */
+async function refuseLoss(catalog: ConfigFileParts['catalog'], next: Settings): Promise<void> {
   const kept = new Set(next.gridSets.gridSets.map(({ name }) => name));
   const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !kept.has(name)));
   if (gone.size === 0) return;

@@ -16,8 +16,8 @@ interface Claim {
   readonly wanted: number;
 }
 
-/** Divides places among nodes, in the database: see `ShareBook` in `sources/upstream`. */
-export function createShareBook(database: Database, instance: string) {
+/** Divides places among nodes, in the database: see `HostShares` in `sources/upstream`. */
+export function createHostShares(database: Database, instance: string) {
   return {
     renew: async (name: string, { limit, wanted, held }: ShareWish) => {
       const now = await database.now();
@@ -74,23 +74,23 @@ async function write(query: Statements, row: ShareRow): Promise<void> {
     .execute();
 }
 
-/** To each what it wants while there is enough, else equally much; the rest in turns. */
+/** Each node gets what it wants if there is enough, otherwise an equal part; the remainder rotates. */
 export function allot(claims: readonly Claim[], limit: number, turn: number): ReadonlyMap<string, number> {
   const sorted = [...claims].sort((a, b) => (a.instance < b.instance ? -1 : 1));
   const shares = new Map(sorted.map(({ instance }) => [instance, 0]));
   let left = limit;
   for (;;) {
-    const hungry = sorted.filter(({ instance, wanted }) => (shares.get(instance) ?? 0) < wanted);
-    if (hungry.length === 0 || left === 0) return shares;
-    const each = Math.floor(left / hungry.length);
+    const waiting = sorted.filter(({ instance, wanted }) => (shares.get(instance) ?? 0) < wanted);
+    if (waiting.length === 0 || left === 0) return shares;
+    const each = Math.floor(left / waiting.length);
     if (each === 0) {
       for (let i = 0; i < left; i++) {
-        const lucky = hungry[(turn + i) % hungry.length];
-        if (lucky) shares.set(lucky.instance, (shares.get(lucky.instance) ?? 0) + 1);
+        const next = waiting[(turn + i) % waiting.length];
+        if (next) shares.set(next.instance, (shares.get(next.instance) ?? 0) + 1);
       }
       return shares;
     }
-    for (const { instance, wanted } of hungry) {
+    for (const { instance, wanted } of waiting) {
       const has = shares.get(instance) ?? 0;
       const more = Math.min(each, wanted - has);
       shares.set(instance, has + more);

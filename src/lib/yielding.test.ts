@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextTurn } from '../../test/fixtures/virtual-clock.ts';
-import { createPace, inLanes, inTurns } from './in-turns.ts';
+import { collectYielding, createPace, withConcurrency } from './yielding.ts';
 
 it('results made one by one come in their order, and other work has its turns in the meantime', async () => {
   let made = 0;
@@ -10,7 +10,7 @@ it('results made one by one come in their order, and other work has its turns in
     if (made < 1000) setImmediate(look);
   };
   setImmediate(look);
-  const all = await inTurns(
+  const all = await collectYielding(
     (function* () {
       while (made < 1000) yield ++made;
     })(),
@@ -23,7 +23,7 @@ it('lanes work on all items, a given number at a time', async () => {
   let atOnce = 0;
   let most = 0;
   const done: number[] = [];
-  await inLanes([1, 2, 3, 4, 5, 6, 7], 3, async (item) => {
+  await withConcurrency([1, 2, 3, 4, 5, 6, 7], 3, async (item) => {
     most = Math.max(most, ++atOnce);
     await nextTurn();
     done.push(item);
@@ -35,7 +35,7 @@ it('lanes work on all items, a given number at a time', async () => {
 
 it('lanes take up nothing more when one of them has failed', async () => {
   const begun: number[] = [];
-  const lanes = inLanes([1, 2, 3, 4, 5, 6, 7], 2, async (item) => {
+  const lanes = withConcurrency([1, 2, 3, 4, 5, 6, 7], 2, async (item) => {
     begun.push(item);
     await nextTurn();
     throw new Error(`${item} cannot be done`);

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { allot, createShareBook } from './share-book.ts';
+import { allot, createHostShares } from './host-shares.ts';
 
 const HOST = 'maps.example.org';
 
@@ -42,12 +42,12 @@ describe('places of a limit', () => {
 
   it('places of a limit never add up to more than it, whatever nodes request concurrently', async () => {
     const database = await open();
-    const books = ['a', 'b', 'c', 'd'].map((name) => createShareBook(database, name));
+    const nodes = ['a', 'b', 'c', 'd'].map((name) => createHostShares(database, name));
     const held = [0, 0, 0, 0];
     for (let round = 0; round < 12; round++) {
-      const wishes = books.map((_, i) => (round * (i + 3) * 7) % 11);
+      const wishes = nodes.map((_, i) => (round * (i + 3) * 7) % 11);
       const granted = await Promise.all(
-        books.map((book, i) => book.renew(HOST, { limit: 7, wanted: wishes[i] ?? 0, held: held[i] ?? 0 })),
+        nodes.map((node, i) => node.renew(HOST, { limit: 7, wanted: wishes[i] ?? 0, held: held[i] ?? 0 })),
       );
       for (const [i, { places }] of granted.entries()) held[i] = Math.min(places, wishes[i] ?? 0);
       const rows = await database.query.selectFrom('node_shares').select('places').execute();
@@ -57,7 +57,7 @@ describe('places of a limit', () => {
 
   it('places of a node that is gone are for the others when its lease has expired', async () => {
     const database = await open();
-    const [gone, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
+    const [gone, other] = [createHostShares(database, 'a'), createHostShares(database, 'b')];
     const wish = { limit: 4, wanted: 4, held: 0 };
     expect(await gone.renew(HOST, wish)).toEqual({ places: 4, alone: true });
     expect(await other.renew(HOST, wish)).toEqual({ places: 0, alone: false });
@@ -69,7 +69,7 @@ describe('places of a limit', () => {
 
   it('places of a limit that are not in use are given up when another node wants some', async () => {
     const database = await open();
-    const [first, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
+    const [first, other] = [createHostShares(database, 'a'), createHostShares(database, 'b')];
     await first.renew(HOST, { limit: 4, wanted: 4, held: 0 });
     await other.renew(HOST, { limit: 4, wanted: 4, held: 0 });
     expect((await first.renew(HOST, { limit: 4, wanted: 4, held: 3 })).places).toBe(2);

@@ -1,5 +1,4 @@
-/** What the map has under the key; where it has nothing, that is made and kept. */
-export function getOrMake<Key, Value>(
+export function getOrCreate<Key, Value>(
   map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
   key: Key,
   make: () => Value,
@@ -14,5 +13,5 @@ export function getOrMake<Key, Value>(
 /** Finds a fact about an object once, as long as the object is in use. */
 export function remembered<Key extends object, Fact>(find: (key: Key) => Fact): (key: Key) => Fact {
   const known = new WeakMap<Key, Fact>();
-  return (key) => getOrMake(known, key, () => find(key));
+  return (key) => getOrCreate(known, key, () => find(key));
 }

@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../lib/without-absent.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { FIRST_ADMINISTRATOR, forgetInitialPassword } from './first-administrator.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import {
@@ -12,14 +12,14 @@ import {
 } from './user.ts';
 import type { Change, UserStore } from './user-store.ts';
 
-interface AccountDeskDeps {
+interface AccountServiceDeps {
   readonly users: UserStore;
   readonly hasher: PasswordHasher;
   readonly passwordFile: string;
 }
 
-/** Where users are made, changed and removed. Every refusal is a `TilewardenError` that says what to do. */
-export function createAccountDesk({ users, hasher, passwordFile }: AccountDeskDeps) {
+/** Creates, changes and removes users. A refusal is a `TilewardenError` that says what to do. */
+export function createAccountService({ users, hasher, passwordFile }: AccountServiceDeps) {
   async function forgetInitialPasswordOf(name: string): Promise<void> {
     if (name === FIRST_ADMINISTRATOR) await forgetInitialPassword(passwordFile);
   }
@@ -41,7 +41,7 @@ export function createAccountDesk({ users, hasher, passwordFile }: AccountDeskDe
       if (layers !== undefined) checkLayerPatterns(layers);
       if (password !== undefined) checkPassword(password, name);
       const stored = password === undefined ? undefined : await hasher.hash(password);
-      const change = await users.change(name, withoutAbsent({ password: stored, role, layers }), known);
+      const change = await users.change(name, omitUndefined({ password: stored, role, layers }), known);
       if (stored !== undefined) await forgetInitialPasswordOf(name);
       return change;
     },

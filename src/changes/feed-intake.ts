@@ -7,7 +7,6 @@ import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
 
-/** A line of the audit log. */
 export type AuditChange = (entry: {
   readonly feed: string;
   readonly source: string | null;
@@ -15,7 +14,7 @@ export type AuditChange = (entry: {
   readonly after: object;
 }) => Promise<void>;
 
-export interface DeskOptions extends Env {
+export interface FeedIntakeOptions extends Env {
   readonly store: FeedStore;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
@@ -39,10 +38,10 @@ interface Batch {
 
 const MAX_ERROR = 500;
 
-export type FeedDesk = ReturnType<typeof createFeedDesk>;
+export type FeedIntake = ReturnType<typeof createFeedIntake>;
 
 /** The steps of every feed between reading changes and acknowledging them, and its state. */
-export function createFeedDesk(feed: ChangeFeedSettings, options: DeskOptions) {
+export function createFeedIntake(feed: ChangeFeedSettings, options: FeedIntakeOptions) {
   const { store, apply, audit, log, stateChanged } = options;
   const { name } = feed;
   let shown: { readonly state: FeedState; readonly error: string | null } | null = null;

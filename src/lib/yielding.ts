@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const PER_TURN = 20;
 
 /** Collects items that take a while to make, and yields to the event loop between them. */
-export async function inTurns<Item>(items: Iterable<Item>): Promise<readonly Item[]> {
+export async function collectYielding<Item>(items: Iterable<Item>): Promise<readonly Item[]> {
   const all: Item[] = [];
   for (const item of items) {
     all.push(item);
@@ -13,7 +13,7 @@ export async function inTurns<Item>(items: Iterable<Item>): Promise<readonly Ite
 }
 
 /** Works on all of them, `lanes` at a time; yields to the event loop in between. */
-export async function inLanes<Item>(
+export async function withConcurrency<Item>(
   items: Iterable<Item>,
   lanes: number,
   work: (item: Item) => Promise<unknown>,

@@ -8,7 +8,7 @@ import type { Access, Credentials, ProxyHeaderNames } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
-/** A browser asks for no password of its own for a scheme it does not know: our pages do that themselves. */
+/** Browsers show no password dialog for an unknown scheme; our pages have a form. */
 const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
 export async function authenticate(
@@ -42,7 +42,7 @@ export function requireLayerScope(caller: Caller | null, layer: string | undefin
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 
-/** RFC 9112, 3.2: a `Host` that is none is answered with 400. What was found good is remembered with the connection. */
+/** RFC 9112, 3.2: an invalid `Host` is a 400. A valid one is cached per connection. */
 export function refuseBadHost(
   { headers: { host } }: IncomingMessage,
   connection: { host: string | null },
@@ -91,7 +91,7 @@ export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, chan
   refuseEncodedBody(request);
 }
 
-/** Compressed bodies are refused unread: nothing a stranger sends is ever unpacked. */
+/** Compressed bodies are refused unread: no request body is ever decompressed. */
 function refuseEncodedBody(request: IncomingMessage): void {
   if (request.headers['content-encoding'] === undefined) return;
   throw new HttpProblem(
@@ -132,7 +132,7 @@ export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): 
   return ownAddress(request, '', trusts).startsWith('https:');
 }
 
-/** Where the request comes from; behind trusted proxies, whom they speak for. */
+/** The address of the client; behind trusted proxies, the one that they report. */
 export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): string {
   const { address } = peerOf(request);
   return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
@@ -144,7 +144,7 @@ function withoutPort(hop: string): string {
   return bracketed ?? plain ?? hop;
 }
 
-/** Each proxy appends whom it heard from; the last one that is not itself a trusted proxy is the caller. */
+/** Each proxy appends its peer; the last address that is not a trusted proxy is the client. */
 function callerBehindProxies(request: IncomingMessage, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))

@@ -2,10 +2,10 @@ import { someOf } from '../lib/closest-name.ts';
 import { misconfigured, shortened, TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 
-export type GridSetBook = ReturnType<typeof createGridSetBook>;
+export type GridSetRegistry = ReturnType<typeof createGridSetRegistry>;
 
 /** The grid sets that layers can choose from. Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
-export function createGridSetBook(gridSets: readonly GridSet[]) {
+export function createGridSetRegistry(gridSets: readonly GridSet[]) {
   const byName = new Map<string, GridSet>();
   for (const gridSet of gridSets) {
     if (byName.has(gridSet.name)) {
