@@ -34,8 +34,8 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: WAIT_TIMEOUT_MS } },
     pool: 'forks',
-    // Four more than processors, because many tests mostly wait; not too many whole servers at once.
-    maxWorkers: Math.min(10, availableParallelism() + 4),
+    // Two more than processors, because many tests mostly wait. Each one more loads all modules again.
+    maxWorkers: Math.min(10, availableParallelism() + 2),
     // The files of a run share a few processes, and with them everything that has been loaded.
     isolate: false,
     alias: [
