@@ -1,7 +1,6 @@
 // npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
 // Arguments go to vitest, and leave the check out: npm test -- src/domain
 // npm test -- --require-all: tests that cannot run here are failures, as with CI=true.
-import { availableParallelism } from 'node:os';
 import { endWithNpm } from './end-with-npm.mjs';
 import { report, runTests, sumOf } from './run-tests.mjs';
 import { requireNode, StepError, say } from './steps.mjs';
@@ -13,9 +12,6 @@ const WITHOUT_DATABASE = [
 ];
 
 const REQUIRE_ALL = '--require-all';
-
-/** Tests of rooms hardly wait, and each worker loads the sources once more: 2 s of processor. */
-const FEW_WORKERS = `--maxWorkers=${availableParallelism() + 1}`;
 
 requireNode();
 endWithNpm();
@@ -50,8 +46,6 @@ async function prepareAndRun() {
   const checking = isWhole ? check() : null;
   const [checked] = await Promise.all([checking, building, ensureNative(), programs]);
   await ensureCompiled();
-  const ofRooms = !isWhole && chosen.every((arg) => /^(src|packages)\b/.test(arg));
-  const some = ofRooms ? [FEW_WORKERS, ...chosen] : chosen;
-  const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}/**`) : some;
+  const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}/**`) : chosen;
   return sumOf([checked, ...(await Promise.all([first, runTests('rest', left)]))]);
 }
