@@ -91,12 +91,16 @@ export function openDeliveries(options: DeliveriesOptions) {
     flush: purges.flush,
     counts: store.counts,
     async list() {
-      const listed = await store.list();
-      return listed.map(({ number: _, revision: _r, until: _u, payload, at, ...shown }) => {
-        const { event = null } =
-          shown.kind === 'notification' ? (payload as { readonly event?: string }) : {};
-        return { ...shown, event, at: isoTime(at) };
-      });
+      return (await store.list()).map(({ id, name, kind, state, attempts, lastError, payload, at }) => ({
+        id,
+        name,
+        kind,
+        event: kind === 'notification' ? ((payload as { readonly event?: string }).event ?? null) : null,
+        state,
+        attempts,
+        lastError,
+        at: isoTime(at),
+      }));
     },
     async close(): Promise<void> {
       await purges.close();
