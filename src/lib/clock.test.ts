@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
-import { ifLate } from './clock.ts';
+import { ifLate, systemClock } from './clock.ts';
 import { createDeferred } from './deferred.ts';
 
 it('late work is reported once, and work that has ended in time never', async () => {
@@ -27,4 +27,11 @@ it('late work is reported once, and work that has ended in time never', async ()
   expect(await both).toEqual(['slow', 'quick']);
   await clock.run(5000);
   expect(late).toEqual(['slow']);
+});
+
+it('a sleep until a time that has passed is over soon, without a warning of Node.js', async () => {
+  const warnings = vi.spyOn(process, 'emitWarning');
+  await systemClock.sleep(-0.001);
+  expect(warnings).not.toHaveBeenCalled();
+  warnings.mockRestore();
 });

@@ -182,8 +182,19 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.getByRole('button', { name: 'Save' }).click();
     const question = page.getByRole('dialog', { name: 'Save and evict tiles?' });
     await question.getByText(/will be evicted from all layers/).waitFor();
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/v1/quota', async (route) => {
+      if (route.request().method() === 'GET') await held;
+      await route.continue();
+    });
     await question.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
+    expect(await page.getByLabel('Enable the quota').isChecked()).toBe(true);
+    answer();
+    await page.unrouteAll({ behavior: 'wait' });
     await eventually(
       'tiles are removed',
       () => api<{ bytes: number }>('usage'),

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { ask, type Problem, problemFrom, SESSION_BEGUN } from './client.ts';
+import { ask, type Problem, problemFrom, SESSION_BEGUN, type Versioned } from './client.ts';
 
 export interface Resource<T> {
   readonly data: T | null;
@@ -7,6 +7,8 @@ export interface Resource<T> {
   readonly version: string | null;
   readonly problem: Problem | null;
   reload(): void;
+  /** Shows what the server has answered to a change, until it is asked again. */
+  replace(answer: Versioned<T>): void;
 }
 
 /** Seconds between tries after a failure. */
@@ -35,6 +37,10 @@ export function useResource<T>(
   });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((count) => count + 1), []);
+  const replace = (answer: Versioned<T>) => {
+    setState({ key, ...answer, problem: null });
+    reload();
+  };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a turn is a wish to ask again
   useEffect(() => {
@@ -75,5 +81,5 @@ export function useResource<T>(
   }, [key, everySeconds, turn]);
 
   const { data, version, problem } = state.key === key ? state : { data: null, version: null, problem: null };
-  return { data, version, problem, reload };
+  return { data, version, problem, reload, replace };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { type Answer, Problem, problemFrom, send } from '../api/client.ts';
+import { type Answer, ask, Problem, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, parametersText } from '../format.ts';
@@ -158,15 +158,17 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
   const effects = effectsOf(draft, usage.data);
   const save = async () => {
     try {
-      await send('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
+      quota.replace(
+        await ask<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version }),
+      );
     } catch (error) {
       const { status, requestId } = problemFrom(error);
       if (status !== 412) throw error;
       quota.reload();
       throw new Problem(WORDS.changedMeanwhile, status, requestId);
     }
-    setChanges({});
-    quota.reload();
+    // What was changed while it was saved stays.
+    setChanges((now) => (now === changes ? {} : now));
     onSaved();
     return WORDS.saved;
   };

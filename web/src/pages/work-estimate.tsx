@@ -22,10 +22,10 @@ const WORDS = TEXTS.seed;
 const VERY_LONG = 30 * 86_400;
 
 /** What so many tasks like the request would come to; seeding leaves out what is cached. Null data while it is not known. */
-export function useEstimate(request: TaskRequest | null, tasks: number): Resource<Remaining> {
+export function useEstimate(request: TaskRequest | null, tasks: number) {
   const answer = useResource<EstimateResponse>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
   const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
-  return { ...answer, data };
+  return { data, problem: answer.problem };
 }
 
 function remaining(answer: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
@@ -69,7 +69,7 @@ function Big({ text }: { text: string }) {
   return <span className="big">{text}</span>;
 }
 
-export function Estimate({ resource: { data, problem } }: { resource: Resource<Remaining> }) {
+export function Estimate({ resource: { data, problem } }: { resource: ReturnType<typeof useEstimate> }) {
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, bytes, seconds } = data;
