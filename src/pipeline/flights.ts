@@ -130,7 +130,6 @@ export class Flights {
 
   async #fly(flight: Flight, isThere: () => Promise<boolean>): Promise<void> {
     try {
-      if (await isThere()) return flight.end('turned-back');
       const release = await this.#claim(flight, isThere);
       if (!release) return flight.end('turned-back');
       flight.end(await this.#options.maker.make(flight).finally(release));
@@ -142,18 +141,23 @@ export class Flights {
     }
   }
 
-  /** Null: another node has made it. Pieces of tasks are leased, so that no two nodes make the same. */
+  /** Null: it is there. Pieces of tasks are leased, so that no two nodes make the same. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
-    const { claims } = this.#options;
     const { tiles, metatile, priority, ticket } = flight.plan;
-    if (!claims || priority === 'task' || ticket === null) return () => {};
-    for (let attempt = 0; attempt < MAX_CLAIMS; attempt++) {
+    const claims = priority === 'task' || ticket === null ? null : this.#options.claims;
+    for (let attempt = 0; claims && attempt < MAX_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
-      if (attempt > 0 && (await isThere())) return null;
       const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});
-      if (release) return release;
+      // Looked for after the claim: a node that has made it in the meantime has stored it before it gave its claim back.
+      const found = await isThere().catch((error: unknown) => {
+        release?.();
+        throw error;
+      });
+      if (release && !found) return release;
+      release?.();
+      if (found) return null;
     }
-    return () => {};
+    return (await isThere()) ? null : () => {};
   }
 
   #fail(flight: Flight, error: unknown): void {

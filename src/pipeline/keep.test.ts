@@ -273,3 +273,21 @@ describe('a store that fails', () => {
     expect((await harness.read(4, 12, 12)).outcome).toBe('MISS');
   });
 });
+
+it('a metatile that another node has made between the look and the claim is not made again', async () => {
+  const other = open();
+  const harness = open({
+    store: other.store,
+    claims: {
+      async take() {
+        await other.read(4, 5, 6);
+        await landed(other);
+        return () => {};
+      },
+      pause: async () => {},
+    },
+  });
+  const { bytes } = await harness.read(4, 5, 6);
+  expect(await harness.shows(bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+  expect(harness.source.requests).toEqual([]);
+});
