@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds that never run backwards; only differences mean something. */
   monotonic(): number;
-  /** Rejects with the signal's reason when it aborts. Nothing is left of a time that has passed: then it is short. */
+  /** Rejects with the signal's reason when it aborts. A negative time is none. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -19,13 +19,11 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-        Math.max(0, ms),
-      );
+      const end = () => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      };
+      const timer = setTimeout(end, Math.max(0, ms));
       signal?.addEventListener('abort', stop, { once: true });
     }),
 };
