@@ -93,7 +93,7 @@ export function presentedKeyOf(
     if (mark < 0) return null;
     const known = memoryOf(socket).key;
     if (known && url.length - mark === known.query.length && url.endsWith(known.query))
-      return new PresentedKey(url.slice(0, mark), [{ ...known.candidate }]);
+      return new PresentedKey(url.slice(0, mark), [{ ...known.candidate, held: null }]);
   }
   let bare = url;
   const candidates: Candidate[] = [];
