@@ -166,9 +166,11 @@ describe('problems', () => {
   it('problems of settings include dense tiles that a source cannot draw', () => {
     const xyz = `{ type: xyz, url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }`;
     const yaml = `layers:\n  - { name: a, source: ${xyz}, retina: true, gridSets: ['EPSG:900913'] }\n`;
-    expect(problemsOf(yaml)).toEqual([
-      'tilewarden.yaml:2:90  layers[0].retina needs a source that draws (wms or world); one of type xyz has its tiles ready-made',
-    ]);
+    const [problem, ...others] = problemsOf(yaml);
+    expect(problem).toMatch(
+      /^tilewarden\.yaml:2:90 {2}layers\[0\]\.retina needs a source that draws \(wms.*\); one of type xyz has its tiles ready-made$/,
+    );
+    expect(others).toEqual([]);
   });
 
   it('problems of settings include an unusable regular expression', () => {
