@@ -56,6 +56,20 @@ export function reportUnused(
   }
 }
 
+/** Reports what a layer adopts, or why it adopts nothing. */
+export function reportAdopted(
+  about: SubjectReport,
+  adopted: readonly object[] | string,
+): readonly object[] | undefined {
+  if (typeof adopted !== 'string') {
+    const places = new Set(adopted.map((one) => Object.values(one)[1]));
+    about.changed('cache', `its tiles are adopted from ${[...places].join(', ')}`);
+    return adopted;
+  }
+  about.leftOut('cache', adopted);
+  return undefined;
+}
+
 /** Of several with one name the first counts. */
 export function withoutTwins(
   layers: readonly ImportedDocument[],
