@@ -219,7 +219,7 @@ interface MatchedTile {
 }
 
 /** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
-const PIXEL_SIZE = 0.00028;
+export const PIXEL_SIZE = 0.00028;
 /** So far, in pixels, may the edges of a tile of theirs be from ours. */
 const TOLERANCE = 0.5;
 const DEGREES = 4326;
