@@ -1,29 +1,21 @@
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { hintFor } from '../lib/closest-name.ts';
-
-/** A position in a body, both counted from 1. */
-export interface WirePlace {
-  readonly line: number;
-  readonly column: number;
-}
+import type { XmlElement, XmlPlace } from '../lib/xml/xml-element.ts';
 
 /**
- * What XML and JSON have in common, so that one reader of documents reads both. A JSON object is an element
- * whose fields are its children; a list is its field repeated; a list within a list has children without a name.
+ * An element of XML or JSON, so that one reader of documents reads both. A JSON object is an element whose fields are
+ * its children; a list is its field repeated; a list within a list has children without a name.
  */
-export interface WireElement {
-  readonly name: string;
-  readonly text: string;
+export interface WireElement extends Pick<XmlElement, 'name' | 'text' | 'place'> {
   readonly children: readonly WireElement[];
-  readonly place: WirePlace;
-  /** Of XML; in JSON an attribute is a field whose name begins with `@`. */
+  /** Absent in JSON, where an attribute is a field whose name begins with `@`. */
   readonly attributes?: ReadonlyMap<string, string>;
   /** A JSON value without content. It must not count as absent: a filter that it stands for would select everything. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
 
 /** For whatever a body has wrong: says where. */
-export function bodyProblem(message: string, { line, column }: WirePlace): TilewardenError {
+export function bodyProblem(message: string, { line, column }: XmlPlace): TilewardenError {
   return invalid(`${message} (line ${line}, column ${column})`);
 }
 

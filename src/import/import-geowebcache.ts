@@ -1,7 +1,6 @@
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
-import { wireElementOf } from '../geowebcache/read-document.ts';
 import { type ReadDocument, readGwcLayer } from '../geowebcache/read-layer.ts';
 import {
   booleanField,
@@ -81,8 +80,7 @@ const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 /** `geowebcache.xml`. Throws `request-invalid` for another document. */
-export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): Imported {
-  const root = wireElementOf(xml);
+export function importGeoWebCache(root: XmlElement, options: GeoWebCacheImport): Imported {
   if (root.name !== DOCUMENT) throw invalid(`The root must be ${DOCUMENT}, not ${root.name}.`);
   const report = new ImportReport();
   const about = report.about(DOCUMENT);
@@ -91,7 +89,7 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
     else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
-  const stores = geoWebCacheStores(xml, options.folder, report);
+  const stores = geoWebCacheStores(root, options.folder, report);
   const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
     source: omitUndefined({
