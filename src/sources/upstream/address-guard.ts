@@ -86,7 +86,7 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
   };
 }
 
-function isIn(list: BlockList, address: string): boolean {
+export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
@@ -100,7 +100,7 @@ function answerLookup(
   else callback(null, addresses);
 }
 
-function blockListOf(subnets: readonly string[]): BlockList {
+export function blockListOf(subnets: readonly string[]): BlockList {
   const list = new BlockList();
   for (const subnet of subnets) {
     const [address = '', prefix = ''] = subnet.split('/');

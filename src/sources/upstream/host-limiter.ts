@@ -20,7 +20,7 @@ import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
-import type { UpstreamOptions } from './upstream-options.ts';
+import type { UpstreamOptions } from './upstream-options-for.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 interface HostLimiterOptions extends Env {

@@ -96,7 +96,7 @@ export class HostShare {
       const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
       const share = await this.#inTime(shares.renew(host, wish));
       await this.#awaitOthers(share);
-      this.#set(share.places, begun);
+      [this.#places, this.#renewedAt] = [share.places, begun];
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
@@ -125,14 +125,9 @@ export class HostShare {
     await clock.sleep(SECOND_OF_OTHERS, this.#ending.signal).catch(() => {});
   }
 
-  #set(places: number, at: number): void {
-    this.#places = places;
-    this.#renewedAt = at;
-  }
-
   async #giveBack(): Promise<void> {
     const { shares, host, limits, held, log } = this.#options;
-    this.#set(0, Number.NEGATIVE_INFINITY);
+    [this.#places, this.#renewedAt] = [0, Number.NEGATIVE_INFINITY];
     await shares
       .renew(host, { limit: limits().concurrency, wanted: 0, held: held() })
       .catch((error: unknown) => {

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { blockListOf, isIn } from './address-guard.ts';
 
 /** Proxies for requests to other servers; credentials are in the clear. Null: such requests go there directly. */
 export interface OutboundProxies {
@@ -39,10 +40,7 @@ function isInSubnet(entry: string, host: string): boolean {
   const [family, version] = [isIP(address), isIP(host)];
   if (family === 0 || family !== version || !/^\d+$/.test(prefix)) return false;
   if (Number(prefix) > (family === 6 ? 128 : 32)) return false;
-  const type = family === 6 ? 'ipv6' : 'ipv4';
-  const subnet = new BlockList();
-  subnet.addSubnet(address, Number(prefix), type);
-  return subnet.check(host, type);
+  return isIn(blockListOf([entry]), host);
 }
 
 /** Where they are, without user and password. */
