@@ -70,10 +70,9 @@ export function openDeliveries(options: DeliveriesOptions) {
   const performing = targets.map((target) =>
     lead(async (signal) => {
       const failure = 'deliveries could not be looked for';
-      const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure });
-      const stopListening = database.listen(DELIVERIES_WAITING, repeater.wake);
+      const listen = (wake: () => void) => database.listen(DELIVERIES_WAITING, wake);
+      const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure, listen });
       if (!signal.aborted) await once(signal, 'abort');
-      stopListening();
       await repeater.close();
     }),
   );
