@@ -41,7 +41,7 @@ export interface Terminal {
 export type FlagValues = Readonly<Record<string, string | undefined>>;
 
 /** Operands, and flags with several values. */
-export interface Given {
+export interface Arguments {
   readonly operands: readonly string[];
   /** Every value of the repeatable flags, in order. */
   readonly repeated: ReadonlyMap<string, readonly string[]>;
@@ -54,7 +54,7 @@ export interface Command {
   readonly operands?: Operands;
   readonly flags: readonly Flag[];
   /** Resolves with the exit code. Throws `CommandFailure` with a message for the user. */
-  run(flags: FlagValues, terminal: Terminal, given: Given): Promise<number>;
+  run(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number>;
 }
 
 /** A command failed for a known reason; only the message is shown to the user. */

@@ -41,11 +41,11 @@ export const importCommand: Command = {
     flag('quiet', null, 'report only what was changed and left out'),
     ...CLIENT_FLAGS,
   ],
-  async run(flags, terminal, given) {
-    const [source = ''] = given.operands;
+  async run(flags, terminal, args) {
+    const [source = ''] = args.operands;
     checkFlags(flags);
-    const parts = given.repeated.get('only') ?? PARTS;
-    const all = await readFrom(source, flags, given.repeated.get('layer') ?? null);
+    const parts = args.repeated.get('only') ?? PARTS;
+    const all = await readFrom(source, flags, args.repeated.get('layer') ?? null);
     const imported = partsOf(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {

@@ -68,8 +68,8 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   const before = now.layerQuotas.find((own) => own.layer === layer);
   const size = flags.size === undefined ? before?.quota : sizeIn(flags.size);
   if (!size) throw misuse(`--layer ${layer} needs --size, e.g. --size "5 GiB".`);
-  const asked = flags.policy === undefined ? before?.expirationPolicyName : policyIn(flags.policy);
-  const policy = asked ?? now.globalExpirationPolicyName;
+  const named = flags.policy === undefined ? before?.expirationPolicyName : policyIn(flags.policy);
+  const policy = named ?? now.globalExpirationPolicyName;
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 

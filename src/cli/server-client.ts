@@ -55,7 +55,7 @@ export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): Ser
 /** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
 export function createServerClient({ server, credentials }: ClientSettings, fields: FieldFlags = {}) {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const answer = await exchange(server, path, {
+    const response = await exchange(server, path, {
       method,
       headers: {
         accept: 'application/json',
@@ -65,9 +65,9 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
       body: body === undefined ? '' : JSON.stringify(body),
       signal: signal ?? null,
     });
-    if (answer.status < SUCCESS || answer.status >= REDIRECTION)
-      throw serverRefusal(answer, { server, credentials, fields });
-    return readJson(answer.text, server);
+    if (response.status < SUCCESS || response.status >= REDIRECTION)
+      throw serverRefusal(response, { server, credentials, fields });
+    return readJson(response.text, server);
   }
 
   return {
@@ -78,14 +78,14 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
   };
 }
 
-interface Question {
+interface ServerRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal | null;
 }
 
-interface Answer {
+interface ServerResponse {
   readonly status: number;
   readonly text: string;
   /** Seconds, from `Retry-After`. */
@@ -95,16 +95,15 @@ interface Answer {
 }
 
 /** Not `fetch`: that refuses ports which browsers keep for others, 10080 among them. */
-async function exchange(server: string, path: string, question: Question): Promise<Answer> {
-  const { method, body, signal } = question;
+async function exchange(server: string, path: string, request: ServerRequest): Promise<ServerResponse> {
+  const { method, body, signal } = request;
   const url = new URL(`${server}${path}`);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const headers = { ...question.headers, 'content-length': String(Buffer.byteLength(body)) };
+  const headers = { ...request.headers, 'content-length': String(Buffer.byteLength(body)) };
   const options = { method, headers, signal: signal ? AbortSignal.any([timeout, signal]) : timeout };
   try {
-    const request = url.protocol === 'https:' ? requestSecurely(url, options) : requestPlainly(url, options);
-    request.end(body);
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const send = url.protocol === 'https:' ? requestSecurely : requestPlainly;
+    const [response] = (await once(send(url, options).end(body), 'response')) as [IncomingMessage];
     response.setEncoding('utf8');
     let text = '';
     for await (const part of response) text += part;
@@ -138,7 +137,7 @@ function authorizationOf(credentials: Credentials): string {
 }
 
 function serverRefusal(
-  { status, text, retryAfter, ofTilewarden }: Answer,
+  { status, text, retryAfter, ofTilewarden }: ServerResponse,
   { server, credentials, fields }: ClientSettings & { readonly fields: FieldFlags },
 ): ServerRefusal {
   if (!ofTilewarden) return new ServerRefusal(status, strange(server, status, text));
@@ -203,8 +202,8 @@ async function layerNames(client: ServerClient): Promise<readonly string[]> {
   }
 }
 
-function suggestion(given: string, names: readonly string[]): string {
-  const meant = closestName(given, names);
+function suggestion(name: string, names: readonly string[]): string {
+  const meant = closestName(name, names);
   if (meant !== null) return ` Did you mean ${meant}?`;
   if (names.length === 0) return '';
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
@@ -212,7 +211,7 @@ function suggestion(given: string, names: readonly string[]): string {
 }
 
 /** A response, identified by one of its fields. */
-export function readResponse<Answer>(answer: unknown, field: keyof Answer & string): Answer {
-  if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
+export function readResponse<Document>(response: unknown, field: keyof Document & string): Document {
+  if (typeof response === 'object' && response !== null && field in response) return response as Document;
   throw new CommandFailure('The server’s answer has an unknown form; is it another version?');
 }

@@ -59,13 +59,13 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     ...(flags.limit !== undefined && { limit: flags.limit }),
   });
   const answer = await client.get(`/api/v1/tasks?${query}`);
-  const { tasks: found } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
+  const { tasks: listing } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
   if (flags.json !== undefined) {
-    for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
+    for (const task of listing) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
   }
   const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
-  terminal.out(found.length === 0 ? `${none}\n` : taskTable(found));
+  terminal.out(listing.length === 0 ? `${none}\n` : taskTable(listing));
   return 0;
 }
 
