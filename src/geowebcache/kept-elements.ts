@@ -95,10 +95,10 @@ function added(node: DocumentNode, path: readonly string[], one: DocumentNode): 
   const [step, ...rest] = path;
   if (step === undefined) return { ...node, content: [...children, one] };
   const at = children.findIndex((child) => stepOfNode(child) === step || child.name === step);
-  const found = children[at];
-  if (found) return { ...node, content: children.with(at, added(found, rest, one)) };
-  const made: DocumentNode = { name: step.replace(/#.*$/s, ''), content: [] };
-  return { ...node, content: [...children, added(made, rest, one)] };
+  const child = children[at];
+  if (child) return { ...node, content: children.with(at, added(child, rest, one)) };
+  const parent: DocumentNode = { name: step.replace(/#.*$/s, ''), content: [] };
+  return { ...node, content: [...children, added(parent, rest, one)] };
 }
 
 function stepOf({ name, children }: WireElement): string {

@@ -158,9 +158,9 @@ class JsonReader {
 
   #take(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? null;
-    this.#at += found?.length ?? 0;
-    return found;
+    const token = pattern.exec(this.#text)?.[0] ?? null;
+    this.#at += token?.length ?? 0;
+    return token;
   }
 
   /** Reading only goes forward, so each line is counted once. */

@@ -179,21 +179,21 @@ function positive(root: WireElement, name: string, aside: Aside): number | undef
 }
 
 function readFormats(root: WireElement, aside: Aside): readonly string[] {
-  const given = entriesOf(root, 'mimeFormats', ['string']) ?? [];
-  if (given.length === 0) return DEFAULT_FORMATS;
-  const known = given.flatMap((element) => {
+  const entries = entriesOf(root, 'mimeFormats', ['string']) ?? [];
+  if (entries.length === 0) return DEFAULT_FORMATS;
+  const known = entries.flatMap((element) => {
     const format = formatOf(textOf(element));
     if (!format)
       keepEntry(aside, 'mimeFormats', element, `${textOf(element)} is a format that is not served`);
     return format ? [format.mediaType] : [];
   });
   if (known.length > 0) return [...new Set(known)];
-  throw bodyProblem('mimeFormats has no format that can be served', given[0]?.place ?? root.place);
+  throw bodyProblem('mimeFormats has no format that can be served', entries[0]?.place ?? root.place);
 }
 
 function readInfoFormats(root: WireElement, aside: Aside): readonly string[] | undefined {
-  const given = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
-  const known = given.flatMap((element) => {
+  const entries = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
+  const known = entries.flatMap((element) => {
     const text = textOf(element);
     if ((INFO_FORMATS as readonly string[]).includes(text)) return [text];
     keepEntry(aside, 'infoMimeFormats', element, `${text} is a format that is not served`);
@@ -207,9 +207,9 @@ function keepEntry(aside: Aside, list: string, element: WireElement, what: strin
 }
 
 function readGridSubsets(root: WireElement): readonly object[] {
-  const given = entriesOf(root, 'gridSubsets', ['gridSubset']) ?? [];
-  if (given.length === 0) return DEFAULT_GRID_SETS;
-  return given.map((subset) => {
+  const entries = entriesOf(root, 'gridSubsets', ['gridSubset']) ?? [];
+  if (entries.length === 0) return DEFAULT_GRID_SETS;
+  return entries.map((subset) => {
     const name = textField(subset, 'gridSetName');
     if (name === undefined) throw bodyProblem('A gridSubset must have a gridSetName', subset.place);
     return omitUndefined({
@@ -224,10 +224,10 @@ function readGridSubsets(root: WireElement): readonly object[] {
 }
 
 function readMetatile(root: WireElement): readonly number[] {
-  const given = entriesOf(root, 'metaWidthHeight', ['int']) ?? [];
-  if (given.length === 0) return DEFAULT_METATILE;
-  if (given.length === 2) return given.map(numberOf);
-  throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', given[0]?.place ?? root.place);
+  const entries = entriesOf(root, 'metaWidthHeight', ['int']) ?? [];
+  if (entries.length === 0) return DEFAULT_METATILE;
+  if (entries.length === 2) return entries.map(numberOf);
+  throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', entries[0]?.place ?? root.place);
 }
 
 function readRequestFilters(root: WireElement, aside: Aside): readonly object[] | undefined {

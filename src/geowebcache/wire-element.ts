@@ -32,8 +32,8 @@ export function onlyChild(parent: WireElement, name: string): WireElement | null
 
 /** Where fields are expected a text means nothing, and would be passed over. */
 export function requireFields({ name, text, nothing, place }: WireElement): void {
-  const given = text.trim();
-  if (given !== '') throw bodyProblem(`${name} must not be the text "${shortened(given)}"`, place);
+  const content = text.trim();
+  if (content !== '') throw bodyProblem(`${name} must not be the text "${shortened(content)}"`, place);
   if (nothing && nothing !== 'an empty object') {
     throw bodyProblem(`${name} must not be ${nothing}`, place);
   }
@@ -75,10 +75,10 @@ export function integerField(parent: WireElement, name: string): number | undefi
 
 function numberIn(element: WireElement, kind: string, fits: (value: number) => boolean): number {
   const { name, text, children, nothing, place } = element;
-  const given = text.trim();
-  const value = DECIMAL.test(given) ? Number(given) : Number.NaN;
+  const content = text.trim();
+  const value = DECIMAL.test(content) ? Number(content) : Number.NaN;
   if (children.length === 0 && fits(value)) return value;
-  throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(given)}"`}`, place);
+  throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(content)}"`}`, place);
 }
 
 export function numberField(parent: WireElement, name: string): number | undefined {
@@ -99,8 +99,8 @@ export function choiceField<T extends string>(
   const child = onlyChild(parent, name);
   if (!child) return undefined;
   const text = textOf(child);
-  const found = allowed.find((value) => value === text);
-  if (found !== undefined) return found;
+  const choice = allowed.find((value) => value === text);
+  if (choice !== undefined) return choice;
   throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
 }
 
@@ -138,6 +138,6 @@ export function coordsField(parent: WireElement, name: string): readonly number[
   const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
   const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
   if (numbers.length === 4) return numbers.map(numberOf);
-  const given = first.nothing ? `, not ${first.nothing}` : '';
-  throw bodyProblem(`${name} must have four numbers: minX, minY, maxX, maxY${given}`, first.place);
+  const content = first.nothing ? `, not ${first.nothing}` : '';
+  throw bodyProblem(`${name} must have four numbers: minX, minY, maxX, maxY${content}`, first.place);
 }

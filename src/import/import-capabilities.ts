@@ -71,9 +71,9 @@ async function importWms(
   const capabilities = wmsCapabilitiesOf(root);
   const base = serviceAddress(address, capabilities.mapAddress, report);
   const all = await collectYielding(capabilities.layers);
-  const wanted = pick(all, ({ name }) => name, only);
+  const selection = pick(all, ({ name }) => name, only);
   const choose = createGridSetChooser(gridSets);
-  const layers = await readEach(wanted, (layer) =>
+  const layers = await readEach(selection, (layer) =>
     importWmsLayer(layer, capabilities, base, choose(layer.crs), report),
   );
   return { gridSets: [], layers: withoutTwins(layers, report), report };
@@ -88,8 +88,8 @@ async function importWmts(
   const fitting = new FittingGridSets(gridSets, report);
   const isDocument = /\.xml$/i.test(address.pathname);
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
-  const wanted = pick([...known.values()], ({ id }) => id, only);
-  const layers = await readEach(wanted, (layer) => importWmtsLayer(layer, base, fitting, report));
+  const selection = pick([...known.values()], ({ id }) => id, only);
+  const layers = await readEach(selection, (layer) => importWmtsLayer(layer, base, fitting, report));
   return { gridSets: fitting.declared, layers: withoutTwins(layers, report), report };
 }
 
@@ -128,8 +128,8 @@ function pick<Layer>(
   if (only === null) return layers;
   const byName = new Map(layers.map((layer) => [nameOf(layer), layer]));
   return only.map((name) => {
-    const found = byName.get(name);
-    if (found) return found;
+    const layer = byName.get(name);
+    if (layer) return layer;
     throw invalid(`The service has no layer ${name}; ${hintFor(name, [...byName.keys()])}`);
   });
 }

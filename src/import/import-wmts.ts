@@ -158,7 +158,7 @@ function subsetsOf(
   fitting: FittingGridSets,
   about: SubjectReport,
 ): readonly SubsetDocument[] {
-  const found = new Map<string, SubsetDocument>();
+  const subsets = new Map<string, SubsetDocument>();
   for (const { set, limits } of layer.links) {
     const fit = fitting.of(set);
     if (!fit) {
@@ -167,11 +167,11 @@ function subsetsOf(
     }
     const { gridSet, zoomStart, zoomStop } = fit;
     const subset = subsetWithin(gridSet, layer.degrees);
-    if (!subset || found.has(gridSet.name)) continue;
-    found.set(gridSet.name, withZooms(subset, gridSet, zoomStart, zoomStop));
+    if (!subset || subsets.has(gridSet.name)) continue;
+    subsets.set(gridSet.name, withZooms(subset, gridSet, zoomStart, zoomStop));
     if (limits.size > 0) about.changed('TileMatrixSetLimits', 'the extent of the layer is used instead');
   }
-  return [...found.values()];
+  return [...subsets.values()];
 }
 
 function formatsOf({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {

@@ -141,8 +141,8 @@ function dimensionsOf(element: XmlElement) {
   const extents = childrenOf(element, 'Extent');
   return childrenOf(element, 'Dimension').map((dimension) => {
     const name = dimension.attributes.get('name') ?? '';
-    const said = extents.find(({ attributes }) => attributes.get('name') === name) ?? dimension;
-    return { name, default: said.attributes.get('default') ?? '', values: said.text.trim() };
+    const extent = extents.find(({ attributes }) => attributes.get('name') === name) ?? dimension;
+    return { name, default: extent.attributes.get('default') ?? '', values: extent.text.trim() };
   });
 }
 
