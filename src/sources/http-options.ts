@@ -13,12 +13,12 @@ export function isOwnHeader(name: string): boolean {
 
 export const MAX_TIMEOUT_SECONDS = 600;
 
-let made: ReturnType<typeof makeHttpSchemas> | null = null;
+let schemas: ReturnType<typeof makeHttpSchemas> | null = null;
 
 /** One of each for all drivers: a schema takes a start as long as a hundred lines of code. */
 export function httpSchemas(kit: SchemaKit) {
-  made ??= makeHttpSchemas(kit);
-  return made;
+  schemas ??= makeHttpSchemas(kit);
+  return schemas;
 }
 
 function makeHttpSchemas({ z }: SchemaKit) {

@@ -28,10 +28,10 @@ export function withOldCaches(
 export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, clock: Clock): OldCache {
   const caches = adopt.map((adopted) => openAdopted(adopted, owner, clock));
   return {
-    async read(asked) {
+    async read(request) {
       for (const cache of caches) {
-        const found = await cache.read(asked);
-        if (found) return found;
+        const tile = await cache.read(request);
+        if (tile) return tile;
       }
       return null;
     },

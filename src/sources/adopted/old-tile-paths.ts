@@ -2,7 +2,7 @@ import { type Format, isMixed } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldTileAsked } from '../old-cache.ts';
+import type { OldTileRequest } from '../old-cache.ts';
 import type { FolderAdoptOptions } from './adopt-options.ts';
 import { isCalled, tileThere } from './tile-there.ts';
 
@@ -15,27 +15,27 @@ type Path = readonly string[];
  */
 export function oldTilePaths(
   options: FolderAdoptOptions,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
   firstGridSet: string,
 ): readonly string[] {
-  const paths = pathsOf(options, asked, layer, firstGridSet);
+  const paths = pathsOf(options, request, layer, firstGridSet);
   return paths.filter((path) => path.every(isOneName)).map((path) => path.join('/'));
 }
 
 function pathsOf(
   options: FolderAdoptOptions,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
   firstGridSet: string,
 ): readonly Path[] {
   const { layout } = options;
-  const { tile, format, gridSet } = asked;
-  if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
-  if (asked.parameters) return [];
+  const { tile, format, gridSet } = request;
+  if (layout === 'geowebcache') return geoWebCachePaths(options, request, options.name ?? layer);
+  if (request.parameters) return [];
   const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
   const usual = { origin: layout === 'xyz' ? 'nw' : 'sw', zoomOffset: 0 } as const;
-  const there = tileThere(asked, { ...usual, ...options, gridSet: wanted });
+  const there = tileThere(request, { ...usual, ...options, gridSet: wanted });
   if (!there) return [];
   if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
@@ -64,19 +64,19 @@ function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> },
 }
 
 /** GeoWebCache counts rows from the bottom of the grid. */
-function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
+function fromBelow({ gridSet, tile }: OldTileRequest): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
 
 function geoWebCachePaths(
   options: Extract<FolderAdoptOptions, { readonly layout: 'geowebcache' }>,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
 ): readonly Path[] {
-  const { gridSet, format, tile, parameters } = asked;
+  const { gridSet, format, tile, parameters } = request;
   const gridSetFolder = geoWebCacheFolder(nameThere(options, gridSet));
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
-  const below = fromBelow(asked);
+  const below = fromBelow(request);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
   if (options.paths !== 'default') {
     const counted = options.paths === 'tms' ? below : tile;
@@ -130,7 +130,7 @@ function byQuadkey({ z, x, y }: TileIndex): Path {
 }
 
 /** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
-function hasQuadkeys({ levels }: OldTileAsked['gridSet'], zoom: number, digits: number): boolean {
+function hasQuadkeys({ levels }: OldTileRequest['gridSet'], zoom: number, digits: number): boolean {
   const { columns = 0, rows = 0 } = levels[zoom] ?? {};
   return Math.max(columns, rows) <= 2 ** digits;
 }

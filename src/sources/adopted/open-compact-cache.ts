@@ -35,8 +35,8 @@ export function openCompactCache(options: CompactOptions, owner: OldCacheOwner):
   const folder = openRootedFolder(options);
   const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
   return {
-    async read(asked) {
-      const tile = tileThere(asked, counting);
+    async read(request) {
+      const tile = tileThere(request, counting);
       if (!tile) return null;
       const bundle = bundlePath(tile);
       return folder.read(`${bundle}.bundle`, async (file) => {

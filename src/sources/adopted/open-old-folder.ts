@@ -19,10 +19,10 @@ export function openOldFolder(
 ): OldCache {
   const folder = openRootedFolder(options);
   return {
-    async read(asked) {
-      for (const path of oldTilePaths(options, asked, layer, gridSet)) {
-        const found = await folder.read(path, wholeTile);
-        if (found) return found;
+    async read(request) {
+      for (const path of oldTilePaths(options, request, layer, gridSet)) {
+        const tile = await folder.read(path, wholeTile);
+        if (tile) return tile;
       }
       return null;
     },

@@ -1,6 +1,6 @@
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldTileAsked } from '../old-cache.ts';
+import type { OldTileRequest } from '../old-cache.ts';
 
 /** How a cache with one grid set and no parameters counts its tiles. */
 export interface Counting {
@@ -13,7 +13,10 @@ export interface Counting {
 }
 
 /** The tile as the other program counts it; null: it cannot have it. */
-export function tileThere({ gridSet, tile, parameters }: OldTileAsked, counting: Counting): TileIndex | null {
+export function tileThere(
+  { gridSet, tile, parameters }: OldTileRequest,
+  counting: Counting,
+): TileIndex | null {
   const rows = gridSet.levels[tile.z]?.rows;
   const z = tile.z - (counting.zoomOffset ?? 0);
   if (!isCalled(gridSet, counting.gridSet) || parameters || rows === undefined || z < 0) return null;

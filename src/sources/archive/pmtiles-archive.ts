@@ -95,9 +95,9 @@ export function openPmtilesArchive(parts: FileParts): Archive {
     tile: (z, x, y, access) =>
       reading(access, async (archive) => {
         const header = await checkedHeader(archive);
-        const found = await archive.getZxy(z, x, y, access.signal);
-        if (!found) return null;
-        return { bytes: Buffer.from(found.data), mediaType: MEDIA_TYPES[header.tileType] ?? null };
+        const tile = await archive.getZxy(z, x, y, access.signal);
+        if (!tile) return null;
+        return { bytes: Buffer.from(tile.data), mediaType: MEDIA_TYPES[header.tileType] ?? null };
       }),
     metadata: (access) =>
       reading(access, async (archive) => {

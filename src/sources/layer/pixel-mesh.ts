@@ -74,9 +74,9 @@ export class PixelMesh {
 
   #placeCorner(column: number, row: number): void {
     const at = 2 * (row * (this.columns + 1) + column);
-    const found = this.#place(Math.min(column * CELL, this.width), Math.min(row * CELL, this.height));
-    this.#corners[at] = found ? this.#out[0] : Number.NaN;
-    this.#corners[at + 1] = found ? this.#out[1] : Number.NaN;
+    const exists = this.#place(Math.min(column * CELL, this.width), Math.min(row * CELL, this.height));
+    this.#corners[at] = exists ? this.#out[0] : Number.NaN;
+    this.#corners[at + 1] = exists ? this.#out[1] : Number.NaN;
   }
 
   /** Of a point in pixels from the top left; the place is in `#out`. */
@@ -128,9 +128,9 @@ export class PixelMesh {
     let at = 0;
     for (let j = 0; j < down; j++) {
       for (let i = 0; i < across; i++) {
-        const found = this.#place(left + i + 0.5, top + j + 0.5);
-        places[at++] = found ? this.#out[0] : Number.NaN;
-        places[at++] = found ? this.#out[1] : Number.NaN;
+        const exists = this.#place(left + i + 0.5, top + j + 0.5);
+        places[at++] = exists ? this.#out[0] : Number.NaN;
+        places[at++] = exists ? this.#out[1] : Number.NaN;
       }
     }
   }

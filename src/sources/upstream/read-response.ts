@@ -85,7 +85,7 @@ async function readStart(body: Body): Promise<string> {
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The freshness and the validator of a response. */
-export interface AnswerFreshness {
+export interface Freshness {
   /** Null when it says nothing. */
   readonly freshSeconds: number | null;
   /** An entity tag, or `@` with a date; null when it gives neither. */
@@ -99,7 +99,7 @@ const MAX_VALIDATOR = 200;
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
 
-export function freshnessOf(headers: Headers, now: number): AnswerFreshness {
+export function freshnessOf(headers: Headers, now: number): Freshness {
   return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers) };
 }
 

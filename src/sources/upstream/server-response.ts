@@ -45,11 +45,11 @@ export function withoutSecrets(url: URL): string {
 }
 
 /** The server must return the requested type; other content is reported by the gate. */
-export function checkAnswerType(mediaType: string | null, asked: string): void {
-  if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(asked)) return;
+export function checkMediaType(mediaType: string | null, requested: string): void {
+  if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(requested)) return;
   throw new TilewardenError(
     'source-bad-answer',
     'The map source sent an image of another type than requested.',
-    { reason: 'wrong-type', cause: new Error(`asked for ${asked}, got ${mediaType}`) },
+    { reason: 'wrong-type', cause: new Error(`asked for ${requested}, got ${mediaType}`) },
   );
 }

@@ -7,7 +7,7 @@ import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
-  checkAnswerType,
+  checkMediaType,
   pictureRequest,
   serverResponse,
   withoutSecrets,
@@ -44,7 +44,7 @@ export function openWmtsSource(
       alsoAccept: options.absent,
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    return serverResponse(answer, (type) => checkAnswerType(type, choice.format));
+    return serverResponse(answer, (type) => checkMediaType(type, choice.format));
   }
 
   return {
@@ -106,12 +106,14 @@ function chooseDimensions(
   { dimensions }: WmtsLayer,
   parameters: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  const given = new Map(Object.entries(declared).map(([name, value]) => [name.toUpperCase(), value]));
-  const chosen = [...dimensions].map(([name, byDefault]) => {
+  const declaredValues = new Map(
+    Object.entries(declared).map(([name, value]) => [name.toUpperCase(), value]),
+  );
+  const values = [...dimensions].map(([name, byDefault]) => {
     const upper = name.toUpperCase();
-    return [name, parameters.get(upper) || given.get(upper) || byDefault] as const;
+    return [name, parameters.get(upper) || declaredValues.get(upper) || byDefault] as const;
   });
-  return new Map(chosen.filter(([, value]) => value !== ''));
+  return new Map(values.filter(([, value]) => value !== ''));
 }
 
 /** By query at the declared address, or where a document says; by path as it says. */

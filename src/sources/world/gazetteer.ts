@@ -49,19 +49,19 @@ function gazetteerEntry(country: Country, ring: MapShape, tint: number): Gazette
 
 /** Each country takes the tint that is used least among those its neighbours have left. */
 function tintCountries(atlas: WorldAtlas, tints: number): number[] {
-  const chosen: number[] = [];
+  const tintOf: number[] = [];
   const uses = Array.from({ length: tints }, () => 0);
   for (const neighbours of atlas.neighbours) {
-    const taken = new Set(neighbours.map((neighbour) => chosen[neighbour]));
+    const taken = new Set(neighbours.map((neighbour) => tintOf[neighbour]));
     const free = uses.map((_, tint) => tint).filter((tint) => !taken.has(tint));
     const tint = free.reduce(
       (best, next) => ((uses[next] ?? 0) < (uses[best] ?? 0) ? next : best),
       free[0] ?? 0,
     );
     uses[tint] = (uses[tint] ?? 0) + 1;
-    chosen.push(tint);
+    tintOf.push(tint);
   }
-  return chosen;
+  return tintOf;
 }
 
 /** Names are wide and low: room above and below counts as so many times the room beside. */

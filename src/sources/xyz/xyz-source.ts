@@ -7,7 +7,7 @@ import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
-  checkAnswerType,
+  checkMediaType,
   pictureRequest,
   serverResponse,
   withoutSecrets,
@@ -26,18 +26,18 @@ export function openXyzSource(
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
-    const asked = {
+    const upstreamRequest = {
       url,
       ...onBehalfOf(request, manners),
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     };
-    const answer = await upstream.get(asked).catch((error: unknown) => {
+    const answer = await upstream.get(upstreamRequest).catch((error: unknown) => {
       throw withoutWords(error, secrets);
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
     const expected = expectedType(options, request);
-    return serverResponse(answer, (type) => expected && checkAnswerType(type, expected));
+    return serverResponse(answer, (type) => expected && checkMediaType(type, expected));
   }
 
   return {
