@@ -183,7 +183,7 @@ async function latestFitting(
   lines: AsyncIterable<string>,
   filter: AuditFilter,
 ): Promise<readonly AuditEntry[]> {
-  const found: AuditEntry[] = [];
+  const entries: AuditEntry[] = [];
   const ended = new Set<string>();
   for await (const line of lines) {
     const entry = readAuditLine(line);
@@ -192,10 +192,10 @@ async function latestFitting(
     if (id !== null && phase === 'ended') ended.add(id);
     // The end has the same id, and is met first.
     if (id !== null && phase === 'begun' && ended.delete(id)) continue;
-    if (fits(entry, filter)) found.push(entry);
-    if (found.length >= filter.limit) break;
+    if (fits(entry, filter)) entries.push(entry);
+    if (entries.length >= filter.limit) break;
   }
-  return found;
+  return entries;
 }
 
 /** Whether the entry matches the filter. */

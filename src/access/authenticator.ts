@@ -70,13 +70,13 @@ export class Authenticator {
     const { proxyLogin } = this.#deps;
     if (authorization === null && proxy && proxyLogin) return proxyCaller(proxy, proxyLogin);
     if (authorization === null) return session === null ? null : this.#bySession(session);
-    const given = readAuthorization(authorization);
-    if (given?.scheme === 'bearer') return this.#bySecret(given.secret, address);
-    if (!given) return null;
-    if (isTokenShaped(given.password) || isJwtShaped(given.password)) {
-      return this.#bySecret(given.password, address);
+    const credentials = readAuthorization(authorization);
+    if (credentials?.scheme === 'bearer') return this.#bySecret(credentials.secret, address);
+    if (!credentials) return null;
+    if (isTokenShaped(credentials.password) || isJwtShaped(credentials.password)) {
+      return this.#bySecret(credentials.password, address);
     }
-    return this.byPassword(given.name, given.password, address);
+    return this.byPassword(credentials.name, credentials.password, address);
   }
 
   /** Whether what let this caller in would still let in the same one. Does not count as a use. */
@@ -95,8 +95,8 @@ export class Authenticator {
   }
 
   async #tokenHolds(authorization: string): Promise<boolean> {
-    const given = readAuthorization(authorization);
-    const secret = given?.scheme === 'bearer' ? given.secret : given?.password;
+    const credentials = readAuthorization(authorization);
+    const secret = credentials?.scheme === 'bearer' ? credentials.secret : credentials?.password;
     return secret !== undefined && (await this.#deps.tokens.find(secret)) !== null;
   }
 
@@ -105,12 +105,12 @@ export class Authenticator {
    * here is known to be for others.
    */
   async isOwn(authorization: string): Promise<boolean> {
-    const given = readAuthorization(authorization);
-    if (!given) return true;
-    const secret = given.scheme === 'bearer' ? given.secret : given.password;
+    const credentials = readAuthorization(authorization);
+    if (!credentials) return true;
+    const secret = credentials.scheme === 'bearer' ? credentials.secret : credentials.password;
     if (isTokenShaped(secret)) return true;
     if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
-    return given.scheme === 'basic' && (await this.#deps.users.find(given.name)) !== null;
+    return credentials.scheme === 'basic' && (await this.#deps.users.find(credentials.name)) !== null;
   }
 
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */

@@ -179,14 +179,14 @@ export function createOidcProvider(
   /** Claims missing in the ID token are taken from userinfo, which must have the same subject. */
   async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
     const { roleClaim, layersClaim } = settings;
-    const wanted = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
+    const names = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
     const { config, metadata } = await configuration();
-    const isWhole = wanted.every((path) => claimAt(claims, path) !== undefined);
+    const isWhole = names.every((path) => claimAt(claims, path) !== undefined);
     if (isWhole || metadata.userinfo_endpoint === undefined) return claims;
     const { fetchUserInfo } = await import('openid-client');
     try {
       const info = await fetchUserInfo(config, accessToken, claims.sub);
-      const lacking = [...wanted, 'email'].filter((path) => claimAt(claims, path) === undefined);
+      const lacking = [...names, 'email'].filter((path) => claimAt(claims, path) === undefined);
       return { ...claims, ...Object.fromEntries(lacking.map((path) => [path, claimAt(info, path)])) };
     } catch (error) {
       log.warn({ err: error, issuer }, 'the user information of the sign-in service cannot be read');

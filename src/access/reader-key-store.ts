@@ -49,12 +49,12 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
           .select(({ fn }) => fn.countAll<number>().as('count'))
           .executeTakeFirstOrThrow();
         if (count >= MAX_KEYS) throw new TilewardenError('account-conflict', 'There are too many keys.');
-        const made = await query
+        const stored = await query
           .insertInto('reader_keys')
           .values(row)
           .returningAll()
           .executeTakeFirstOrThrow();
-        return keyOf(made, now);
+        return keyOf(stored, now);
       });
       return { key, secret };
     },

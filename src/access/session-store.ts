@@ -62,8 +62,8 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
     /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
     async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
       const [now, hash] = [clock.now(), hashSecret(secret)];
-      const found = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
-      const row = await found.executeTakeFirst();
+      const selection = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
+      const row = await selection.executeTakeFirst();
       if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
       const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
       // On a full disk nothing can be written, and the console is what shows it.

@@ -63,8 +63,8 @@ function problemOfPassing({ passCredentials, source, ...layer }: Declared): stri
     queryable: layer.queryable,
     onMiss: layer.onMiss !== 'source',
   };
-  const found = Object.entries(others).find(([, isSet]) => isSet);
-  return found ? `does not go with ${found[0]}: nothing of such a layer is stored or composed` : null;
+  const conflict = Object.entries(others).find(([, isSet]) => isSet);
+  return conflict ? `does not go with ${conflict[0]}: nothing of such a layer is stored or composed` : null;
 }
 
 function offeredBy(layer: Declared, gridSets: GridSetRegistry): readonly GridSet[] {

@@ -75,10 +75,10 @@ export function selectParameters(
 ): ParameterSelection {
   const values = new Map<string, string>();
   if (filters.length === 0) return { id: null, values };
-  const asked = withUpperCaseNames(given);
+  const upperCased = withUpperCaseNames(given);
   let allDefault = true;
   for (const filter of filters) {
-    const value = filter.apply(asked.get(filter.name) ?? '');
+    const value = filter.apply(upperCased.get(filter.name) ?? '');
     allDefault &&= value === filter.defaultValue;
     values.set(filter.name, value);
   }

@@ -44,10 +44,10 @@ export function explainIssues(
   schema: () => z.core.JSONSchema.JSONSchema,
   words: IssueWords,
 ): readonly Explanation[] {
-  let made: ReturnType<typeof schema> | null = null;
+  let built: ReturnType<typeof schema> | null = null;
   const keysAt = (path: ValuePath) => {
-    made ??= schema();
-    return allowedKeys(made, tree, path);
+    built ??= schema();
+    return allowedKeys(built, tree, path);
   };
   return issues.flatMap((issue) => explainIssue(issue, { tree, words, keysAt }, []));
 }

@@ -51,8 +51,8 @@ interface View extends ResampleAxis {
   readonly size: number;
 }
 
-function viewOf({ origin, length, ...asked }: ResampleAxis, side: number): View {
-  const scale = Math.max(asked.scale, MIN_SCALE);
+function viewOf({ origin, length, ...axis }: ResampleAxis, side: number): View {
+  const scale = Math.max(axis.scale, MIN_SCALE);
   const from = Math.max(0, Math.floor(origin) - reachOf(scale));
   const to = Math.min(side, Math.ceil(origin + length * scale) + reachOf(scale));
   return { origin, scale, length, from, size: to - from };
@@ -87,8 +87,8 @@ async function interpolate({ width, height, pixels }: RasterImage, x: View, y: V
     })
     .raw()
     .toBuffer({ resolveWithObject: true });
-  const made = { width: info.width, height: info.height, pixels: data };
-  return cut(made, { left: 0, top: 0, width: x.length, height: y.length });
+  const image = { width: info.width, height: info.height, pixels: data };
+  return cut(image, { left: 0, top: 0, width: x.length, height: y.length });
 }
 
 function cut(image: RasterImage, part: ImagePart): RasterImage {
