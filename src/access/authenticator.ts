@@ -79,7 +79,7 @@ export class Authenticator {
     return this.byPassword(credentials.name, credentials.password, address);
   }
 
-  /** Whether what let this caller in would still let in the same one. Does not count as a use. */
+  /** Whether the same credentials would still give the same caller. Does not count as a use. */
   async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
     const { authorization, session } = presented;
     if (caller.account !== undefined) {
@@ -128,7 +128,7 @@ export class Authenticator {
     return user && user.password === stored ? this.#byMatch(user) : null;
   }
 
-  /** The user whose password let this caller in, as it was then; null: it was something else. */
+  /** The user whose password was used, as it was then; null: other credentials. */
   userOf(caller: Caller): User | null {
     return this.#matched.get(caller) ?? null;
   }
@@ -139,7 +139,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** Only from where this account has been logged in to: for all others the memory would answer guesses for free. */
+  /** Only from addresses that have logged in to this account: others would get free guesses. */
   async #remembered(name: string, password: string, address: string): Promise<StoredUser | null> {
     const { cache, throttle, users } = this.#deps;
     if (!throttle.trusts(address, name)) return null;
@@ -147,7 +147,7 @@ export class Authenticator {
     return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  /** The stored text that the password matches. A guess that comes too early costs nothing but a look into a map. */
+  /** The stored text that the password matches. A guess that comes too early costs only a lookup in a map. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
     const attempt = throttle.begin(address, name);
@@ -244,7 +244,7 @@ function sameRights(user: Pick<User, 'role' | 'layers'>, caller: Caller): boolea
   return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
 }
 
-/** What an `Authorization` header says; null when it says nothing that we understand. */
+/** The content of an `Authorization` header; null: an unknown form. */
 type Authorization =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly secret: string };
@@ -287,18 +287,13 @@ const MAX_ENTRIES = 1000;
 export class CredentialCache {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
-  /** When each entry ends. */
   readonly #ends = new RecentMap<string, number>(MAX_ENTRIES);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#ends.weight;
-  }
-
-  /** The name under which these are remembered; it tells nothing about them. */
+  /** The key of the entry; it reveals nothing about them. */
   entryOf(name: string, password: string, stored: string): string {
     const hmac = createHmac('sha256', this.#key);
     for (const part of [name, password, stored]) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);

@@ -19,8 +19,6 @@ export interface RecentUse {
   readonly answered: number;
 }
 
-export type ReaderKeyStore = ReturnType<typeof createReaderKeyStore>;
-
 /** Reader keys in the database, with the use of their limits. Only hashes of the keys are stored. */
 export function createReaderKeyStore(database: Database, clock: Clock) {
   return {
@@ -59,7 +57,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
       return { key, secret };
     },
 
-    /** Those made after the one with this id, oldest first. */
+    /** Keys created after this one, oldest first. */
     async listAfter(id: number): Promise<readonly (ReaderKey & { readonly hash: string })[]> {
       const rows = await database.query
         .selectFrom('reader_keys')
@@ -105,7 +103,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
       });
     },
 
-    /** Of the requests of today, as many of these as are left. */
+    /** Draws as many of these requests as are left today. */
     async drawToday(id: number, wanted: number, limit: number): Promise<Grant> {
       const now = clock.now();
       const day = dayOf(now);
