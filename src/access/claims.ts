@@ -55,7 +55,7 @@ function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
 }
 
-/** A caller that another system vouches for. */
+/** A caller from another system. */
 export function externalCaller(
   via: 'oidc' | 'jwt' | 'proxy',
   account: string,

@@ -8,7 +8,7 @@ import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';
 
-/** Who can try to log in: other machines too, or only this one. */
+/** Which machines can log in: others too, or only this one. */
 export type Exposure = 'network' | 'loopback';
 
 const LENGTH = 24;

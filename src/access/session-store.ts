@@ -9,7 +9,7 @@ export const SESSION_LIFE_MS = 12 * 60 * 60_000;
 /** The last use of a session is written no more often than this. */
 const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
-/** That of accounts: a session and a change of its user come one after the other. */
+/** The lock of accounts: sessions and changes of their user are serialized. */
 const LOCK = 'accounts';
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
@@ -50,7 +50,7 @@ export function createSessionStore(database: Database, clock: Clock) {
   };
 }
 
-/** What sessions of every kind have in common. */
+/** The common part of both kinds of session. */
 export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   database: Database,
   clock: Clock,

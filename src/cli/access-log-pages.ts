@@ -99,7 +99,7 @@ function usedTileSet(counted: CountedSet): UsedTileSet {
 /** `… "GET /tiles/… HTTP/1.1" 200 …` */
 const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
 
-/** The address of a request that was answered with a picture or with 304; null: of another, or the line is damaged. */
+/** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
 export function tileRequestIn(line: string): string | null {
   const [address = '', status = 0] = line.startsWith('{') ? jsonRequest(line) : combinedRequest(line);
   const wasAnswered = (status >= 200 && status < 300) || status === 304;

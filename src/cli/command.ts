@@ -21,7 +21,6 @@ export function flag(name: string, placeholder: string | null, help: string, rep
   return { name, placeholder, help, repeatable };
 }
 
-/** Operands, e.g. the name of a layer. */
 interface Operands {
   /** As the help shows them, e.g. `LAYER`. */
   readonly usage: string;
@@ -90,14 +89,13 @@ export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
-/** Where settings, tiles and accounts are: all that a command without a server of its own needs of them. */
+/** The flags of a command that works on the data folder itself. */
 export const DATA_FLAGS = settingFlags('config', 'data', 'database');
 
 export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
 }
 
-/** Settings from flags, environment and the configuration file. */
 export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
   return loadSettings({ flags, environment: readEnvironment(), workingFolder });
 }

@@ -21,7 +21,7 @@ import {
 import { amountOf } from './format.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
-/** What an import has; grid sets go with the layers. */
+/** Parts of an import; grid sets belong to the layers. */
 const PARTS = ['layers', 'quota', 'users'];
 /** Bytes. */
 const PASSWORD_LENGTH = 15;
@@ -173,7 +173,7 @@ function declare(
     : client.post(path, document);
 }
 
-/** What became of what, the same of several subjects on one line. */
+/** A line for each fate of an element, with all its subjects. */
 function reportText(entries: readonly ReportEntry[], quiet: boolean): string {
   const fates: readonly ImportFate[] = quiet ? ['changed', 'left out'] : ['taken', 'changed', 'left out'];
   return fates.flatMap((fate) => linesOf(entries.filter((entry) => entry.fate === fate))).join('');

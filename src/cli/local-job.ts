@@ -34,7 +34,7 @@ async function runLocalJob(
   }
 }
 
-/** Which say nothing of the tiles. */
+/** These do not select tiles. */
 const OF_TASKS = ['threads', 'priority'];
 
 export const exportCommand: Command = {

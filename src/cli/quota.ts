@@ -114,7 +114,6 @@ function everyOf(text: string | undefined): object {
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit[0] };
 }
 
-/** Flags by field of the body. */
 const FIELDS: FieldFlags = {
   globalQuota: 'size',
   'globalQuota.value': 'size',

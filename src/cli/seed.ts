@@ -109,7 +109,7 @@ interface Order {
   readonly type: string;
 }
 
-/** One for each tile set that the log asks for and the flags allow, the most used first. */
+/** One for each tile set in the log that the flags allow, the most used first. */
 async function ordersFromLog(
   client: ServerClient,
   order: Order & Partial<UsedTileSet['set']>,

@@ -13,7 +13,6 @@ export type ServerClient = ReturnType<typeof createServerClient>;
 /** The server cannot be reached; it may come back. */
 export class ServerUnreachable extends CommandFailure {}
 
-/** The server answered that it will not. */
 export class ServerRefusal extends CommandFailure {
   readonly status: number;
 
@@ -46,13 +45,13 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 /** Flags by the field of a request that each sets, e.g. `zoomStart` and `zoom-start`. */
 export type FieldFlags = Readonly<Record<string, string>>;
 
-/** For the server and the user that flags and environment name. */
+/** For the server and the user in flags and environment. */
 export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): ServerClient {
   const environment = readEnvironment();
   return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }), fields);
 }
 
-/** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
+/** A client of a running server. Every failure is a `CommandFailure` or `ServerUnreachable` with a message for users. */
 export function createServerClient({ server, credentials }: ClientSettings, fields: FieldFlags = {}) {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
     const response = await exchange(server, path, {
@@ -90,11 +89,11 @@ interface ServerResponse {
   readonly text: string;
   /** Seconds, from `Retry-After`. */
   readonly retryAfter: string | null;
-  /** Whether it has what every text of Tilewarden has. */
+  /** Whether it has the headers of every text of Tilewarden. */
   readonly ofTilewarden: boolean;
 }
 
-/** Not `fetch`: that refuses ports which browsers keep for others, 10080 among them. */
+/** Not `fetch`, which refuses ports that browsers block, such as 10080. */
 async function exchange(server: string, path: string, request: ServerRequest): Promise<ServerResponse> {
   const { method, body, signal } = request;
   const url = new URL(`${server}${path}`);
@@ -149,7 +148,7 @@ function serverRefusal(
 
 const MAX_SHOWN = 200;
 
-/** Another program, or a proxy in between. Pages are not shown, they are for browsers. */
+/** Another program, or a proxy in between. Web pages are not shown. */
 function strange(server: string, status: number, text: string): string {
   const shown = text === '' || text.startsWith('<') ? '.' : `: ${text.slice(0, MAX_SHOWN)}`;
   return `${server} does not answer as Tilewarden (HTTP ${status})${shown}\nIs the address right, and is a proxy in between? Set another with --server or TILEWARDEN_SERVER.`;

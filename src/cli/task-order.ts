@@ -16,7 +16,6 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('priority', 'N', 'higher runs first (0)'),
 ];
 
-/** Flags by field of the body. */
 export const ORDER_FIELDS: FieldFlags = {
   gridSet: 'grid-set',
   zoomStart: 'zoom-start',

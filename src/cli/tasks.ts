@@ -23,7 +23,7 @@ import { readResponse, type ServerClient, serverClientFor } from './server-clien
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
-/** What earlier versions called it, and the interface still does. */
+/** The name in earlier versions, and in the API. */
 const FORMER_STOP = 'cancel';
 
 export const tasks: Command = {
@@ -101,7 +101,7 @@ export function taskTable(tasks: readonly TaskDocument[]): string {
   return columns([HEADINGS, ...tasks.map(taskRow)], RIGHT_ALIGNED);
 }
 
-/** Everything about one task that a person asks first. */
+/** The most important facts about one task. */
 export function describeTask(task: TaskDocument): string {
   const parameters = Object.entries(task.parameters).map(([name, value]) => `${name}=${value}`);
   const what = [task.gridSet, `zoom ${task.zoomStart} to ${task.zoomStop}`, task.format, ...parameters];

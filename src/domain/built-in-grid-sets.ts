@@ -24,7 +24,7 @@ const ROUND_SCALES = [
 
 let gridSets: readonly GridSet[] | null = null;
 
-/** The grid sets that are there without being declared, under GeoWebCache's names; made when first asked for. */
+/** The built-in grid sets, under GeoWebCache's names; created when first used. */
 export function builtInGridSets(): readonly GridSet[] {
   gridSets ??= [
     geodetic(1),

@@ -9,9 +9,9 @@ interface Rule {
 type Expiry = number | readonly Rule[];
 
 const YEAR = 31_536_000;
-/** What GeoWebCache tells clients when a layer does not say. */
+/** GeoWebCache's default for clients. */
 const DEFAULT_CLIENT_SECONDS = 7200;
-/** Special values of theirs: never, not at all, and as the source says. */
+/** GeoWebCache's special values: never, not at all, and as the source says. */
 const NEVER = -2;
 const NOT_AT_ALL = -1;
 const AS_SOURCE_SAYS = -4;

@@ -57,7 +57,7 @@ const SHAPE: Shape = {
 };
 const DEFAULTS: Remembered = { runtimeStatsEnabled: true, wmtsCiteCompliant: false, backendTimeout: 120 };
 const FLAGS = ['runtimeStatsEnabled', 'fullWMS', 'wmtsCiteCompliant', 'cacheBypassAllowed'];
-/** What to set instead. */
+/** The setting to use instead. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   runtimeStatsEnabled: 'statistics are always kept',
   lockProvider: 'processes of one server share its locks',
@@ -67,7 +67,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   cacheBypassAllowed: 'set cacheBypassAllowed of a layer',
 };
 
-/** `<global>`: what it does not have stays as it is. Throws `request-invalid`. */
+/** `<global>`: absent elements stay unchanged. Throws `request-invalid`. */
 export function readGlobal(
   root: WireElement,
   now: Pick<GlobalDocument, 'version' | 'identifier' | 'location'>,

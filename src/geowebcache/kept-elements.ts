@@ -10,9 +10,9 @@ export interface PlainElement {
   readonly children: readonly PlainElement[];
 }
 
-/** What a document has and a declaration has no place for. It goes back where it was when the document is read. */
+/** An element without a place in a declaration. It is written back to its place in the document. */
 export interface KeptElement {
-  /** The elements it stands in, below the root; an entry of a list with its key, e.g. `gridSubset#EPSG:4326`. */
+  /** The elements around it, below the root; an entry of a list with its key, e.g. `gridSubset#EPSG:4326`. */
   readonly path: readonly string[];
   readonly element: PlainElement;
 }
@@ -49,7 +49,7 @@ export class Aside {
     this.warnings.push({ element: path.map((step) => step.replace(/#.*$/s, '')).join('.'), what });
   }
 
-  /** Keeps all that the shape does not have. `why` says what an element would have done. */
+  /** Keeps all elements outside the shape. `why`: the effect that an element would have had. */
   keepStrays(element: WireElement, shape: Shape, why: Readonly<Record<string, string>>): void {
     this.#visit(element, shape, [], why);
   }

@@ -13,7 +13,7 @@ export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement
   return root ?? refuse('The body is an empty object', document);
 }
 
-/** The root, if it has this name, and what stands beside it in JSON. */
+/** The root, if it has this name, and the whole document, which may have more fields in JSON. */
 export function readDocumentNamed(bytes: Buffer, format: DocumentFormat, name: string) {
   const document = readFields(bytes, format);
   const form = format === 'json' ? `{"${name}": {…}}` : `<${name}>…</${name}>`;

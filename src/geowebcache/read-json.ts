@@ -6,7 +6,7 @@ const MAX_VALUES = 1000;
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
-/** What a shell leaves of a text in quotes, e.g. `EPSG:4326` or `image/png`. */
+/** Text that lost its quotes to a shell, e.g. `EPSG:4326` or `image/png`. */
 const BARE_WORD = /[A-Za-z_][^\s,{}[\]"'\\]*/y;
 const SPACE = /[ \t\r\n]*/y;
 /** RFC 8259, 7: everything but the quote, the backslash and control characters. */

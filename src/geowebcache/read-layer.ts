@@ -21,7 +21,7 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** A document in the configuration file's form, and what that form has no place for. */
+/** A document in the configuration file's form, and the elements without a place in it. */
 export interface ReadDocument {
   /** Not checked: the reader of the configuration file does that. */
   readonly document: Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** What the elements that are kept without an effect would have done. */
+/** The effect that elements kept without effect would have had. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'is kept without effect: set requestFormat of the source instead',
   useETags: 'is kept without effect: every tile has an ETag',
@@ -71,7 +71,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   locale: 'is kept without effect: letters change their case as in Unicode',
 };
 
-/** Fields of a declaration that GeoWebCache's document says something about; the others are left as they are. */
+/** Fields of a declaration that GeoWebCache's document sets; others are left unchanged. */
 export const LAYER_FIELDS: readonly string[] = [
   'name enabled advertised transient title description source formats gridSets metatile gutter parameters store',
   'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters updateSources',
@@ -129,7 +129,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
   return { document, kept: aside.kept, warnings: aside.warnings };
 }
 
-/** An empty element says as much as none. */
+/** An empty element counts as absent. */
 function filledText(parent: WireElement, name: string): string | undefined {
   const child = onlyChild(parent, name);
   return child && !child.nothing ? textOf(child) || undefined : undefined;
@@ -157,7 +157,7 @@ function readSource(root: WireElement, name: string, aside: Aside) {
   });
 }
 
-/** Whatever has the same requests as 1.1.1 is asked by that number. */
+/** Versions with the same requests as 1.1.1 are requested by that number. */
 function readVersion(root: WireElement, aside: Aside): string | undefined {
   const version = filledText(root, 'wmsVersion');
   if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;

@@ -10,11 +10,11 @@ export interface WireElement extends Pick<XmlElement, 'name' | 'text' | 'place'>
   readonly children: readonly WireElement[];
   /** Absent in JSON, where an attribute is a field whose name begins with `@`. */
   readonly attributes?: ReadonlyMap<string, string>;
-  /** A JSON value without content. It must not count as absent: a filter that it stands for would select everything. */
+  /** A JSON value without content. It must not count as absent: an absent filter selects everything. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
 
-/** For whatever a body has wrong: says where. */
+/** A problem of a body, with its position. */
 export function bodyProblem(message: string, { line, column }: XmlPlace): TilewardenError {
   return invalid(`${message} (line ${line}, column ${column})`);
 }
@@ -30,7 +30,7 @@ export function onlyChild(parent: WireElement, name: string): WireElement | null
   return first;
 }
 
-/** Where fields are expected a text means nothing, and would be passed over. */
+/** Text in place of fields would be ignored silently. */
 export function requireFields({ name, text, nothing, place }: WireElement): void {
   const content = text.trim();
   if (content !== '') throw bodyProblem(`${name} must not be the text "${shortened(content)}"`, place);

@@ -17,7 +17,7 @@ const STEPS = 8;
 /** Share of the grid set's extent below which a difference is ignored. */
 const ALL_OF_IT = 1e-3;
 
-/** The part of a grid set that lies in a box of degrees; null: none of it does. */
+/** The part of a grid set in a box of degrees; null: none. */
 export function subsetWithin(gridSet: GridSet, degrees: readonly number[] | null): SubsetDocument | null {
   return clippedSubset(gridSet, degrees && extentIn(gridSet, degrees));
 }
@@ -75,7 +75,7 @@ export function withZooms(
   };
 }
 
-/** Only the zooms whose scale lies between the two; null: none does. */
+/** Only the zooms whose scale is between the two; null: none. */
 export function withinScales(
   subset: SubsetDocument,
   gridSet: GridSet,

@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   palette: 'write PALETTE=… into vendorParameters',
 };
 
-/** `formatModifiers` of a layer: how GeoWebCache asks the map server for tiles of a format. Here one format is asked for all. */
+/** `formatModifiers` of a layer: the format of GeoWebCache's requests for each format of tiles. Here one format is requested for all. */
 export function importFormatModifiers(
   layer: WireElement,
   formats: readonly string[],

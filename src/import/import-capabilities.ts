@@ -11,11 +11,11 @@ import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 import { wmsCapabilitiesOf } from './wms-capabilities.ts';
 
 export interface CapabilitiesImport {
-  /** Where the document was read. */
+  /** The address of the document. */
   readonly address: URL;
   /** Names of layers to be taken; null: all. */
   readonly only: readonly string[] | null;
-  /** Those that are there already. */
+  /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
 }
 

@@ -25,15 +25,15 @@ import { type GridSetDocument, matchGrid } from './matching-grid.ts';
 import { recorded } from './recorded-element.ts';
 
 export interface GeoWebCacheImport {
-  /** Where the configuration lies, absolute; its cache may lie there too. */
+  /** The absolute path of the configuration; its cache may be there too. */
   readonly folder: string;
-  /** Those that are there already. */
+  /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
 }
 
-/** What the document says for all layers that do not say it themselves. */
+/** Defaults of the document for its layers. */
 interface Defaults {
   readonly source: object;
   readonly cacheBypass: boolean | undefined;
@@ -105,7 +105,7 @@ export function importGeoWebCache(root: XmlElement, options: GeoWebCacheImport):
   return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), report };
 }
 
-/** One that comes with the program under the same name is not declared again, unless it is another. */
+/** A grid set of the program with the same name and tiles is not declared again. */
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
   const byName = new Map<string, KnownGridSet>();
@@ -170,7 +170,7 @@ interface KnownSubset {
   readonly twice: boolean;
 }
 
-/** GeoWebCache too leaves out those that it does not know, and serves the layer in the others. */
+/** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
   subsets: readonly Subset[],
   { gridSets }: LayerContext,
@@ -269,7 +269,7 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-/** Null: it cannot be read. The report names what its reader did not look at. */
+/** Null: it cannot be read. The report names unread elements. */
 function attempted(
   given: WireElement,
   about: SubjectReport,

@@ -97,7 +97,7 @@ class MapProxyReader {
     return this.#grids.documents();
   }
 
-  /** Names what has not been used. */
+  /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
     for (const kind of ['cache', 'source'] as const) {
@@ -119,7 +119,7 @@ class MapProxyReader {
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
-  /** What the layer's cache and source say of it, or why it cannot be imported. */
+  /** The fields from the layer's cache and source, or why it cannot be imported. */
   #cached(layer: TrackedTable, about: SubjectReport): object | string {
     const [name, ...others] = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
     const caches = tableIn(this.#tree, 'caches');

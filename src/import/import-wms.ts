@@ -87,7 +87,7 @@ function subsetsOf(
   return found;
 }
 
-/** A server that knows web mercator under another number only has to be asked by that. */
+/** A server that has web mercator only under another number is queried by that. */
 function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, string> | undefined {
   const gridSet = gridSets.find(({ srs }) => isMercator(`EPSG:${srs}`));
   return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;

@@ -87,7 +87,7 @@ function zoomsIn(
   return zoomStart !== -1 && count === zoomStop - zoomStart + 1 ? { zoomStart, zoomStop, count } : null;
 }
 
-/** From the finest matrix, whose tiles lie closest around what there is. */
+/** From the finest matrix, whose tiles fit most closely. */
 function gridSetDocument(set: TileMatrixSet, name: string) {
   const srs = srsOfCrs(set.crs);
   const matrices = [...set.matrices].sort((a, b) => b.scaleDenominator - a.scaleDenominator);

@@ -4,7 +4,7 @@ import type { TrackedTable } from './tracked-table.ts';
 export interface CachePlaces {
   /** Where the configuration is, absolute. */
   readonly folder: string;
-  /** Where caches are that do not say it themselves, absolute. */
+  /** The absolute path of caches without a path of their own. */
   readonly base: string;
   /** Makes an absolute path of one that is relative to a folder. */
   readonly resolve: (folder: string, path: string) => string;

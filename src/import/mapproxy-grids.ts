@@ -108,7 +108,7 @@ export class MapProxyGrids {
     return { ...matched, nameThere: document.name, origin, srsThere: crs.replace(':', '') };
   }
 
-  /** `base` names another grid that says the rest. */
+  /** `base` names another grid with the other fields. */
   #inherited(name: string, depth: number): Table | null {
     const own = Object.hasOwn(this.#declared, name) ? this.#declared[name] : BUILT_IN[name];
     if (!isRecord(own) || depth > 10) return null;

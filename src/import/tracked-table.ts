@@ -99,7 +99,7 @@ export class TrackedTable {
     this.#fates.set(key, (about, element) => void about.leftOut(element, why));
   }
 
-  /** Tells the fate of every field, inner tables included. */
+  /** Reports the fate of every field, inner tables included. */
   report(reasons: Reasons = {}): void {
     for (const key of this.keys()) {
       const fate = this.#fates.get(key);

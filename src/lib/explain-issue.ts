@@ -17,7 +17,7 @@ interface IssueWords {
   readonly key: string;
   /** E.g. `a map`. */
   readonly object: string;
-  /** What null is called. */
+  /** The word for null. */
   readonly nothing: string;
 }
 
@@ -27,7 +27,7 @@ interface Context {
   readonly keysAt: (path: ValuePath) => readonly string[];
 }
 
-/** A sentence for each; `whole` is what is at fault where no field is. */
+/** A sentence for each; `whole` names the value itself. */
 export function printExplanations(problems: readonly Explanation[], whole: string): string {
   return problems
     .map(({ path, key, message }) => {

@@ -20,7 +20,7 @@ export class RecentMap<Key, Value> {
     return entry.value;
   }
 
-  /** What weighs more than all may together is not kept. */
+  /** An entry heavier than the maximum is not kept. */
   set(key: Key, value: Value, weight: number): void {
     this.delete(key);
     if (weight > this.#mostWeight) return;

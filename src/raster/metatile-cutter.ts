@@ -132,7 +132,7 @@ export class MetatileCutter implements TileCutter {
     return this.#pixels;
   }
 
-  /** As PNG, or as JPEG what is opaque in a mixture. Whatever needs the pixels has taken them when this returns: the next image may be loaded then. */
+  /** As PNG, or in a mixture as JPEG if opaque. The pixels are no longer needed when this returns: the next image may be loaded then. */
   #encodeTiles(grid: CutGrid, format: string, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
@@ -191,7 +191,7 @@ export class MetatileCutter implements TileCutter {
   }
 }
 
-/** PNG, and mixtures with it: the library makes the rest. */
+/** PNG, and mixtures with it; the library encodes the rest. */
 function isMadeHere(format: string): boolean {
   return isPng(format) || isMixed(format);
 }

@@ -1,7 +1,7 @@
 import { imageLibrary } from './decode-image.ts';
 import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
 
-/** Which pixels of a source an output is made of, along one axis. */
+/** The source pixels of an output, along one axis. */
 export interface ResampleAxis {
   /** Where the first output pixel begins, in source pixels. */
   readonly origin: number;
@@ -13,7 +13,7 @@ export interface ResampleAxis {
 
 /** Beyond this a thumbnail is made of some of the pixels only. */
 const MAX_REDUCTION = 16;
-/** A pixel of the source that is wider than any map shows no detail: it need not be made wider still. */
+/** A source pixel wider than any map shows no detail: it is not enlarged further. */
 const MIN_SCALE = 1e-4;
 /** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
 const STEP_PIXELS = 1024;
@@ -58,7 +58,7 @@ function viewOf({ origin, length, ...axis }: ResampleAxis, side: number): View {
   return { origin, scale, length, from, size: to - from };
 }
 
-/** The library makes all that the view covers, though a few pixels may be wanted of it. Null: that is no waste. */
+/** The library computes the whole view, even if few pixels of it are needed. Null: little is wasted. */
 function stepOf({ length, scale, from, size }: View): ResampleAxis | null {
   if (size / scale <= 2 * length + 2 * STEP_PIXELS) return null;
   return { origin: from, scale: size / STEP_PIXELS, length: STEP_PIXELS };

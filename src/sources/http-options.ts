@@ -15,7 +15,7 @@ export const MAX_TIMEOUT_SECONDS = 600;
 
 let schemas: ReturnType<typeof makeHttpSchemas> | null = null;
 
-/** One of each for all drivers: a schema takes a start as long as a hundred lines of code. */
+/** Shared by all drivers: building a schema costs as much start time as a hundred lines of code. */
 export function httpSchemas(kit: SchemaKit) {
   schemas ??= makeHttpSchemas(kit);
   return schemas;
@@ -33,7 +33,6 @@ function makeHttpSchemas({ z }: SchemaKit) {
     .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
     .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
 
-  /** Options of every HTTP source. */
   const options = {
     username: z.string().optional(),
     password: z.string().optional(),

@@ -17,7 +17,7 @@ export interface OldTileRequest {
   readonly tile: TileIndex;
 }
 
-/** The cache that another program has left behind for a layer. It is only read, and never listed. */
+/** A cache of another program for a layer. It is only read, and never listed. */
 export interface OldCache {
   /** Null: it has no tile there. Throws `store-failed` if that is unknown. */
   read(request: OldTileRequest): Promise<OldTile | null>;

@@ -24,7 +24,7 @@ export function withOldCaches(
   };
 }
 
-/** Looked through in their order. Nothing is read before the first tile is asked for. */
+/** They are searched in order. Nothing is read before the first request. */
 export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, clock: Clock): OldCache {
   const caches = adopt.map((adopted) => openAdopted(adopted, owner, clock));
   return {

@@ -10,7 +10,7 @@ import { isCalled, tileThere } from './tile-there.ts';
 type Path = readonly string[];
 
 /**
- * Where a tile may lie below the adopted folder, the likeliest first; nowhere when the folder does not have its grid
+ * Possible paths of a tile below the adopted folder, the likeliest first; none when the folder does not have its grid
  * set or parameters, or when a name in the path would lead elsewhere.
  */
 export function oldTilePaths(
@@ -57,7 +57,7 @@ const MAPPROXY_PATHS = {
   arcgis: inHexadecimal,
 } as const;
 
-/** The settings may name a grid set by any of its names. */
+/** The settings may use an alias of the grid set. */
 function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
   const named = Object.entries(gridSets).find(([here]) => isCalled(gridSet, here));
   return named?.[1] ?? gridSet.name;
@@ -89,7 +89,7 @@ function geoWebCachePaths(
   return withExtensions([geoWebCacheFolder(layer), levelFolder, ...inHalves(below)], extensions);
 }
 
-/** What GeoWebCache calls the folder of a layer or grid set. */
+/** GeoWebCache's folder name for a layer or grid set. */
 export function geoWebCacheFolder(name: string): string {
   return name.replaceAll(/[: ]/g, '_');
 }
@@ -102,7 +102,7 @@ function inHalves({ z, x, y }: TileIndex): Path {
   return [folder, `${padded(x, 2 * digits)}_${padded(y, 2 * digits)}`];
 }
 
-/** Its own idea of how long a number is: a power of ten, and what lies right above a large one, gets a zero more. */
+/** GeoWebCache's own count of digits: a power of ten, and a number just above a large one, get one zero more. */
 function padded(number: number, width: number): string {
   const length = number > 11 ? Math.ceil(Math.log10(number) - 0.001) : String(number).length;
   return '0'.repeat(Math.max(0, width - length)) + number;
@@ -129,7 +129,7 @@ function byQuadkey({ z, x, y }: TileIndex): Path {
   return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
 }
 
-/** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
+/** MapProxy overwrote tiles where a level has more tiles across than quadkeys can distinguish. */
 function hasQuadkeys({ levels }: OldTileRequest['gridSet'], zoom: number, digits: number): boolean {
   const { columns = 0, rows = 0 } = levels[zoom] ?? {};
   return Math.max(columns, rows) <= 2 ** digits;

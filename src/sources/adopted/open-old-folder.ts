@@ -12,7 +12,7 @@ export interface OldCacheOwner {
   readonly gridSet: string;
 }
 
-/** Nothing is read, and the folder need not be there, before the first tile is asked for. */
+/** The folder is opened with the first tile, and may be missing before. */
 export function openOldFolder(
   options: FolderAdoptOptions & Pick<Adoption, 'within'>,
   { layer, gridSet }: OldCacheOwner,
@@ -30,7 +30,7 @@ export function openOldFolder(
   };
 }
 
-/** Null for what is empty, or ended before its length. */
+/** Null if the file is empty or shorter than expected. */
 async function wholeTile({ size, changedAt, part }: OpenedFile): Promise<OldTile | null> {
   const bytes = size === 0 || size > MAX_TILE_BYTES ? null : await part(0, size);
   return bytes && { bytes, changedAt };

@@ -8,7 +8,7 @@ export interface Counting {
   readonly gridSet: string;
   /** Where its rows begin: at the bottom of the grid (`sw`) or at its top. */
   readonly origin: 'sw' | 'nw';
-  /** Its levels and this are zooms of the grid set. */
+  /** Its level plus this is the zoom of the grid set. */
   readonly zoomOffset?: number;
 }
 

@@ -10,9 +10,9 @@ import {
   VECTOR_TILE,
 } from './archive.ts';
 
-/** Parts of a file, wherever it lies. */
+/** Parts of a local or remote file. */
 export interface FileParts {
-  /** Another `version` than that of an earlier part says that the file has been replaced since. */
+  /** A `version` that differs from an earlier one: the file was replaced. */
   read(
     offset: number,
     length: number,

@@ -8,7 +8,7 @@ const CELL = 16;
 /** In pixels of the other layer. Beyond it a cell is mapped pixel by pixel. */
 const TOLERANCE = 0.02;
 
-/** Where the pixels of a picture lie in another CRS: exactly at the corners of cells, in between as straight as may be. */
+/** The pixels of a picture in another CRS: exact at the corners of cells, interpolated between them where that is exact enough. */
 export class PixelMesh {
   readonly width: number;
   readonly height: number;
@@ -136,7 +136,7 @@ export class PixelMesh {
   }
 }
 
-/** From a place in one CRS to the same place in another: writes x and y to `out`, or answers false where there is none. */
+/** Converts a place from one CRS to another: writes x and y to `out`, returns false if there is none. */
 type PlaceMapping = (x: number, y: number, out: [number, number]) => boolean;
 
 /** Null when one of the two is unknown. */

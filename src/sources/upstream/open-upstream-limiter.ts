@@ -66,7 +66,6 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
       failure: 'could not read the host outages of other nodes',
     });
   return {
-    /** Limits that the configuration file has now. */
     setUpstreams(next: UpstreamSettings): void {
       const former = upstreams;
       upstreams = next;

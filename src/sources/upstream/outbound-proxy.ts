@@ -12,7 +12,7 @@ export interface OutboundProxies {
 
 export const NO_PROXIES: OutboundProxies = { http: null, https: null, except: '' };
 
-/** Another machine's loopback is never meant. */
+/** The loopback of the proxy's machine is never meant. */
 const LOOPBACK = 'localhost,127.0.0.0/8,::1/128';
 
 /** The proxy for an address; null: none. */
@@ -25,7 +25,7 @@ export function proxyFor(proxies: OutboundProxies, url: URL): string | null {
   return entries.some((entry) => isExcept(entry.toLowerCase(), host, port)) ? null : proxy;
 }
 
-/** `example.org`, `.example.org` and `*.example.org` stand for the host and those below it; a port may follow. */
+/** `example.org`, `.example.org` and `*.example.org` mean the host and its subdomains; a port may follow. */
 function isExcept(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (isInSubnet(entry, host)) return true;

@@ -82,12 +82,10 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 interface Host {
   readonly name: string;
-  /** What its pool was opened with. */
   readonly options: HostOptions;
   readonly pool: HostPool;
 }
 
-/** Passed to sources that query a server. */
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 
 /**

@@ -36,7 +36,7 @@ function works(attempt: () => unknown): boolean {
   }
 }
 
-/** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
+/** Limits of one host; the key in the settings is `host:port` or `host`. */
 export const upstreamOptions = z.lazy(() => {
   const quietWindow = z
     .string()

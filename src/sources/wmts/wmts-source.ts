@@ -15,7 +15,7 @@ import {
 import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
-/** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
+/** Requests single ready-made tiles of a WMTS, as its capabilities describe them. */
 export function openWmtsSource(
   options: WmtsSourceOptions,
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
@@ -56,7 +56,7 @@ export function openWmtsSource(
   };
 }
 
-/** While the capabilities are not known, or do not have the tile, it is them that are asked for. */
+/** The capabilities address while they are unknown or do not contain the tile. */
 function addressOf(options: WmtsSourceOptions, known: WmtsCapabilities | null, request: SourceRequest): URL {
   try {
     if (known) return tileUrl(options, known, chooseTile(options, known, request));
@@ -100,7 +100,7 @@ function chooseFormat(options: WmtsSourceOptions, layer: WmtsLayer, own: string)
   return [own, 'image/png'].find((wanted) => formats.includes(wanted)) ?? formats[0] ?? own;
 }
 
-/** A parameter, else what was declared, else the server's default; those without a value are left out. */
+/** A parameter, else the declared value, else the server's default; dimensions without a value are left out. */
 function chooseDimensions(
   { dimensions: declared }: WmtsSourceOptions,
   { dimensions }: WmtsLayer,
@@ -147,7 +147,7 @@ function unfit(what: string): TilewardenError {
 const RENEW_AFTER_MS = 60 * 60 * 1000;
 
 /**
- * Reads the capabilities when they are first needed, once for all who wait. What was read stays in use while it is
+ * Reads the capabilities when they are first needed, once for all callers. They stay in use while they are
  * renewed, also when that fails.
  */
 function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffer>) {
@@ -185,7 +185,7 @@ function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffe
   };
 }
 
-/** Requests by query go to the declared address, whatever host the server thinks it has. */
+/** Requests by query go to the declared address, whatever host the capabilities name. */
 function queryUrl(base: string, choice: TileChoice): URL {
   const { matrixSet, matrix, row, column } = choice.tile;
   const url = withQuery(base, [

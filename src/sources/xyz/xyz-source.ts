@@ -15,7 +15,7 @@ import {
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
-/** Asks a server for its ready-made tiles, one at a time. */
+/** Requests single ready-made tiles from a server. */
 export function openXyzSource(
   options: XyzSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
@@ -90,7 +90,7 @@ function expectedType(options: XyzSourceOptions, { gridSet, format }: SourceRequ
   return (extension && formatOfExtension(extension)?.contentType) || format.contentType;
 }
 
-/** Keys may stand anywhere in the address: they are shown by name. */
+/** Keys may be anywhere in the address: they are shown by name. */
 function shownAddress(options: XyzSourceOptions, request: SourceRequest): string {
   const template = templateFor(options, request.gridSet);
   const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
