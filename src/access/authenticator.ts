@@ -87,7 +87,7 @@ export class Authenticator {
       return sameCaller(caller, await (again ?? this.authenticate(presented).catch(() => null)));
     }
     if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
-    if (caller.via === 'session' && (await this.#deps.sessions.peek(session ?? '')) !== caller.name)
+    if (caller.via === 'session' && (await this.#deps.sessions.find(session ?? '', true)) !== caller.name)
       return false;
     const user = await this.#deps.users.find(caller.name);
     if (!user || !sameRights(user, caller)) return false;

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Statements } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -42,11 +42,8 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         used: 0,
       };
       const key = await database.transaction(LOCK, async (query) => {
-        const { count } = await query
-          .selectFrom('reader_keys')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .executeTakeFirstOrThrow();
-        if (count >= MAX_KEYS) throw new TilewardenError('account-conflict', 'There are too many keys.');
+        if ((await countKeys(query)) >= MAX_KEYS)
+          throw new TilewardenError('account-conflict', 'There are too many keys.');
         const stored = await query
           .insertInto('reader_keys')
           .values(row)
@@ -73,13 +70,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    async count(): Promise<number> {
-      const { count } = await database.query
-        .selectFrom('reader_keys')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow();
-      return count;
-    },
+    count: (): Promise<number> => countKeys(database.query),
 
     /** Throws `account-unknown`. */
     remove: (id: number): Promise<ReaderKey> =>
@@ -154,8 +145,13 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
   };
 }
 
+async function countKeys(query: Statements): Promise<number> {
+  const all = query.selectFrom('reader_keys').select(({ fn }) => fn.countAll<number>().as('count'));
+  return (await all.executeTakeFirstOrThrow()).count;
+}
+
 /** On another day the count begins again. */
-function addToday(query: Pick<Database['query'], 'updateTable'>, id: number, day: number, more: number) {
+function addToday(query: Pick<Statements, 'updateTable'>, id: number, day: number, more: number) {
   return query
     .updateTable('reader_keys')
     .set((eb) => ({

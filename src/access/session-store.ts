@@ -36,14 +36,9 @@ export function createSessionStore(database: Database, clock: Clock) {
       });
     },
 
-    /** The user's name; null when the session has ended. */
-    async find(secret: string): Promise<string | null> {
-      return (await table.find(secret))?.user_name ?? null;
-    },
-
-    /** The same, without counting as a use. */
-    async peek(secret: string): Promise<string | null> {
-      return (await table.find(secret, true))?.user_name ?? null;
+    /** The user's name; null when the session has ended. `peek`: it does not count as a use. */
+    async find(secret: string, peek = false): Promise<string | null> {
+      return (await table.find(secret, peek))?.user_name ?? null;
     },
 
     end: table.end,

@@ -8,10 +8,6 @@ export class RecentMap<Key, Value> {
     this.#mostWeight = mostWeight;
   }
 
-  get weight(): number {
-    return this.#weight;
-  }
-
   get(key: Key): Value | null {
     const entry = this.#entries.get(key);
     if (!entry) return null;
