@@ -83,7 +83,6 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       return await latestFitting(latestFirst(), filter);
     },
 
-    /** Writes pending entries. */
     async close(): Promise<void> {
       await prepared;
       await writes.idle();
@@ -109,7 +108,7 @@ export interface AuditEntry {
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
   readonly actor: string | null;
-  /** How the actor has shown who it is; null: it has not. */
+  /** How the actor has authenticated; null: not at all. */
   readonly via: Via | null;
   /** Network address. */
   readonly source: string | null;
@@ -178,12 +177,12 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-/** The latest entries that fit. Begun changes are shown only where their end is missing. */
+/** The latest entries that match. The start of a change is shown only if its end is missing. */
 async function latestFitting(
   lines: AsyncIterable<string>,
   filter: AuditFilter,
 ): Promise<readonly AuditEntry[]> {
-  const found: AuditEntry[] = [];
+  const entries: AuditEntry[] = [];
   const ended = new Set<string>();
   for await (const line of lines) {
     const entry = readAuditLine(line);
@@ -192,13 +191,12 @@ async function latestFitting(
     if (id !== null && phase === 'ended') ended.add(id);
     // The end has the same id, and is met first.
     if (id !== null && phase === 'begun' && ended.delete(id)) continue;
-    if (fits(entry, filter)) found.push(entry);
-    if (found.length >= filter.limit) break;
+    if (fits(entry, filter)) entries.push(entry);
+    if (entries.length >= filter.limit) break;
   }
-  return found;
+  return entries;
 }
 
-/** Whether the entry matches the filter. */
 function fits(
   entry: AuditEntry,
   { id, actor, source, text, target, outcome, since, until }: AuditFilter,

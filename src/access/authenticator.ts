@@ -70,16 +70,16 @@ export class Authenticator {
     const { proxyLogin } = this.#deps;
     if (authorization === null && proxy && proxyLogin) return proxyCaller(proxy, proxyLogin);
     if (authorization === null) return session === null ? null : this.#bySession(session);
-    const given = readAuthorization(authorization);
-    if (given?.scheme === 'bearer') return this.#bySecret(given.secret, address);
-    if (!given) return null;
-    if (isTokenShaped(given.password) || isJwtShaped(given.password)) {
-      return this.#bySecret(given.password, address);
+    const credentials = readAuthorization(authorization);
+    if (credentials?.scheme === 'bearer') return this.#bySecret(credentials.secret, address);
+    if (!credentials) return null;
+    if (isTokenShaped(credentials.password) || isJwtShaped(credentials.password)) {
+      return this.#bySecret(credentials.password, address);
     }
-    return this.byPassword(given.name, given.password, address);
+    return this.byPassword(credentials.name, credentials.password, address);
   }
 
-  /** Whether what let this caller in would still let in the same one. Does not count as a use. */
+  /** Whether the same credentials would still give the same caller. Does not count as a use. */
   async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
     const { authorization, session } = presented;
     if (caller.account !== undefined) {
@@ -87,7 +87,7 @@ export class Authenticator {
       return sameCaller(caller, await (again ?? this.authenticate(presented).catch(() => null)));
     }
     if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
-    if (caller.via === 'session' && (await this.#deps.sessions.peek(session ?? '')) !== caller.name)
+    if (caller.via === 'session' && (await this.#deps.sessions.find(session ?? '', true)) !== caller.name)
       return false;
     const user = await this.#deps.users.find(caller.name);
     if (!user || !sameRights(user, caller)) return false;
@@ -95,8 +95,8 @@ export class Authenticator {
   }
 
   async #tokenHolds(authorization: string): Promise<boolean> {
-    const given = readAuthorization(authorization);
-    const secret = given?.scheme === 'bearer' ? given.secret : given?.password;
+    const credentials = readAuthorization(authorization);
+    const secret = credentials?.scheme === 'bearer' ? credentials.secret : credentials?.password;
     return secret !== undefined && (await this.#deps.tokens.find(secret)) !== null;
   }
 
@@ -105,12 +105,12 @@ export class Authenticator {
    * here is known to be for others.
    */
   async isOwn(authorization: string): Promise<boolean> {
-    const given = readAuthorization(authorization);
-    if (!given) return true;
-    const secret = given.scheme === 'bearer' ? given.secret : given.password;
+    const credentials = readAuthorization(authorization);
+    if (!credentials) return true;
+    const secret = credentials.scheme === 'bearer' ? credentials.secret : credentials.password;
     if (isTokenShaped(secret)) return true;
     if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
-    return given.scheme === 'basic' && (await this.#deps.users.find(given.name)) !== null;
+    return credentials.scheme === 'basic' && (await this.#deps.users.find(credentials.name)) !== null;
   }
 
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
@@ -128,7 +128,7 @@ export class Authenticator {
     return user && user.password === stored ? this.#byMatch(user) : null;
   }
 
-  /** The user whose password let this caller in, as it was then; null: it was something else. */
+  /** The user whose password was used, as it was then; null: other credentials. */
   userOf(caller: Caller): User | null {
     return this.#matched.get(caller) ?? null;
   }
@@ -139,7 +139,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** Only from where this account has been logged in to: for all others the memory would answer guesses for free. */
+  /** Only from addresses that have logged in to this account: others would get free guesses. */
   async #remembered(name: string, password: string, address: string): Promise<StoredUser | null> {
     const { cache, throttle, users } = this.#deps;
     if (!throttle.trusts(address, name)) return null;
@@ -147,7 +147,7 @@ export class Authenticator {
     return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  /** The stored text that the password matches. A guess that comes too early costs nothing but a look into a map. */
+  /** The stored text that the password matches. A guess that comes too early costs only a lookup in a map. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
     const attempt = throttle.begin(address, name);
@@ -244,7 +244,7 @@ function sameRights(user: Pick<User, 'role' | 'layers'>, caller: Caller): boolea
   return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
 }
 
-/** What an `Authorization` header says; null when it says nothing that we understand. */
+/** The content of an `Authorization` header; null: an unknown form. */
 type Authorization =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly secret: string };
@@ -287,18 +287,13 @@ const MAX_ENTRIES = 1000;
 export class CredentialCache {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
-  /** When each entry ends. */
   readonly #ends = new RecentMap<string, number>(MAX_ENTRIES);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#ends.weight;
-  }
-
-  /** The name under which these are remembered; it tells nothing about them. */
+  /** The key of the entry; it reveals nothing about them. */
   entryOf(name: string, password: string, stored: string): string {
     const hmac = createHmac('sha256', this.#key);
     for (const part of [name, password, stored]) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);

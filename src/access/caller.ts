@@ -6,11 +6,11 @@ export interface Caller {
   readonly layers: readonly string[];
   /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
   readonly via: Via;
-  /** Of a token: the user who made it. */
+  /** Of a token: the user who created it. */
   readonly owner?: string;
   /** Of a token: its name is not unique. */
   readonly tokenId?: number;
-  /** Of one that another system vouches for: never that of a user of the same name. */
+  /** Of a caller from another system: never that of a local user with the same name. */
   readonly account?: string;
 }
 

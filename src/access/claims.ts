@@ -16,8 +16,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 /** The highest role that any of the groups has; null: none of them has one. */
 export function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
-  const found = groups.flatMap((group) => (Object.hasOwn(roles, group) ? [roles[group]] : []));
-  return ROLES.findLast((role) => found.includes(role)) ?? null;
+  const ownRoles = groups.flatMap((group) => (Object.hasOwn(roles, group) ? [roles[group]] : []));
+  return ROLES.findLast((role) => ownRoles.includes(role)) ?? null;
 }
 
 /** Role and layers from the claims; a null role: no access. */
@@ -55,7 +55,7 @@ function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
 }
 
-/** A caller that another system vouches for. */
+/** A caller from another system. */
 export function externalCaller(
   via: 'oidc' | 'jwt' | 'proxy',
   account: string,

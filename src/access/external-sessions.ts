@@ -9,7 +9,7 @@ const LOCK = 'external-sessions';
 
 export type ExternalSessions = ReturnType<typeof createExternalSessions>;
 
-/** Sessions of those that have signed in by way of an OpenID Connect issuer. */
+/** Sessions of users who have signed in with an OpenID Connect issuer. */
 export function createExternalSessions(database: Database, clock: Clock) {
   const table = createSessionTable(database, clock, 'oidc_sessions');
   return {

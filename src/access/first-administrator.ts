@@ -8,7 +8,7 @@ import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';
 
-/** Who can try to log in: other machines too, or only this one. */
+/** Which machines can log in: others too, or only this one. */
 export type Exposure = 'network' | 'loopback';
 
 const LENGTH = 24;
@@ -39,7 +39,7 @@ export async function ensureAdministrator(
   const stored = await hasher.hash(password);
   // The file comes first: a crash in between leaves a password without a user, never a user without a password.
   if (given === null) await keepPassword(passwordFile, password);
-  const made = await users.addFirst({
+  const isNew = await users.addFirst({
     name: FIRST_ADMINISTRATOR,
     password: stored,
     role: 'admin',
@@ -47,8 +47,8 @@ export async function ensureAdministrator(
     passwordIsInitial: given === null,
   });
   if (given !== null) return null;
-  if (!made) await forgetInitialPassword(passwordFile);
-  return made ? password : null;
+  if (!isNew) await forgetInitialPassword(passwordFile);
+  return isNew ? password : null;
 }
 
 export async function forgetInitialPassword(passwordFile: string): Promise<void> {

@@ -10,7 +10,6 @@ export interface Draw {
   readonly wanted: number;
 }
 
-/** Requests that may be answered. */
 export interface Grant {
   readonly granted: number;
   /** How many are left for others. */
@@ -38,7 +37,7 @@ export interface KeyUse {
   readonly refused: number;
 }
 
-/** What this process has drawn of one limit and not used. */
+/** Permits of one limit that this process has drawn and not used. */
 interface Hand {
   permits: number;
   /** When they were drawn or last used. */

@@ -4,7 +4,6 @@ import { type HeldKey, isReaderSecretShaped } from './reader-key.ts';
 
 export interface KeyChange {
   readonly added: readonly HeldKey[];
-  /** Ids. */
   readonly removed: readonly number[];
 }
 

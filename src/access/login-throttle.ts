@@ -6,9 +6,9 @@ import type { Clock } from '../lib/clock.ts';
 export interface Attempt {
   readonly standing: Standing;
   succeeded(): void;
-  /** The password was never looked at. */
+  /** The password was not checked. */
   withdrawn(): void;
-  /** Nor was it now, because too many logins are in progress. Its source is not calm for a while. Returns the error with the time to retry. */
+  /** Nor was it now: too many logins are in progress. Its source is not calm for a while. Returns the error with the time to retry. */
   crowdedOut(): TilewardenError;
 }
 
@@ -145,7 +145,7 @@ function comeBack(ms: number, reason: string): TilewardenError {
   }
 }
 
-/** Whom a failed attempt is counted against: an IPv4 address, or the /64 that an IPv6 address is picked from at will. */
+/** The source that a failed attempt counts against: an IPv4 address, or the /64 of an IPv6 address, whose rest a client chooses. */
 export function sourceOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;
@@ -179,7 +179,7 @@ const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 15 * 60_000;
 const FORGIVEN_AFTER_MS = 60 * 60_000;
 
-/** Tries that refill with time. Who uses them up pauses, longer each time; pauses end by themselves, always. */
+/** Tries that refill with time. Using them up starts a pause, longer each time; every pause ends. */
 class AttemptBucket {
   #tries = CAPACITY;
   #filledAt: number;

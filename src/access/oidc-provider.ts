@@ -16,7 +16,6 @@ export interface OidcSettings extends ClaimSettings {
   readonly audience: string | null;
 }
 
-/** The state of a sign-in in progress. */
 export interface LoginSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -57,7 +56,7 @@ export function createOidcProvider(
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
-  /** Rejects while the issuer is away: a browser that is sent there would show its own error page. */
+  /** Rejects while the issuer is unavailable: a browser that is sent there would show its own error page. */
   function current(): Promise<Discovered> {
     if (latest && clock.monotonic() < askAgainAt) return latest;
     askAgainAt = Number.POSITIVE_INFINITY;
@@ -78,7 +77,7 @@ export function createOidcProvider(
     return latest;
   }
 
-  /** For what goes on without the issuer. */
+  /** For requests that need no connection to the issuer. */
   async function configuration(): Promise<Discovered> {
     return known ?? current();
   }
@@ -179,14 +178,14 @@ export function createOidcProvider(
   /** Claims missing in the ID token are taken from userinfo, which must have the same subject. */
   async function completed(claims: JWTPayload & { sub: string }, accessToken: string): Promise<Claims> {
     const { roleClaim, layersClaim } = settings;
-    const wanted = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
+    const names = ['preferred_username', roleClaim, ...(layersClaim === null ? [] : [layersClaim])];
     const { config, metadata } = await configuration();
-    const isWhole = wanted.every((path) => claimAt(claims, path) !== undefined);
+    const isWhole = names.every((path) => claimAt(claims, path) !== undefined);
     if (isWhole || metadata.userinfo_endpoint === undefined) return claims;
     const { fetchUserInfo } = await import('openid-client');
     try {
       const info = await fetchUserInfo(config, accessToken, claims.sub);
-      const lacking = [...wanted, 'email'].filter((path) => claimAt(claims, path) === undefined);
+      const lacking = [...names, 'email'].filter((path) => claimAt(claims, path) === undefined);
       return { ...claims, ...Object.fromEntries(lacking.map((path) => [path, claimAt(info, path)])) };
     } catch (error) {
       log.warn({ err: error, issuer }, 'the user information of the sign-in service cannot be read');
@@ -196,10 +195,9 @@ export function createOidcProvider(
 
   return {
     settings,
-    /** For a bearer token. */
     claimsOf,
 
-    /** Whether a token says that it is of the issuer and for this server. */
+    /** Whether a token claims to be from the issuer and for this server. */
     isAddressed(token: string): boolean {
       const { iss, aud } = partOf(token, 1);
       const own = [clientId, settings.audience];
@@ -253,7 +251,7 @@ function isSignedAsAllowed(token: string): boolean {
   return ALGORITHMS.includes(String(partOf(token, 0).alg));
 }
 
-/** The header or the claims of a token, which nothing vouches for yet; empty when it has none. */
+/** The header or the claims of a token, not verified; empty when it has none. */
 function partOf(token: string, index: 0 | 1): Claims {
   try {
     const part: unknown = JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());

@@ -7,7 +7,7 @@ const NEWLINE = 0x0a;
 /** Bytes read at a time, from the end on. */
 const PIECE = 256 * 1024;
 
-/** What version 0.2 has written into files, the latest line first. */
+/** Lines that version 0.2 wrote into files, the latest first. */
 export async function* oldAuditLines(path: string): AsyncGenerator<string> {
   for (let number = 0; number <= FULL_FILES; number++) {
     const file = await open(number === 0 ? path : `${path}.${number}`).catch(ignoreAbsence);

@@ -26,14 +26,12 @@ interface AccountsOptions extends Env {
   /** The cost of a password check; tests make it cheap. */
   readonly cost?: ScryptCost;
   readonly oidc?: OidcSettings | null;
-  /** To the issuer. */
   readonly fetch?: typeof globalThis.fetch;
   readonly proxyLogin?: ProxyLogin | null;
 }
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** Accounts, sessions, tokens and keys, over one database and one data folder. */
 export function openAccounts(options: AccountsOptions) {
   const { database, dataFolder, clock, log, cost, proxyLogin = null, fetch } = options;
   const passwordFile = join(dataFolder, 'initial-admin-password');

@@ -27,7 +27,7 @@ interface DerivationJob {
 /** To the password thread; answered with the key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** How many may wait, by standing; clients without a place have to come back. A flood takes only the last places. */
+/** How many may wait, by standing; others have to retry. A flood takes only the last places. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
 /** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */

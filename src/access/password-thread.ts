@@ -4,7 +4,7 @@ import { channelToParent } from '../lib/open-thread.ts';
 import { deriveKey } from './password-hash.ts';
 import { DERIVE_KEY } from './password-hasher.ts';
 
-/** After whatever answers, before whatever seeds. */
+/** Below the server, above task processes. */
 const NICENESS = 3;
 
 // setpriority(2): on Linux, and only there, a process of number 0 is the thread that calls.

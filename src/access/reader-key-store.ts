@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Statements } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -18,8 +18,6 @@ export interface RecentUse {
   readonly at: number;
   readonly answered: number;
 }
-
-export type ReaderKeyStore = ReturnType<typeof createReaderKeyStore>;
 
 /** Reader keys in the database, with the use of their limits. Only hashes of the keys are stored. */
 export function createReaderKeyStore(database: Database, clock: Clock) {
@@ -44,22 +42,19 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         used: 0,
       };
       const key = await database.transaction(LOCK, async (query) => {
-        const { count } = await query
-          .selectFrom('reader_keys')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .executeTakeFirstOrThrow();
-        if (count >= MAX_KEYS) throw new TilewardenError('account-conflict', 'There are too many keys.');
-        const made = await query
+        if ((await countKeys(query)) >= MAX_KEYS)
+          throw new TilewardenError('account-conflict', 'There are too many keys.');
+        const stored = await query
           .insertInto('reader_keys')
           .values(row)
           .returningAll()
           .executeTakeFirstOrThrow();
-        return keyOf(made, now);
+        return keyOf(stored, now);
       });
       return { key, secret };
     },
 
-    /** Those made after the one with this id, oldest first. */
+    /** Keys created after this one, oldest first. */
     async listAfter(id: number): Promise<readonly (ReaderKey & { readonly hash: string })[]> {
       const rows = await database.query
         .selectFrom('reader_keys')
@@ -75,13 +70,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    async count(): Promise<number> {
-      const { count } = await database.query
-        .selectFrom('reader_keys')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow();
-      return count;
-    },
+    count: (): Promise<number> => countKeys(database.query),
 
     /** Throws `account-unknown`. */
     remove: (id: number): Promise<ReaderKey> =>
@@ -105,7 +94,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
       });
     },
 
-    /** Of the requests of today, as many of these as are left. */
+    /** Draws as many of these requests as are left today. */
     async drawToday(id: number, wanted: number, limit: number): Promise<Grant> {
       const now = clock.now();
       const day = dayOf(now);
@@ -156,8 +145,13 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
   };
 }
 
+async function countKeys(query: Statements): Promise<number> {
+  const all = query.selectFrom('reader_keys').select(({ fn }) => fn.countAll<number>().as('count'));
+  return (await all.executeTakeFirstOrThrow()).count;
+}
+
 /** On another day the count begins again. */
-function addToday(query: Pick<Database['query'], 'updateTable'>, id: number, day: number, more: number) {
+function addToday(query: Pick<Statements, 'updateTable'>, id: number, day: number, more: number) {
   return query
     .updateTable('reader_keys')
     .set((eb) => ({

@@ -9,7 +9,7 @@ export const SESSION_LIFE_MS = 12 * 60 * 60_000;
 /** The last use of a session is written no more often than this. */
 const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
-/** That of accounts: a session and a change of its user come one after the other. */
+/** The lock of accounts: sessions and changes of their user are serialized. */
 const LOCK = 'accounts';
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
@@ -36,21 +36,16 @@ export function createSessionStore(database: Database, clock: Clock) {
       });
     },
 
-    /** The user's name; null when the session has ended. */
-    async find(secret: string): Promise<string | null> {
-      return (await table.find(secret))?.user_name ?? null;
-    },
-
-    /** The same, without counting as a use. */
-    async peek(secret: string): Promise<string | null> {
-      return (await table.find(secret, true))?.user_name ?? null;
+    /** The user's name; null when the session has ended. `peek`: it does not count as a use. */
+    async find(secret: string, peek = false): Promise<string | null> {
+      return (await table.find(secret, peek))?.user_name ?? null;
     },
 
     end: table.end,
   };
 }
 
-/** What sessions of every kind have in common. */
+/** The common part of both kinds of session. */
 export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   database: Database,
   clock: Clock,
@@ -62,8 +57,8 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
     /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
     async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
       const [now, hash] = [clock.now(), hashSecret(secret)];
-      const found = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
-      const row = await found.executeTakeFirst();
+      const selection = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
+      const row = await selection.executeTakeFirst();
       if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
       const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
       // On a full disk nothing can be written, and the console is what shows it.

@@ -51,19 +51,16 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
     clock,
     log,
     pause: LOOK_INTERVAL,
+    listen: (wake) => database.listen(CHANNEL, wake),
     level: 'debug',
     failure: 'failed logins on other nodes could not be read',
   });
-  const stopListening = database.listen(CHANNEL, looks.wake);
   return {
     failed(source: string, account: string): void {
       record(source, account).catch((error: unknown) =>
         log.warn({ err: error }, 'a failed login could not be shared with other nodes'),
       );
     },
-    async close(): Promise<void> {
-      stopListening();
-      await looks.close();
-    },
+    close: looks.close,
   };
 }

@@ -43,7 +43,7 @@ export function checkLayerPatterns(layers: readonly string[]): void {
   );
 }
 
-/** What holds for users and tokens. Throws `request-invalid`. */
+/** Rules of users and tokens. Throws `request-invalid`. */
 export function checkAccount({ name, role, layers }: Pick<User, 'name' | 'role' | 'layers'>): void {
   checkAccountName(name);
   checkRole(role);
@@ -91,7 +91,7 @@ export function weaknessOf(password: string, userName: string): string | null {
 /** Runs on keyboards and in alphabets. */
 const ROWS = ['0123456789012345678901234567890', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm'];
 
-/** Also with digits and marks hung on: `geoserver2024!` is as well known as `geoserver`. */
+/** Also with digits and marks at either end: `geoserver2024!` is as well known as `geoserver`. */
 export function isKnownToAll(password: string, userName: string): boolean {
   const plain = password.toLowerCase();
   const bare = plain.replace(/^[^a-z]+|[^a-z]+$/g, '');

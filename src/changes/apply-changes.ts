@@ -124,7 +124,6 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
   };
 }
 
-/** The effect of changes on one layer. */
 interface LayerChange {
   readonly layer: Layer;
   /** Null: everywhere. */
@@ -210,7 +209,7 @@ function isThereAndBack(ring: Polygon[number]): boolean {
   return ring.every(([x, y], i) => x === ring[last - i]?.[0] && y === ring[last - i]?.[1]);
 }
 
-/** At zooms beyond the deepest of the layer below, a pixel is as large as one of that. */
+/** Beyond the deepest zoom of the layer below, its pixels are enlarged. */
 function bufferAbove(below: Layer, { pixels, metresPerPixel = 0 }: PixelBuffer): PixelBuffer {
   const finest = everySubset(below).map(({ gridSet, zoomStop }) => {
     const level = findGridSubset(below, gridSet.name)?.gridSet.levels[zoomStop];

@@ -16,7 +16,6 @@ export interface Change {
   readonly place: ChangedPlace | null;
 }
 
-/** The effect of a feed's changes on tiles. */
 export interface ChangeRules {
   readonly action: (typeof CHANGE_ACTIONS)[number];
   /** Pixels. */

@@ -5,7 +5,7 @@ import type { ChangedPlace } from './change.ts';
 
 export const DEGREES = 4326;
 
-/** Why a box is not one; null when it is. */
+/** The fault of a box; null: it is valid. */
 export function faultOfBounds({ minX, minY, maxX, maxY }: Bounds, srs: number): string | null {
   if (![minX, minY, maxX, maxY].every(Number.isFinite)) return 'must be four finite numbers';
   if (minX > maxX || minY > maxY) {
@@ -20,7 +20,7 @@ export function faultOfBounds({ minX, minY, maxX, maxY }: Bounds, srs: number): 
   );
 }
 
-/** Why these are not places of the CRS; null when they are. */
+/** The fault of points in a CRS; null: they are valid. */
 export function faultOfPoints(points: readonly Point[], srs: number): string | null {
   const projection = projectionOfSrs(srs);
   if (!projection) return `has the CRS EPSG:${srs}, which is not known here`;

@@ -42,7 +42,6 @@ const ROWS_PER_TURN = 8;
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
-/** The state of feeds, in the database that all nodes share. */
 export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   const { query } = database;
 
@@ -103,7 +102,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   }
 
   return {
-    /** Makes sure that there is a row for each. */
+    /** Inserts a row for each that has none. */
     async prepare(names: readonly string[]): Promise<void> {
       for (const name of names) {
         await database.change
@@ -188,7 +187,6 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       await database.change.updateTable('change_feeds').set({ pending }).where('name', '=', feed).execute();
     },
 
-    /** Of the last hour, newest first. */
     recent: (feed: string) => recentBefore(feed, Number.MAX_SAFE_INTEGER),
     /** All of the last hour, newest first, some at a time. */
     async *eachRecent(feed: string): AsyncGenerator<Awaited<ReturnType<typeof recentBefore>>> {

@@ -19,7 +19,7 @@ const PARTS_PER_TURN = 50;
 /** Two halves are two areas when they take less than so much of the room of both together. */
 const WORTH_SPLITTING = 0.5;
 
-/** In turns: others have theirs in between. */
+/** Yields to the event loop between parts. */
 export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<readonly ChangedPlace[]> {
   const bySrs = new Map<number, Map<string, Part>>();
   const pace = createPace(PARTS_PER_TURN);
@@ -41,7 +41,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
   return merged;
 }
 
-/** The same in few: those of the same layers are one for each area, or one for everything. */
+/** The same changes in fewer: those of the same layers are one for each area, or one for everything. */
 export async function mergeChanges(changes: Iterable<Change>): Promise<readonly Change[]> {
   const byLayers = new Map<string, { readonly layers: Change['layers']; places: ChangedPlace[] | null }>();
   for (const { layers, place } of changes) {

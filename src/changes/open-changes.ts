@@ -69,13 +69,13 @@ export async function openChanges(options: ChangesOptions) {
     const version = layersVersion();
     if (version === seen) return;
     const taken = new Set(options.feeds.map(({ name }) => name));
-    const wanted = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
+    const current = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
     for (const [key, running] of ofLayers) {
-      if (wanted.has(key)) continue;
+      if (current.has(key)) continue;
       ofLayers.delete(key);
       await running.close();
     }
-    for (const [key, feed] of wanted) {
+    for (const [key, feed] of current) {
       if (!ofLayers.has(key) && !taken.has(feed.name)) ofLayers.set(key, await start(feed));
     }
     seen = version;

@@ -4,7 +4,7 @@
  */
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
-import type { GridSet } from '../domain/grid-set.ts';
+import { type GridSet, METERS_PER_DEGREE } from '../domain/grid-set.ts';
 import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { ChangedPlace } from './change.ts';
@@ -20,7 +20,6 @@ type Convert = (x: number, y: number) => Point | null;
 
 /** Metres. */
 const MIN_TOLERANCE = 0.05;
-const METRES_PER_DEGREE = 111_319.49;
 /** An edge is cut in two at most so often: into 1024 parts. */
 const MAX_DEPTH = 10;
 /** Edges are cut so often in any case: a curve may cross its chord in the middle. */
@@ -39,7 +38,7 @@ export function polygonsIn(gridSet: GridSet, zoom: number, { srs, polygons }: Ch
   if (!from || !to || !window) return { polygons: [polygonOfBounds(gridSet.extent)], tolerance: 0 };
   const pixel = (gridSet.levels[zoom]?.resolution ?? 0) * gridSet.metersPerUnit;
   const tolerance = Math.max(pixel, MIN_TOLERANCE);
-  const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METRES_PER_DEGREE);
+  const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METERS_PER_DEGREE);
   const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit);
   const converted = polygons.flatMap((polygon): Polygon[] => {
     const rings = polygon.map((ring) =>

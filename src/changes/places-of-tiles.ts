@@ -1,17 +1,12 @@
 import { polygonOfBounds } from '../domain/blank-area.ts';
 import { expandBounds } from '../domain/bounds.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import type { ChangedPlace } from './change.ts';
 
-export interface Tile {
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-}
-
 /** Tiles beside and below each other, of one zoom. */
-interface TileBlock extends Tile {
+interface TileBlock extends TileIndex {
   columns: number;
   rows: number;
 }
@@ -24,14 +19,14 @@ const HALF_WORLD = 20037508.342789244;
 const INSET = 0.01;
 
 /** Null unless it is a tile of web mercator. */
-export function readTile(text: string): Tile | null {
+export function readTile(text: string): TileIndex | null {
   const [, z = NaN, x = NaN, y = NaN] = TILE.exec(text)?.map(Number) ?? [];
   const across = 2 ** z;
   return z <= DEEPEST_ZOOM && x < across && y < across ? { z, x, y } : null;
 }
 
 /** Neighbours become one box. */
-export function placeOfTiles(tiles: Iterable<Tile>): ChangedPlace {
+export function placeOfTiles(tiles: Iterable<TileIndex>): ChangedPlace {
   const sorted = [...tiles].sort((a, b) => a.z - b.z || a.y - b.y || a.x - b.x);
   const runs: TileBlock[] = [];
   for (const tile of sorted) {

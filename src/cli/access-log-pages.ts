@@ -6,10 +6,10 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { misuse } from './command.ts';
 import { readResponse, type ServerClient } from './server-client.ts';
 
-type Found = ApiResponse<'POST /api/v1/tile-addresses'>;
+type TileAddresses = ApiResponse<'POST /api/v1/tile-addresses'>;
 
 export interface UsedTileSet {
-  readonly set: Found['tileSets'][number];
+  readonly set: TileAddresses['tileSets'][number];
   /** All that were counted. */
   readonly requests: number;
   /** Zoom, column and row of a page, and requests for it; the most used first, and no more than a task takes. */
@@ -45,10 +45,10 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
     [waiting, characters] = [new Map(), 0];
     if (addresses.length === 0) return;
     const body = { addresses: addresses.map(([address]) => address) };
-    const found = readResponse<Found>(await client.post('/api/v1/tile-addresses', body), 'pages');
+    const response = readResponse<TileAddresses>(await client.post('/api/v1/tile-addresses', body), 'pages');
     for (const [i, [, times]] of addresses.entries()) {
-      const [number = -1, ...place] = found.pages[i] ?? [];
-      const set = found.tileSets[number];
+      const [number = -1, ...place] = response.pages[i] ?? [];
+      const set = response.tileSets[number];
       if (set?.layer !== layer) continue;
       counts.tiles += times;
       const counted = getOrCreate(sets, JSON.stringify(set), () => ({ set, pages: new Map() }));
@@ -99,7 +99,7 @@ function usedTileSet(counted: CountedSet): UsedTileSet {
 /** `… "GET /tiles/… HTTP/1.1" 200 …` */
 const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
 
-/** The address of a request that was answered with a picture or with 304; null: of another, or the line is damaged. */
+/** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
 export function tileRequestIn(line: string): string | null {
   const [address = '', status = 0] = line.startsWith('{') ? jsonRequest(line) : combinedRequest(line);
   const wasAnswered = (status >= 200 && status < 300) || status === 304;

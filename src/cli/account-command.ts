@@ -160,7 +160,7 @@ function changeOf(what: string, name: string) {
   return { action: `user ${what}`, target: `user:${name}` };
 }
 
-/** Asked for twice on a terminal, without showing it; otherwise the first line of standard input. */
+/** Read twice on a terminal, without echo; otherwise the first line of standard input. */
 async function readPassword(terminal: Terminal): Promise<string> {
   if (process.stdin.isTTY !== true) return firstLine();
   const password = await ask(terminal, 'Password: ');

@@ -1,4 +1,4 @@
-/** What servers and workers start beside themselves, with `task-process` or `http-process` behind it; see child-processes.ts. */
+/** Entry point of the child processes of servers and workers: `task-process` or `http-process`; see child-processes.ts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
@@ -9,9 +9,9 @@ import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
-/** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
+/** Hits come before seeding: the server gets ten times as much of a busy processor. */
 const NICENESS = 10;
-/** In Linux each thread has its own; those that are started later take after the one that starts them. */
+/** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
 async function openTaskProcess(settings: Settings, log: Logger) {

@@ -21,7 +21,6 @@ export function flag(name: string, placeholder: string | null, help: string, rep
   return { name, placeholder, help, repeatable };
 }
 
-/** Operands, e.g. the name of a layer. */
 interface Operands {
   /** As the help shows them, e.g. `LAYER`. */
   readonly usage: string;
@@ -41,7 +40,7 @@ export interface Terminal {
 export type FlagValues = Readonly<Record<string, string | undefined>>;
 
 /** Operands, and flags with several values. */
-export interface Given {
+export interface Arguments {
   readonly operands: readonly string[];
   /** Every value of the repeatable flags, in order. */
   readonly repeated: ReadonlyMap<string, readonly string[]>;
@@ -54,7 +53,7 @@ export interface Command {
   readonly operands?: Operands;
   readonly flags: readonly Flag[];
   /** Resolves with the exit code. Throws `CommandFailure` with a message for the user. */
-  run(flags: FlagValues, terminal: Terminal, given: Given): Promise<number>;
+  run(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number>;
 }
 
 /** A command failed for a known reason; only the message is shown to the user. */
@@ -90,14 +89,13 @@ export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
-/** Where settings, tiles and accounts are: all that a command without a server of its own needs of them. */
+/** The flags of a command that works on the data folder itself. */
 export const DATA_FLAGS = settingFlags('config', 'data', 'database');
 
 export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
 }
 
-/** Settings from flags, environment and the configuration file. */
 export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
   return loadSettings({ flags, environment: readEnvironment(), workingFolder });
 }

@@ -60,7 +60,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
   }
 }
 
-/** A server that restarts goes on with its tasks, and so do we. */
+/** A server that restarts continues its tasks; the command waits for it. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ServerUnreachable) return true;
   return (

@@ -21,7 +21,7 @@ import {
 import { amountOf } from './format.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
-/** What an import has; grid sets go with the layers. */
+/** Parts of an import; grid sets belong to the layers. */
 const PARTS = ['layers', 'quota', 'users'];
 /** Bytes. */
 const PASSWORD_LENGTH = 15;
@@ -41,11 +41,11 @@ export const importCommand: Command = {
     flag('quiet', null, 'report only what was changed and left out'),
     ...CLIENT_FLAGS,
   ],
-  async run(flags, terminal, given) {
-    const [source = ''] = given.operands;
+  async run(flags, terminal, args) {
+    const [source = ''] = args.operands;
     checkFlags(flags);
-    const parts = given.repeated.get('only') ?? PARTS;
-    const all = await readFrom(source, flags, given.repeated.get('layer') ?? null);
+    const parts = args.repeated.get('only') ?? PARTS;
+    const all = await readFrom(source, flags, args.repeated.get('layer') ?? null);
     const imported = partsOf(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
@@ -173,7 +173,7 @@ function declare(
     : client.post(path, document);
 }
 
-/** What became of what, the same of several subjects on one line. */
+/** A line for each fate of an element, with all its subjects. */
 function reportText(entries: readonly ReportEntry[], quiet: boolean): string {
   const fates: readonly ImportFate[] = quiet ? ['changed', 'left out'] : ['taken', 'changed', 'left out'];
   return fates.flatMap((fate) => linesOf(entries.filter((entry) => entry.fate === fate))).join('');

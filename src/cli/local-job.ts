@@ -34,7 +34,7 @@ async function runLocalJob(
   }
 }
 
-/** Which say nothing of the tiles. */
+/** These do not select tiles. */
 const OF_TASKS = ['threads', 'priority'];
 
 export const exportCommand: Command = {
@@ -42,11 +42,11 @@ export const exportCommand: Command = {
   summary: 'copy cached tiles into an .mbtiles, .pmtiles or .gpkg file',
   operands: { usage: 'LAYER FILE', least: 2, most: 2 },
   flags: [...ORDER_FLAGS.filter(({ name }) => !OF_TASKS.includes(name)), ...DATA_FLAGS],
-  async run(flags, terminal, given) {
-    const [layer = '', target = ''] = given.operands;
+  async run(flags, terminal, args) {
+    const [layer = '', target = ''] = args.operands;
     return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
       const { exportLayer } = await import('../app/export-layer.ts');
-      const which = { ...selectedTiles(flags, given), geoJson: selectedArea(flags), layer };
+      const which = { ...selectedTiles(flags, args), geoJson: selectedArea(flags), layer };
       const job = { ...which, target, signal, onProgress: progressOn(terminal) };
       const { tiles, present, bytes } = await exportLayer(settings, job, tools);
       const before = present === 0 ? '' : `, ${countOf(present)} of them by an earlier attempt`;

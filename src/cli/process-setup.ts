@@ -10,7 +10,7 @@ export function hardenProcess(): void {
 /** The data folder contains hashed passwords and tokens: only its owner and group may read it. */
 export const PRIVATE_FILES = 0o027;
 
-/** To the data folder: the one that it was started in may be removed, and in a folder that is gone no thread starts. */
+/** To the data folder: the folder of the start may be removed, and in a removed folder no thread starts. */
 export function moveTo(folder: string): void {
   process.chdir(folder);
 }

@@ -29,7 +29,6 @@ export function progressFacts(task: TaskDocument): string {
   return facts.filter((fact) => fact !== '').join(' · ');
 }
 
-/** The outcome of a task, with its failures. */
 export function outcomeOf(task: TaskDocument): string {
   const { id, type, layer, counters, errors } = task;
   const lines = [`Task ${id}, ${type} ${layer}, ${endingOf(task)}`, `  ${countersOf(task)}${took(task)}`];

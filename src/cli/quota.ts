@@ -68,8 +68,8 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   const before = now.layerQuotas.find((own) => own.layer === layer);
   const size = flags.size === undefined ? before?.quota : sizeIn(flags.size);
   if (!size) throw misuse(`--layer ${layer} needs --size, e.g. --size "5 GiB".`);
-  const asked = flags.policy === undefined ? before?.expirationPolicyName : policyIn(flags.policy);
-  const policy = asked ?? now.globalExpirationPolicyName;
+  const named = flags.policy === undefined ? before?.expirationPolicyName : policyIn(flags.policy);
+  const policy = named ?? now.globalExpirationPolicyName;
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 
@@ -114,7 +114,6 @@ function everyOf(text: string | undefined): object {
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit[0] };
 }
 
-/** Flags by field of the body. */
 const FIELDS: FieldFlags = {
   globalQuota: 'size',
   'globalQuota.value': 'size',

@@ -3,7 +3,7 @@ import { readVersion } from '../config/environment.ts';
 import { SettingsError } from '../config/load-settings.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
-import { type Command, CommandFailure, type FlagValues, type Given, type Terminal } from './command.ts';
+import { type Arguments, type Command, CommandFailure, type FlagValues, type Terminal } from './command.ts';
 
 const FAILED = 1;
 const MISUSED = 2;
@@ -13,23 +13,23 @@ export async function runCli(
   commands: readonly Command[],
   terminal: Terminal,
 ): Promise<number> {
-  const asked = readArguments(args, commands);
-  if (asked.kind === 'version') {
+  const invocation = readArguments(args, commands);
+  if (invocation.kind === 'version') {
     terminal.out(`${readVersion()}\n`);
     return 0;
   }
   const helpOf = (command: Command | null) => (command ? commandHelp(command) : generalHelp(commands));
-  if (asked.kind === 'help') {
-    terminal.out(helpOf(asked.command));
+  if (invocation.kind === 'help') {
+    terminal.out(helpOf(invocation.command));
     return 0;
   }
-  if (asked.kind === 'mistake') {
-    const more = asked.command ? `tilewarden ${asked.command.name} --help` : 'tilewarden --help';
-    terminal.err(`${asked.message}\nSee: ${more}\n`);
+  if (invocation.kind === 'mistake') {
+    const more = invocation.command ? `tilewarden ${invocation.command.name} --help` : 'tilewarden --help';
+    terminal.err(`${invocation.message}\nSee: ${more}\n`);
     return MISUSED;
   }
   try {
-    return await asked.command.run(asked.flags, terminal, asked.given);
+    return await invocation.command.run(invocation.flags, terminal, invocation.args);
   } catch (error) {
     terminal.err(explain(error));
     return error instanceof CommandFailure ? error.exitCode : FAILED;
@@ -82,7 +82,7 @@ function table(rows: readonly (readonly [string, string])[]): readonly string[] 
 }
 
 type ReadArguments =
-  | { readonly kind: 'run'; readonly command: Command; readonly flags: FlagValues; readonly given: Given }
+  | { readonly kind: 'run'; readonly command: Command; readonly flags: FlagValues; readonly args: Arguments }
   | { readonly kind: 'help'; readonly command: Command | null }
   | { readonly kind: 'version' }
   | { readonly kind: 'mistake'; readonly message: string; readonly command: Command | null };
@@ -149,10 +149,10 @@ function readFlags(command: Command, args: readonly string[]): ReadArguments {
   if (command.operands && operands.length < command.operands.least) {
     return mistake(`Missing argument. Usage: tilewarden ${command.name} ${command.operands.usage}`);
   }
-  return { kind: 'run', command, flags, given: { operands, repeated } };
+  return { kind: 'run', command, flags, args: { operands, repeated } };
 }
 
-function suggestion(given: string, names: readonly string[]): string {
-  const meant = closestName(given, names);
+function suggestion(name: string, names: readonly string[]): string {
+  const meant = closestName(name, names);
   return meant ? ` Did you mean ${meant}?` : '';
 }

@@ -17,9 +17,9 @@ export const schedules: Command = {
   async run(flags, terminal) {
     const answer = await serverClientFor(flags).get('/api/v1/schedules');
     const all = readResponse<ScheduleList>(answer, 'schedules').schedules;
-    const found = all.filter(({ layer }) => flags.layer === undefined || layer === flags.layer);
-    return printed(terminal, flags, { schedules: found }, () =>
-      found.length === 0 ? 'No schedules.' : scheduleTable(found),
+    const selection = all.filter(({ layer }) => flags.layer === undefined || layer === flags.layer);
+    return printed(terminal, flags, { schedules: selection }, () =>
+      selection.length === 0 ? 'No schedules.' : scheduleTable(selection),
     );
   },
 };
@@ -27,8 +27,8 @@ export const schedules: Command = {
 const HEADINGS = ['ID', 'LAYER', 'NAME', 'TYPE', 'CRON', 'TIME ZONE', 'NEXT RUN', 'LAST RUN'];
 
 /** Times are those of `timeZone`; of this machine when it is absent. */
-export function scheduleTable(found: readonly ScheduleDocument[], timeZone?: string): string {
-  const rows = found.map((schedule) => {
+export function scheduleTable(documents: readonly ScheduleDocument[], timeZone?: string): string {
+  const rows = documents.map((schedule) => {
     const { id, layer, name, type, cron, timeZone: own, enabled, nextRuns } = schedule;
     const next = enabled ? withLocalTimes(nextRuns[0] ?? 'never', timeZone) : 'disabled';
     return [String(id), layer, name, type, cron, own, next, lastRunOf(schedule)];

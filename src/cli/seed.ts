@@ -2,13 +2,13 @@ import type { ApiResponse } from '../app/api-response.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
 import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
 import {
+  type Arguments,
   CLIENT_FLAGS,
   type Command,
   CommandFailure,
   type Flag,
   type FlagValues,
   flag,
-  type Given,
   misuse,
   printed,
   type Terminal,
@@ -52,26 +52,26 @@ export const truncate: Command = {
     flag('layer', 'NAME', 'the whole layer instead: as tilewarden clear NAME, which is preferred'),
     ...FLAGS,
   ],
-  run: (flags, terminal, given) =>
-    flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
+  run: (flags, terminal, args) =>
+    flags.layer === undefined ? truncatePart(flags, terminal, args) : truncateWhole(flags, terminal, args),
 };
 
 /** A task over the part of the layer that the flags select. */
-async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
-  if (given.operands.length === 0)
+async function truncatePart(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number> {
+  if (args.operands.length === 0)
     throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');
-  return truncateTask.run(flags, terminal, given);
+  return truncateTask.run(flags, terminal, args);
 }
 
-async function truncateWhole(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
+async function truncateWhole(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number> {
   const narrowing = ORDER_FLAGS.find(({ name }) => flags[name] !== undefined);
-  if (narrowing || given.operands.length > 0) {
+  if (narrowing || args.operands.length > 0) {
     throw misuse(
       `--layer removes all of a layer. For a part of it: tilewarden truncate ${flags.layer} --${narrowing?.name ?? 'zoom-start'} …`,
     );
   }
   terminal.err(`truncate --layer deletes all tiles of the layer, as does: tilewarden clear ${flags.layer}\n`);
-  return clear.run(flags, terminal, { ...given, operands: [flags.layer ?? ''] });
+  return clear.run(flags, terminal, { ...args, operands: [flags.layer ?? ''] });
 }
 
 function taskCommand(
@@ -84,13 +84,18 @@ function taskCommand(
     summary: `${what}; exit code 0 only when the task is done`,
     operands: { usage: 'LAYER', least: 1, most: 1 },
     flags: [...further, ...FLAGS],
-    run: (flags, terminal, given) => runTask(type, flags, terminal, given),
+    run: (flags, terminal, args) => runTask(type, flags, terminal, args),
   };
 }
 
-async function runTask(type: string, flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
-  const [layer = ''] = given.operands;
-  const order = { ...taskOrder(type, layer, flags, given), ...useOrder(flags) };
+async function runTask(
+  type: string,
+  flags: FlagValues,
+  terminal: Terminal,
+  args: Arguments,
+): Promise<number> {
+  const [layer = ''] = args.operands;
+  const order = { ...taskOrder(type, layer, flags, args), ...useOrder(flags) };
   const client = serverClientFor(flags, ORDER_FIELDS);
   if (flags['from-log'] === undefined) return runOrder(client, order, flags, terminal);
   const orders = await ordersFromLog(client, order, flags['from-log'], terminal);
@@ -104,7 +109,7 @@ interface Order {
   readonly type: string;
 }
 
-/** One for each tile set that the log asks for and the flags allow, the most used first. */
+/** One for each tile set in the log that the flags allow, the most used first. */
 async function ordersFromLog(
   client: ServerClient,
   order: Order & Partial<UsedTileSet['set']>,
@@ -113,7 +118,7 @@ async function ordersFromLog(
 ): Promise<readonly Order[]> {
   const { requests, tiles, sets } = await pagesInLog(client, file, order.layer);
   const { gridSet, format, parameters } = order;
-  const wanted = sets.filter(
+  const selection = sets.filter(
     ({ set }) =>
       (gridSet ?? set.gridSet) === set.gridSet &&
       (format ?? set.format) === set.format &&
@@ -121,15 +126,16 @@ async function ordersFromLog(
   );
   terminal.err(`${countOf(tiles)} of ${amountOf(requests, 'request')} are for tiles of ${order.layer}.\n`);
   const missing = requests === 0 ? 'answered GET request in Combined Log Format or JSON' : 'such tiles';
-  if (wanted.length === 0) throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
-  for (const { set, requests: all, uses } of wanted) {
+  if (selection.length === 0)
+    throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
+  for (const { set, requests: all, uses } of selection) {
     const kept = uses.reduce((sum, [, , , times]) => sum + times, 0);
     if (kept < all)
       terminal.err(
         `The ${countOf(uses.length)} most used pages of ${set.format} have ${percentOf(kept / all)} of them.\n`,
       );
   }
-  return wanted.map(({ set, uses }) => ({ ...order, ...set, order: 'use', uses }));
+  return selection.map(({ set, uses }) => ({ ...order, ...set, order: 'use', uses }));
 }
 
 function percentOf(share: number): string {

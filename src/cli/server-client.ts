@@ -13,7 +13,6 @@ export type ServerClient = ReturnType<typeof createServerClient>;
 /** The server cannot be reached; it may come back. */
 export class ServerUnreachable extends CommandFailure {}
 
-/** The server answered that it will not. */
 export class ServerRefusal extends CommandFailure {
   readonly status: number;
 
@@ -46,16 +45,16 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 /** Flags by the field of a request that each sets, e.g. `zoomStart` and `zoom-start`. */
 export type FieldFlags = Readonly<Record<string, string>>;
 
-/** For the server and the user that flags and environment name. */
+/** For the server and the user in flags and environment. */
 export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): ServerClient {
   const environment = readEnvironment();
   return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }), fields);
 }
 
-/** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
+/** A client of a running server. Every failure is a `CommandFailure` or `ServerUnreachable` with a message for users. */
 export function createServerClient({ server, credentials }: ClientSettings, fields: FieldFlags = {}) {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const answer = await exchange(server, path, {
+    const response = await exchange(server, path, {
       method,
       headers: {
         accept: 'application/json',
@@ -65,9 +64,9 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
       body: body === undefined ? '' : JSON.stringify(body),
       signal: signal ?? null,
     });
-    if (answer.status < SUCCESS || answer.status >= REDIRECTION)
-      throw serverRefusal(answer, { server, credentials, fields });
-    return readJson(answer.text, server);
+    if (response.status < SUCCESS || response.status >= REDIRECTION)
+      throw serverRefusal(response, { server, credentials, fields });
+    return readJson(response.text, server);
   }
 
   return {
@@ -78,33 +77,32 @@ export function createServerClient({ server, credentials }: ClientSettings, fiel
   };
 }
 
-interface Question {
+interface ServerRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal | null;
 }
 
-interface Answer {
+interface ServerResponse {
   readonly status: number;
   readonly text: string;
   /** Seconds, from `Retry-After`. */
   readonly retryAfter: string | null;
-  /** Whether it has what every text of Tilewarden has. */
+  /** Whether it has the headers of every text of Tilewarden. */
   readonly ofTilewarden: boolean;
 }
 
-/** Not `fetch`: that refuses ports which browsers keep for others, 10080 among them. */
-async function exchange(server: string, path: string, question: Question): Promise<Answer> {
-  const { method, body, signal } = question;
+/** Not `fetch`, which refuses ports that browsers block, such as 10080. */
+async function exchange(server: string, path: string, request: ServerRequest): Promise<ServerResponse> {
+  const { method, body, signal } = request;
   const url = new URL(`${server}${path}`);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const headers = { ...question.headers, 'content-length': String(Buffer.byteLength(body)) };
+  const headers = { ...request.headers, 'content-length': String(Buffer.byteLength(body)) };
   const options = { method, headers, signal: signal ? AbortSignal.any([timeout, signal]) : timeout };
   try {
-    const request = url.protocol === 'https:' ? requestSecurely(url, options) : requestPlainly(url, options);
-    request.end(body);
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const send = url.protocol === 'https:' ? requestSecurely : requestPlainly;
+    const [response] = (await once(send(url, options).end(body), 'response')) as [IncomingMessage];
     response.setEncoding('utf8');
     let text = '';
     for await (const part of response) text += part;
@@ -138,7 +136,7 @@ function authorizationOf(credentials: Credentials): string {
 }
 
 function serverRefusal(
-  { status, text, retryAfter, ofTilewarden }: Answer,
+  { status, text, retryAfter, ofTilewarden }: ServerResponse,
   { server, credentials, fields }: ClientSettings & { readonly fields: FieldFlags },
 ): ServerRefusal {
   if (!ofTilewarden) return new ServerRefusal(status, strange(server, status, text));
@@ -150,7 +148,7 @@ function serverRefusal(
 
 const MAX_SHOWN = 200;
 
-/** Another program, or a proxy in between. Pages are not shown, they are for browsers. */
+/** Another program, or a proxy in between. Web pages are not shown. */
 function strange(server: string, status: number, text: string): string {
   const shown = text === '' || text.startsWith('<') ? '.' : `: ${text.slice(0, MAX_SHOWN)}`;
   return `${server} does not answer as Tilewarden (HTTP ${status})${shown}\nIs the address right, and is a proxy in between? Set another with --server or TILEWARDEN_SERVER.`;
@@ -203,8 +201,8 @@ async function layerNames(client: ServerClient): Promise<readonly string[]> {
   }
 }
 
-function suggestion(given: string, names: readonly string[]): string {
-  const meant = closestName(given, names);
+function suggestion(name: string, names: readonly string[]): string {
+  const meant = closestName(name, names);
   if (meant !== null) return ` Did you mean ${meant}?`;
   if (names.length === 0) return '';
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
@@ -212,7 +210,7 @@ function suggestion(given: string, names: readonly string[]): string {
 }
 
 /** A response, identified by one of its fields. */
-export function readResponse<Answer>(answer: unknown, field: keyof Answer & string): Answer {
-  if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
+export function readResponse<Document>(response: unknown, field: keyof Document & string): Document {
+  if (typeof response === 'object' && response !== null && field in response) return response as Document;
   throw new CommandFailure('The server’s answer has an unknown form; is it another version?');
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Flag, type FlagValues, flag, type Given, misuse } from './command.ts';
+import { type Arguments, type Flag, type FlagValues, flag, misuse } from './command.ts';
 import type { FieldFlags } from './server-client.ts';
 
 /** The fields that the flags set; the server has defaults for the others. */
@@ -16,7 +16,6 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('priority', 'N', 'higher runs first (0)'),
 ];
 
-/** Flags by field of the body. */
 export const ORDER_FIELDS: FieldFlags = {
   gridSet: 'grid-set',
   zoomStart: 'zoom-start',
@@ -26,11 +25,11 @@ export const ORDER_FIELDS: FieldFlags = {
 };
 
 /** The body for `POST /api/v1/tasks`. */
-export function taskOrder(type: string, layer: string, flags: FlagValues, given: Given) {
+export function taskOrder(type: string, layer: string, flags: FlagValues, args: Arguments) {
   return {
     layer,
     type,
-    ...selectedTiles(flags, given),
+    ...selectedTiles(flags, args),
     ...selectedArea(flags),
     ...named('threadCount', wholeNumber('threads', flags)),
     ...named('priority', wholeNumber('priority', flags)),
@@ -42,14 +41,14 @@ export function selectedArea(flags: FlagValues) {
   return { ...named('area', areaIn(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
 
-export function selectedTiles(flags: FlagValues, given: Given) {
+export function selectedTiles(flags: FlagValues, args: Arguments) {
   return {
     ...named('gridSet', flags['grid-set']),
     ...named('zoomStart', wholeNumber('zoom-start', flags)),
     ...named('zoomStop', wholeNumber('zoom-stop', flags)),
     ...named('bounds', boundsIn(flags)),
     ...named('format', formatIn(flags)),
-    ...named('parameters', parametersIn(given)),
+    ...named('parameters', parametersIn(args)),
   };
 }
 
@@ -78,7 +77,7 @@ function formatIn({ format }: FlagValues): string | undefined {
   return `image/${format === 'jpg' ? 'jpeg' : format}`;
 }
 
-function parametersIn({ repeated }: Given): Readonly<Record<string, string>> | undefined {
+function parametersIn({ repeated }: Arguments): Readonly<Record<string, string>> | undefined {
   const pairs = repeated.get('parameter')?.map((text) => {
     const at = text.indexOf('=');
     if (at > 0) return [text.slice(0, at), text.slice(at + 1)] as const;

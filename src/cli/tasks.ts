@@ -23,7 +23,7 @@ import { readResponse, type ServerClient, serverClientFor } from './server-clien
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
-/** What earlier versions called it, and the interface still does. */
+/** The name in earlier versions, and in the API. */
 const FORMER_STOP = 'cancel';
 
 export const tasks: Command = {
@@ -59,13 +59,13 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     ...(flags.limit !== undefined && { limit: flags.limit }),
   });
   const answer = await client.get(`/api/v1/tasks?${query}`);
-  const { tasks: found } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
+  const { tasks: listing } = readResponse<ApiResponse<'GET /api/v1/tasks'>>(answer, 'tasks');
   if (flags.json !== undefined) {
-    for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
+    for (const task of listing) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
   }
   const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
-  terminal.out(found.length === 0 ? `${none}\n` : taskTable(found));
+  terminal.out(listing.length === 0 ? `${none}\n` : taskTable(listing));
   return 0;
 }
 
@@ -101,7 +101,7 @@ export function taskTable(tasks: readonly TaskDocument[]): string {
   return columns([HEADINGS, ...tasks.map(taskRow)], RIGHT_ALIGNED);
 }
 
-/** Everything about one task that a person asks first. */
+/** The most important facts about one task. */
 export function describeTask(task: TaskDocument): string {
   const parameters = Object.entries(task.parameters).map(([name, value]) => `${name}=${value}`);
   const what = [task.gridSet, `zoom ${task.zoomStart} to ${task.zoomStop}`, task.format, ...parameters];

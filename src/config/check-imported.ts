@@ -19,7 +19,7 @@ export interface CheckedImport<Document extends Named> extends Documents<Documen
   readonly refused: readonly { readonly subject: string; readonly message: string }[];
 }
 
-/** Those that the configuration file may have as they are; of the others what is wrong with them. */
+/** Separates the documents that a configuration file may contain from those with problems. */
 export function checkImported<Document extends Named>(given: Documents<Document>): CheckedImport<Document> {
   let { gridSets, layers } = given;
   const refused: { readonly subject: string; readonly message: string }[] = [];

@@ -65,7 +65,6 @@ function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
   });
 }
 
-/** The objects that a layer may refer to. */
 export interface LayerContext {
   readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];

@@ -46,7 +46,7 @@ function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetRegis
   return problemOfGridSets(layer, gridSets);
 }
 
-/** What would keep or share what one caller may see, or has credentials of its own. Null: nothing. */
+/** Settings that conflict with passing credentials, because they share tiles or have credentials of their own. Null: none. */
 function problemOfPassing({ passCredentials, source, ...layer }: Declared): string | null {
   if (!passCredentials) return null;
   if (!sourceDriverOf(source).passesCredentials || !('headers' in source)) {
@@ -63,8 +63,8 @@ function problemOfPassing({ passCredentials, source, ...layer }: Declared): stri
     queryable: layer.queryable,
     onMiss: layer.onMiss !== 'source',
   };
-  const found = Object.entries(others).find(([, isSet]) => isSet);
-  return found ? `does not go with ${found[0]}: nothing of such a layer is stored or composed` : null;
+  const conflict = Object.entries(others).find(([, isSet]) => isSet);
+  return conflict ? `does not go with ${conflict[0]}: nothing of such a layer is stored or composed` : null;
 }
 
 function offeredBy(layer: Declared, gridSets: GridSetRegistry): readonly GridSet[] {
@@ -147,7 +147,7 @@ function problemOfDrawing(
   };
 }
 
-/** A store that forgets what was truncated, and grid sets that the layer does not offer: nothing would be found. */
+/** Problems that would make adopted tiles disappear: a store that forgets truncations, or grid sets that the layer does not offer. */
 export function adoptionProblems(
   layer: Pick<LayerDeclaration, 'adopt' | 'gridSets'>,
   gridSets: GridSetRegistry,
@@ -181,7 +181,7 @@ function namedIn(adopted: AdoptOptions): readonly (readonly [key: string, name: 
 
 type GivenLayer = SettingsDocument['layers'][number];
 
-/** Names that lead nowhere, or are there twice. */
+/** Unknown or duplicate names. */
 export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
   const gridSets = gridSetNames(layer);
   const parameters = layer.parameters.map((filter) => filter.name.toUpperCase());

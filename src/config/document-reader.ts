@@ -38,7 +38,7 @@ export function createDocumentReader({
 }
 
 /**
- * A hidden value that comes back stands for what was hidden in its place. Not beside an address of another server: the
+ * A mask that comes back means the secret it was shown for. Not beside an address of another server: the
  * secret would be sent there. Throws `request-invalid`.
  */
 function restoreSecrets(document: unknown, former: unknown): unknown {
@@ -112,7 +112,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
   };
 }
 
-/** By the path alone; where its links lead is looked at when it is read. */
+/** Checks the path alone; links are checked when it is read. */
 function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): readonly Explanation[] {
   const [key, place] = placeOfAdoption(adopted);
   const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);

@@ -89,7 +89,7 @@ function givenOverrides({ flags, environment, workingFolder }: SettingsInput): r
   });
 }
 
-/** What cannot be read as a number or a yes stays text, so that the check reports it. */
+/** Text that is not a number or a yes stays text, so that the check reports it. */
 function givenValue({ numeric, turnsOff }: SettingOverride, text: string): string | number | boolean {
   if (numeric && /^\d+$/.test(text)) return Number(text);
   if (turnsOff && /^(true|1|yes|false|0|no)$/i.test(text)) return !/^(true|1|yes)$/i.test(text);
@@ -206,7 +206,7 @@ function readPasswordFile(path: string): string {
   throw new SettingsError([`${FILE_VARIABLE}  the file must hold the password on one line`]);
 }
 
-/** Everything that is wrong with the settings, one line each, ready for a terminal. */
+/** All problems of the settings, one line each, ready for a terminal. */
 export class SettingsError extends TilewardenError {
   readonly problems: readonly string[];
 
@@ -223,7 +223,6 @@ export type SettingsFile = ReturnType<typeof readSettingsFile>;
 export function readSettingsFile(load: () => LoadedSettings) {
   let current = load();
   return {
-    /** The settings in effect. */
     get current() {
       return current;
     },
@@ -238,7 +237,7 @@ export function readSettingsFile(load: () => LoadedSettings) {
 /** Settings that take effect while the server runs; others need a restart. */
 const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets', 'upstreams']);
 
-/** The next settings as far as they can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
+/** The next settings as far as they apply without a restart, and the names of those that need one. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   const [old, fresh] = [current.handover.document, next.handover.document];
   const names = Object.keys(fresh) as (keyof SettingsDocument)[];

@@ -37,18 +37,18 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
       );
     }
     secretPaths.add(printPath(path));
-    const found = reference.env !== null ? fromEnvironment(reference.env) : fromFile(reference.file);
-    if (found.message !== null) problems.push({ path, message: found.message });
-    return found.value;
+    const secret = reference.env !== null ? fromEnvironment(reference.env) : fromFile(reference.file);
+    if (secret.message !== null) problems.push({ path, message: secret.message });
+    return secret.value;
   }
 
-  function fromEnvironment(name: string): Found {
+  function fromEnvironment(name: string): Secret {
     const value = environment[name];
     if (value !== undefined) return { value, message: null };
     return { value: '', message: `refers to the environment variable ${name}, which is not set` };
   }
 
-  function fromFile(path: string): Found {
+  function fromFile(path: string): Secret {
     try {
       return { value: readFileSync(resolve(folder, path), 'utf8').replace(/\r?\n$/, ''), message: null };
     } catch (error) {
@@ -59,7 +59,7 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
   return { tree: reveal(tree, []), secretPaths, problems };
 }
 
-interface Found {
+interface Secret {
   readonly value: string;
   readonly message: string | null;
 }

@@ -12,7 +12,7 @@ export interface SettingOverride {
   readonly isPath?: true;
 }
 
-/** The environment variable that says the same, e.g. `TILEWARDEN_LOG_LEVEL`. */
+/** The equivalent environment variable, e.g. `TILEWARDEN_LOG_LEVEL`. */
 export function variableOf({ flag }: { readonly flag: string }): string {
   return `TILEWARDEN_${flag.toUpperCase().replaceAll('-', '_')}`;
 }

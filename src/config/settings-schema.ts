@@ -9,7 +9,7 @@ import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';
 import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
 
-/** What `POST /api/v1/schedules` takes, below the layer it is for; polygons are drawn in the console. */
+/** The body of `POST /api/v1/schedules` without its layer; polygons are drawn in the console. */
 const scheduleSchema = z.lazy(() =>
   scheduleBody
     .omit({

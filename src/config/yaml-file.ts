@@ -3,7 +3,7 @@ import { isRecord, type ValuePath } from '../lib/value-path.ts';
 
 export interface YamlFile {
   readonly value: unknown;
-  /** `tilewarden.yaml:12:5` for what stands at a path, or for the nearest thing around it that is there. */
+  /** `tilewarden.yaml:12:5` for the value at a path, or for the nearest value around it. */
   placeOf(path: ValuePath): string;
   /** The same, for a key rather than its value. */
   placeOfKey(path: ValuePath, key: string): string;
@@ -122,14 +122,14 @@ function pairsOf(text: string, inside: readonly YamlNode[]): Pick<YamlNode, 'chi
   return { children, keys };
 }
 
-/** Where the parser opens a node there may still be spaces and comments before it. */
+/** The parser opens a node before the spaces and comments in front of it. */
 function startOfContent(text: string, position: number): number {
   const blank = /(?:\s+|#.*)*/y;
   blank.lastIndex = position;
   return position + (blank.exec(text)?.[0].length ?? 0);
 }
 
-/** One line for each setting of a layer, so that people can read on. */
+/** One line for each setting of a layer, for readability. */
 const NESTED_ON_LINES = 3;
 
 /** The text of a configuration file, or of a part of one. */

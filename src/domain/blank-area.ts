@@ -17,7 +17,7 @@ export interface BlankArea {
   } | null;
 }
 
-/** Whether the areas together hold each of these tiles: one does when the middle of the tile lies in it. */
+/** Whether the areas together contain each of these tiles: an area contains a tile if it contains its middle. */
 export function blankIsRightIn(
   areas: readonly BlankArea[],
   gridSet: GridSet,

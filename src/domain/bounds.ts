@@ -6,7 +6,7 @@ export interface Bounds {
   readonly maxY: number;
 }
 
-/** A picture of the map: where it lies, and how many pixels it has. */
+/** A picture of the map: its bounds and its size in pixels. */
 export interface MapPicture {
   readonly bounds: Bounds;
   readonly width: number;
@@ -64,7 +64,7 @@ export function boundsOfPoints(points: Iterable<readonly [number, number]>): Bou
 /** A polygon as in GeoJSON: rings of [x, y], the first the outer one. */
 export type Polygon = readonly (readonly (readonly [number, number])[])[];
 
-/** Whether a place lies within: a ray to the right of it crosses the rings an odd number of times. */
+/** Whether the polygon contains a place: a ray to the right crosses the rings an odd number of times. */
 export function polygonHolds(polygon: Polygon, x: number, y: number): boolean {
   let inside = false;
   for (const ring of polygon) {

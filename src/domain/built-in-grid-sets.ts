@@ -22,11 +22,11 @@ const ROUND_SCALES = [
   ...[500, 250, 100],
 ];
 
-let made: readonly GridSet[] | null = null;
+let gridSets: readonly GridSet[] | null = null;
 
-/** The grid sets that are there without being declared, under GeoWebCache's names; made when first asked for. */
+/** The built-in grid sets, under GeoWebCache's names; created when first used. */
 export function builtInGridSets(): readonly GridSet[] {
-  made ??= [
+  gridSets ??= [
     geodetic(1),
     mercator(1),
     geodetic(2),
@@ -34,7 +34,7 @@ export function builtInGridSets(): readonly GridSet[] {
     ...wellKnownScaleSets(),
     ...createOgcGridSets(),
   ];
-  return made;
+  return gridSets;
 }
 
 /** `density` 2 makes tiles of 512 pixels that cover the same ground. */

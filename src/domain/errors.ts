@@ -11,11 +11,11 @@ export type ErrorCode =
   /** The layer is served from the cache alone. */
   | 'tile-not-cached'
   | 'parameter-refused'
-  /** The layer has as many combinations of parameter values as may be stored. */
+  /** The layer has reached its limit of stored parameter combinations. */
   | 'too-many-parameter-sets'
   | 'request-invalid'
   | 'too-many-exports'
-  /** As many tasks as may wait are waiting. */
+  /** The limit of waiting tasks is reached. */
   | 'too-many-tasks'
   /** The idempotency key belongs to another request. */
   | 'key-reused'
@@ -23,7 +23,7 @@ export type ErrorCode =
   /** The source could not be reached, or answered that it cannot serve now. */
   | 'source-unavailable'
   | 'source-timeout'
-  /** Too much is already being waited for; come back later. */
+  /** Too many requests are waiting; retry later. */
   | 'source-busy'
   /** The source answered, but not with an image that may enter the cache. */
   | 'source-bad-answer'
@@ -53,7 +53,7 @@ export type ErrorCode =
   | 'entry-changed'
   | 'stopping';
 
-/** A map server's content instead of an image. For callers with a role; never part of a response to tile clients. */
+/** A map server's response instead of an image. For callers with a role; never part of a response to tile clients. */
 export interface UpstreamWords {
   /** Of its HTTP answer; null when none came. */
   readonly status: number | null;
@@ -103,7 +103,7 @@ export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error 
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** The source wants credentials, or others than those that were passed on. */
+/** The source requires credentials, or others than were passed on. */
 export function refusesCaller(error: unknown): error is TilewardenError {
   return isTilewardenError(error) && [401, 403].includes(error.upstream?.status ?? 0);
 }

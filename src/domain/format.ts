@@ -31,7 +31,7 @@ const MIXED: ReadonlyMap<string, string> = new Map([
   ['image/vnd.jpeg-png8', 'image/png8'],
 ]);
 
-/** What a picture is made as: of a mixture JPEG where nothing shows through. */
+/** The encoding of a picture: of a mixture JPEG if it is opaque. */
 export function encodingOf(mediaType: string, isOpaque: () => boolean): string {
   const png = MIXED.get(mediaType);
   if (png === undefined) return mediaType;
@@ -57,7 +57,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['image/png;mode=8bit', 'image/png8'],
 ]);
 
-/** What servers call an image, by its one name: `image/png; mode=8bit`, `image/png8`, `image/x-png` are all `image/png`. */
+/** One name for a type that servers spell differently: `image/png; mode=8bit`, `image/png8`, `image/x-png` are all `image/png`. */
 export function plainImageType(mediaType: string): string {
   const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase().replace('image/x-', 'image/');
   return type.replace(/^image\/png\d+$/, 'image/png').replace(/^image\/p?jpe?g$/, 'image/jpeg');

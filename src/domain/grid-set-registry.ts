@@ -25,8 +25,8 @@ export function createGridSetRegistry(gridSets: readonly GridSet[]) {
     find,
     /** As `find`, but throws `grid-set-unknown`. */
     get(nameOrAlias: string): GridSet {
-      const found = find(nameOrAlias);
-      if (found) return found;
+      const gridSet = find(nameOrAlias);
+      if (gridSet) return gridSet;
       throw new TilewardenError(
         'grid-set-unknown',
         `There is no grid set ${shortened(nameOrAlias)}; there are ${someOf([...byName.keys()])}.`,

@@ -24,7 +24,7 @@ export interface GridSet {
   readonly description: string;
   /** EPSG code. */
   readonly srs: number;
-  /** A PROJ definition that goes before what is known of the code; see `projectionOf`. */
+  /** A PROJ definition that overrides that of the code; see `projectionOf`. */
   readonly projection: string | null;
   readonly extent: Bounds;
   readonly tileWidth: number;
@@ -174,7 +174,7 @@ export function tilesOfBounds(gridSet: GridSet, z: number, bounds: Bounds): Tile
   return columns && rows && { minX: columns.first, minY: rows.first, maxX: columns.last, maxY: rows.last };
 }
 
-/** Null for what lies in the sliver of the extent that the grid leaves out, see EXTENT_TOLERANCE. */
+/** Null for the sliver of the extent that the grid leaves out, see EXTENT_TOLERANCE. */
 function spanOf(from: number, to: number, count: number): { first: number; last: number } | null {
   if (to <= 0 || from >= count) return null;
   const first = clamp(Math.floor(from + EDGE_TOLERANCE), 0, count - 1);

@@ -71,7 +71,7 @@ export function subsetContains(subset: GridSubset, z: number, x: number, y: numb
 }
 
 /**
- * Whether a tile lies beyond the circle around the middle of what the layer offers, by GeoWebCache's arithmetic: whole
+ * Whether a tile is outside the circle around the middle of the layer's coverage, by GeoWebCache's arithmetic: whole
  * tiles, rows from the bottom, a quarter of the longer side and one more as radius.
  */
 export function isBeyondCircle(subset: GridSubset, { z, x, y }: TileIndex): boolean {
@@ -120,7 +120,7 @@ function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect 
   return wanted && intersectRects(wanted, coverage);
 }
 
-/** Of a layer that another one is drawn from: the subset named `wanted`; without a name one in the same CRS, else the first. */
+/** The subset of a layer to draw another one from: the one named `wanted`; without a name one in the same CRS, else the first. */
 export function subsetToDrawFrom(
   subsets: readonly GridSubset[],
   wanted: string | undefined,

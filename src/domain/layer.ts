@@ -67,7 +67,7 @@ export interface UpdateSource {
   readonly action: (typeof UPDATE_ACTIONS)[number];
 }
 
-/** What an administrator declares and a client asks for. */
+/** As an administrator declares it and clients request it. */
 export interface Layer {
   readonly name: string;
   /** Whether its tiles are served. Tasks work on it all the same. */
@@ -102,13 +102,13 @@ export interface Layer {
   readonly expireClientsSeconds: number;
   /** By rising zoom; go before the above. */
   readonly expireClientsByZoom: readonly ZoomExpiry[];
-  /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
+  /** Also for its entries in capabilities, TileJSON and lists. */
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideResponse | null;
   /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
   readonly onMiss: MissResponse;
-  /** Pictures of one colour are never suspect, whatever lies beside them. */
+  /** Pictures of one colour are never suspect, whatever is next to them. */
   readonly blankIsRight: boolean;
   /** Neither are they here. */
   readonly blankAreas: readonly BlankArea[];

@@ -43,7 +43,7 @@ export function metatileAt(
   return rect && { z, column, row, rect };
 }
 
-/** What to ask a source for: the metatile's bounds and pixels, widened by `gutter` pixels on every side. */
+/** The picture to request from a source: the metatile's bounds and pixels, with `gutter` pixels on every side. */
 export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: number): MapPicture {
   const { z, rect } = metatile;
   const margin = gutter * levelOf(gridSet, z).resolution;

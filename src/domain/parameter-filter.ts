@@ -34,7 +34,7 @@ interface FilterOptions {
   readonly integers?: readonly number[];
   /** Empty: any number. */
   readonly floats?: readonly number[];
-  /** A value stands for the nearest listed number if it is closer to it than this. */
+  /** A value counts as the nearest listed number if it is closer to it than this. */
   readonly threshold?: number;
   readonly normalize?: 'none' | 'upper' | 'lower';
 }
@@ -75,10 +75,10 @@ export function selectParameters(
 ): ParameterSelection {
   const values = new Map<string, string>();
   if (filters.length === 0) return { id: null, values };
-  const asked = withUpperCaseNames(given);
+  const upperCased = withUpperCaseNames(given);
   let allDefault = true;
   for (const filter of filters) {
-    const value = filter.apply(asked.get(filter.name) ?? '');
+    const value = filter.apply(upperCased.get(filter.name) ?? '');
     allDefault &&= value === filter.defaultValue;
     values.set(filter.name, value);
   }
@@ -108,7 +108,7 @@ export function parametersIdOf(values: ReadonlyMap<string, string>): string {
   return ambiguous ? sha1(JSON.stringify(byName(values))) : geoWebCacheIdOf(values);
 }
 
-/** What GeoWebCache calls them, also where a value makes that ambiguous. */
+/** GeoWebCache's id, also where a value makes that ambiguous. */
 export function geoWebCacheIdOf(values: ReadonlyMap<string, string>): string {
   return sha1(
     `?${byName(values)
@@ -176,7 +176,7 @@ function createNumberFilter(
   { pattern, print, ...kind }: NumberKind,
 ): ParameterFilter {
   const { threshold = kind.threshold } = options;
-  /** Null for what is no number, or too large for a float. */
+  /** Null: not a number, or too large for a float. */
   const read = (text: string) =>
     pattern.test(text) && Number.isFinite(Math.fround(Number(text))) ? Number(text) : null;
   const printed = (text: string) => {
@@ -207,7 +207,7 @@ function caseNormalizer(letterCase: 'none' | 'upper' | 'lower'): (value: string)
   return (value) => value;
 }
 
-/** Thousands of layers have a handful of patterns between them, and compiling one takes longer than all else. */
+/** Thousands of layers share a handful of patterns, and compiling one takes most of the time. */
 const compiled = new Map<string, RE2JS>();
 const MAX_COMPILED = 1000;
 

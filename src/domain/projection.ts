@@ -91,9 +91,9 @@ export function checkProjection({ name, srs, projection, extent }: GridSet): voi
 function remembered(definition: string): Projection {
   const known = byDefinition.get(definition);
   if (known) return known;
-  const made = createProjection(definition);
-  if (byDefinition.size < MAX_REMEMBERED) byDefinition.set(definition, made);
-  return made;
+  const projection = createProjection(definition);
+  if (byDefinition.size < MAX_REMEMBERED) byDefinition.set(definition, projection);
+  return projection;
 }
 
 interface Converter {

@@ -9,7 +9,7 @@ export function sameSrs(a: number, b: number): boolean {
   return a === b || (WEB_MERCATOR_CODES.has(a) && WEB_MERCATOR_CODES.has(b));
 }
 
-/** Whether z, x and y mean what they mean to common web maps: the mercator square, halved at each zoom. */
+/** Whether z, x and y are those of common web maps: the mercator square, halved at each zoom. */
 export function isWebMercator(gridSet: GridSet): boolean {
   const { minX, minY, maxX, maxY } = gridSet.extent;
   return (

@@ -1,7 +1,7 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
 import type { PackedRects, TileRect } from './tile-rect.ts';
 
-/** What becomes of tiles that are drawn from tiles of another layer; null: they have events of their own. */
+/** The effect on tiles drawn from tiles of another layer; null: they have events of their own. */
 export type TilesAbove = 'truncate' | 'invalidate' | null;
 
 /** Events of tiles, sent by the pipeline and by deletions to the counters of uses and bytes. */

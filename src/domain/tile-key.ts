@@ -48,7 +48,7 @@ export function withIncarnation(set: TileSetKey, incarnation: string): TileSetKe
 /** Tiles along a side of a page, the unit of use counting and eviction. */
 export const PAGE_SIZE = 16;
 
-/** Tiles along the side of a block of eight by eight pages, by which stores add up what they hold. */
+/** Tiles along a side of a block of eight by eight pages, by which stores sum up their contents. */
 export const BLOCK_SIZE = 8 * PAGE_SIZE;
 
 export function pageOf(tileIndex: number): number {

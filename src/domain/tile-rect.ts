@@ -13,7 +13,7 @@ export const DEEPEST_ZOOM = 30;
 const FAR = 2 ** 31;
 export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
-/** Of a grid of blocks that each have so many tiles, the one in this column and row. */
+/** The block in this column and row of a grid of blocks. */
 export function blockAt(column: number, row: number, columns: number, rows = columns): TileRect {
   const [minX, minY] = [column * columns, row * rows];
   return { minX, minY, maxX: minX + columns - 1, maxY: minY + rows - 1 };
@@ -23,7 +23,7 @@ export function rectOfTile({ x, y }: { readonly x: number; readonly y: number })
   return { minX: x, minY: y, maxX: x, maxY: y };
 }
 
-/** Of a block that is not too large to be gone through. */
+/** For blocks small enough to iterate over. */
 export function sizeOfRect({ minX, minY, maxX, maxY }: TileRect): number {
   return (maxX - minX + 1) * (maxY - minY + 1);
 }

@@ -41,7 +41,7 @@ export interface UpstreamStatus {
   };
   readonly inFlight: number;
   readonly waiting: { readonly interactive: number; readonly task: number };
-  /** Concurrent requests that it seems to bear now; never above the limit. */
+  /** Concurrent requests that it seems to handle now; never above the limit. */
   readonly concurrency: number;
   /** Begun in the last ten seconds, on average. */
   readonly requestsPerSecond: number;
@@ -56,7 +56,7 @@ export interface UpstreamStatus {
   /** By reason, e.g. `timeout`, `connection`, `status-503`. */
   readonly errors: Readonly<Record<string, number>>;
   readonly state: HostState;
-  /** Without an answer of use between them. */
+  /** Without a success in between. */
   readonly failuresInARow: number;
   /** Milliseconds since 1970, of the first of them; null when there is none. */
   readonly failingSince: number | null;
@@ -64,7 +64,7 @@ export interface UpstreamStatus {
   readonly breaker: BreakerState;
   /** Milliseconds since 1970; from the host's `Retry-After`. */
   readonly retryAfter: number | null;
-  /** What tasks wait for; null while they may ask. */
+  /** Why tasks wait; null: they do not. */
   readonly closed: HostClosing | null;
 }
 
@@ -84,7 +84,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 /** Reports every host that was used since the start, or has its own limits. */
 export type UpstreamReport = () => readonly UpstreamStatus[];
 
-/** The cause of a failure whose request was never sent: its host is left alone until a moment that is known. */
+/** The cause of a failure whose request was never sent: its host is paused until a known time. */
 export class HostClosed extends Error {
   readonly host: string;
   readonly closing: HostClosing;

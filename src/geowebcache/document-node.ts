@@ -2,7 +2,6 @@ import { javaDouble } from '../lib/java-number.ts';
 import { element, writeXml, type XmlNode } from '../lib/xml/write-xml.ts';
 import type { DocumentFormat } from './read-document.ts';
 
-/** The tree of a document, for XML and JSON. */
 export interface DocumentNode {
   readonly name: string;
   readonly content: string | number | boolean | readonly DocumentNode[];

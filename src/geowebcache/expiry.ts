@@ -9,9 +9,9 @@ interface Rule {
 type Expiry = number | readonly Rule[];
 
 const YEAR = 31_536_000;
-/** What GeoWebCache tells clients when a layer does not say. */
+/** GeoWebCache's default for clients. */
 const DEFAULT_CLIENT_SECONDS = 7200;
-/** Special values of theirs: never, not at all, and as the source says. */
+/** GeoWebCache's special values: never, not at all, and as the source says. */
 const NEVER = -2;
 const NOT_AT_ALL = -1;
 const AS_SOURCE_SAYS = -4;
@@ -21,18 +21,18 @@ export function readCacheExpiry(root: WireElement): {
   readonly expireCache?: Expiry;
   readonly followSource?: true;
 } {
-  const given = readExpiry(root, 'expireCache');
-  if (given === undefined) return {};
-  const all = typeof given === 'number' ? [given] : given.map((rule) => rule.seconds);
+  const expiry = readExpiry(root, 'expireCache');
+  if (expiry === undefined) return {};
+  const all = typeof expiry === 'number' ? [expiry] : expiry.map((rule) => rule.seconds);
   const follows = all.includes(AS_SOURCE_SAYS);
   const seconds = (value: number) => (value === NEVER || value === AS_SOURCE_SAYS ? 0 : value);
-  return { expireCache: mapped(given, seconds), ...(follows && { followSource: true }) };
+  return { expireCache: mapped(expiry, seconds), ...(follows && { followSource: true }) };
 }
 
 /** Ours has -1 for "ask again each time". */
 export function readClientExpiry(root: WireElement): Expiry {
-  const given = readExpiry(root, 'expireClients') ?? DEFAULT_CLIENT_SECONDS;
-  return mapped(given, (value) => {
+  const expiry = readExpiry(root, 'expireClients') ?? DEFAULT_CLIENT_SECONDS;
+  return mapped(expiry, (value) => {
     if (value === NEVER) return YEAR;
     return value === AS_SOURCE_SAYS ? 0 : value;
   });
@@ -58,9 +58,9 @@ export function writeExpiry(
   );
 }
 
-function mapped(given: Expiry, seconds: (value: number) => number): Expiry {
-  if (typeof given === 'number') return seconds(given);
-  return given.map((rule) => ({ ...rule, seconds: seconds(rule.seconds) }));
+function mapped(expiry: Expiry, seconds: (value: number) => number): Expiry {
+  if (typeof expiry === 'number') return seconds(expiry);
+  return expiry.map((rule) => ({ ...rule, seconds: seconds(rule.seconds) }));
 }
 
 function readExpiry(root: WireElement, name: string): Expiry | undefined {

@@ -57,7 +57,7 @@ const SHAPE: Shape = {
 };
 const DEFAULTS: Remembered = { runtimeStatsEnabled: true, wmtsCiteCompliant: false, backendTimeout: 120 };
 const FLAGS = ['runtimeStatsEnabled', 'fullWMS', 'wmtsCiteCompliant', 'cacheBypassAllowed'];
-/** What to set instead. */
+/** The setting to use instead. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   runtimeStatsEnabled: 'statistics are always kept',
   lockProvider: 'processes of one server share its locks',
@@ -67,16 +67,16 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   cacheBypassAllowed: 'set cacheBypassAllowed of a layer',
 };
 
-/** `<global>`: what it does not have stays as it is. Throws `request-invalid`. */
+/** `<global>`: absent elements stay unchanged. Throws `request-invalid`. */
 export function readGlobal(
   root: WireElement,
   now: Pick<GlobalDocument, 'version' | 'identifier' | 'location'>,
 ): GlobalChange {
   if (root.name !== 'global') throw bodyProblem(`The root must be global, not "${root.name}"`, root.place);
   for (const [name, value] of Object.entries(now)) {
-    const given = onlyChild(root, name);
-    if (given && textOf(given) !== value)
-      throw bodyProblem(`Cannot modify read-only property "${name}"`, given.place);
+    const element = onlyChild(root, name);
+    if (element && textOf(element) !== value)
+      throw bodyProblem(`Cannot modify read-only property "${name}"`, element.place);
   }
   const aside = new Aside();
   aside.keepStrays(root, SHAPE, {});
@@ -96,19 +96,19 @@ export function readGlobal(
 function serviceOf(information: WireElement): ServiceDescription {
   const provider = onlyChild(information, 'serviceProvider');
   const contact = provider && onlyChild(provider, 'serviceContact');
-  const said = (parent: WireElement | null, name: string) =>
+  const filledText = (parent: WireElement | null, name: string) =>
     (parent && onlyChild(parent, name)?.text.trim()) || null;
   return {
-    title: said(information, 'title') ?? DEFAULT_SERVICE.title,
-    description: said(information, 'description') ?? '',
+    title: filledText(information, 'title') ?? DEFAULT_SERVICE.title,
+    description: filledText(information, 'description') ?? '',
     keywords: (entriesOf(information, 'keywords', ['string']) ?? []).map(textOf),
-    fees: said(information, 'fees'),
-    accessConstraints: said(information, 'accessConstraints'),
-    providerName: said(provider, 'providerName'),
-    providerSite: said(provider, 'providerSite'),
+    fees: filledText(information, 'fees'),
+    accessConstraints: filledText(information, 'accessConstraints'),
+    providerName: filledText(provider, 'providerName'),
+    providerSite: filledText(provider, 'providerSite'),
     contact: Object.fromEntries(
       CONTACT_FIELDS.flatMap((name) => {
-        const text = said(contact, name);
+        const text = filledText(contact, name);
         return text === null ? [] : [[name, text]];
       }),
     ),

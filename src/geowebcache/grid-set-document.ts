@@ -26,7 +26,7 @@ const SHAPE: Shape = {
 const DEFAULT_LEVELS = 18;
 const DEFAULT_TILE_SIZE = 256;
 
-/** A `gridSet`. What is not said has GeoWebCache's default. Throws `request-invalid`. */
+/** A `gridSet`. Absent elements have GeoWebCache's defaults. Throws `request-invalid`. */
 export function readGwcGridSet(root: WireElement): ReadDocument {
   if (root.name !== 'gridSet') {
     throw bodyProblem(`The root must be gridSet, not "${root.name}"`, root.place);

@@ -10,9 +10,9 @@ export interface PlainElement {
   readonly children: readonly PlainElement[];
 }
 
-/** What a document has and a declaration has no place for. It goes back where it was when the document is read. */
+/** An element without a place in a declaration. It is written back to its place in the document. */
 export interface KeptElement {
-  /** The elements it stands in, below the root; an entry of a list with its key, e.g. `gridSubset#EPSG:4326`. */
+  /** The elements around it, below the root; an entry of a list with its key, e.g. `gridSubset#EPSG:4326`. */
   readonly path: readonly string[];
   readonly element: PlainElement;
 }
@@ -49,7 +49,7 @@ export class Aside {
     this.warnings.push({ element: path.map((step) => step.replace(/#.*$/s, '')).join('.'), what });
   }
 
-  /** Keeps all that the shape does not have. `why` says what an element would have done. */
+  /** Keeps all elements outside the shape. `why`: the effect that an element would have had. */
   keepStrays(element: WireElement, shape: Shape, why: Readonly<Record<string, string>>): void {
     this.#visit(element, shape, [], why);
   }
@@ -95,10 +95,10 @@ function added(node: DocumentNode, path: readonly string[], one: DocumentNode): 
   const [step, ...rest] = path;
   if (step === undefined) return { ...node, content: [...children, one] };
   const at = children.findIndex((child) => stepOfNode(child) === step || child.name === step);
-  const found = children[at];
-  if (found) return { ...node, content: children.with(at, added(found, rest, one)) };
-  const made: DocumentNode = { name: step.replace(/#.*$/s, ''), content: [] };
-  return { ...node, content: [...children, added(made, rest, one)] };
+  const child = children[at];
+  if (child) return { ...node, content: children.with(at, added(child, rest, one)) };
+  const parent: DocumentNode = { name: step.replace(/#.*$/s, ''), content: [] };
+  return { ...node, content: [...children, added(parent, rest, one)] };
 }
 
 function stepOf({ name, children }: WireElement): string {

@@ -27,7 +27,7 @@ export const LEGEND_SHAPE: Shape = {
   legend: valuesNamed('width height format url completeUrl minScale maxScale'),
 };
 
-/** What stands at the list holds for each legend that does not say it itself. */
+/** Attributes of the list are defaults of its legends. */
 export function readLegends(root: WireElement, layer: string): readonly Legend[] | undefined {
   const list = onlyChild(root, 'legends');
   const legends = list && entriesOf(root, 'legends', ['legend'])?.filter((one) => one !== list);

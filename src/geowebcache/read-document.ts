@@ -1,5 +1,5 @@
 import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
-import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { XmlError } from '../lib/xml/xml-element.ts';
 import { readJson } from './read-json.ts';
 import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';
 
@@ -7,39 +7,31 @@ export type DocumentFormat = 'xml' | 'json';
 
 /** The document's root, whatever its name. XML has one; in JSON it is the only field. */
 export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement {
-  if (format === 'xml') return readXmlRoot(bytes);
-  const document = readJson(decodeUtf8(bytes));
+  const document = readFields(bytes, format);
   const [root, another] = document.children;
   if (another) refuse('The body must have one field', another);
   return root ?? refuse('The body is an empty object', document);
 }
 
-/** The root, if it has this name, and what stands beside it in JSON. */
+/** The root, if it has this name, and the whole document, which may have more fields in JSON. */
 export function readDocumentNamed(bytes: Buffer, format: DocumentFormat, name: string) {
-  const document = format === 'json' ? readJson(decodeUtf8(bytes)) : documentOf(readXmlRoot(bytes));
+  const document = readFields(bytes, format);
   const form = format === 'json' ? `{"${name}": {…}}` : `<${name}>…</${name}>`;
   const root = onlyChild(document, name) ?? refuse(`The body must be ${form}`, document);
   requireFields(root);
   return { root, document };
 }
 
-function documentOf(root: WireElement): WireElement {
-  return { name: '', text: '', children: [root], place: root.place };
-}
-
-function readXmlRoot(bytes: Buffer): WireElement {
+/** An element without a name, whose only child is the root in XML. */
+function readFields(bytes: Buffer, format: DocumentFormat): WireElement {
+  if (format === 'json') return readJson(decodeUtf8(bytes));
   try {
-    return wireElementOf(readXml(decodeXml(bytes)));
+    const root = readXml(decodeXml(bytes));
+    return { name: '', text: '', children: [root], place: root.place };
   } catch (error) {
     if (error instanceof XmlError) throw bodyProblem(`The body is not XML: ${error.message}`, error.place);
     throw error;
   }
-}
-
-/** For callers that have parsed the XML already. */
-export function wireElementOf({ name, text, children, place, attributes }: XmlElement): WireElement {
-  const plain = { name, text, children: children.map(wireElementOf), place };
-  return attributes.size === 0 ? plain : { ...plain, attributes };
 }
 
 function decodeUtf8(bytes: Buffer): string {

@@ -1,11 +1,12 @@
-import { bodyProblem, type WireElement, type WirePlace } from './wire-element.ts';
+import type { XmlPlace } from '../lib/xml/xml-element.ts';
+import { bodyProblem, type WireElement } from './wire-element.ts';
 
 const DEEPEST = 20;
 const MAX_VALUES = 1000;
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
-/** What a shell leaves of a text in quotes, e.g. `EPSG:4326` or `image/png`. */
+/** Text that lost its quotes to a shell, e.g. `EPSG:4326` or `image/png`. */
 const BARE_WORD = /[A-Za-z_][^\s,{}[\]"'\\]*/y;
 const SPACE = /[ \t\r\n]*/y;
 /** RFC 8259, 7: everything but the quote, the backslash and control characters. */
@@ -80,7 +81,7 @@ class JsonReader {
     return children.length === 0 ? { children, nothing: 'an empty object' } : { children };
   }
 
-  #readList(name: string, into: WireElement[], place: WirePlace): void {
+  #readList(name: string, into: WireElement[], place: XmlPlace): void {
     const before = into.length;
     // The list of a field repeats the field. Only a list in a list is an element of its own.
     this.#readUntil(']', () => {
@@ -113,7 +114,7 @@ class JsonReader {
     return this.#take(BARE_KEY) ?? this.#refuse('a field name is expected here');
   }
 
-  #readLiteral(name: string, into: WireElement[], place: WirePlace): void {
+  #readLiteral(name: string, into: WireElement[], place: XmlPlace): void {
     const text = this.#take(NUMBER) ?? this.#take(BARE_WORD) ?? this.#refuse('a value is expected here');
     if (text === 'null') into.push({ ...NOTHING, name, place, nothing: 'null' });
     if (text !== 'null') into.push({ name, text, children: [], place });
@@ -157,13 +158,13 @@ class JsonReader {
 
   #take(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? null;
-    this.#at += found?.length ?? 0;
-    return found;
+    const token = pattern.exec(this.#text)?.[0] ?? null;
+    this.#at += token?.length ?? 0;
+    return token;
   }
 
   /** Reading only goes forward, so each line is counted once. */
-  #place(): WirePlace {
+  #place(): XmlPlace {
     for (let end = this.#lineEnd(); end >= 0 && end < this.#at; end = this.#lineEnd()) {
       this.#lineStart = end + 1;
       this.#line += 1;

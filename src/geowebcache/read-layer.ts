@@ -21,7 +21,7 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** A document in the configuration file's form, and what that form has no place for. */
+/** A document in the configuration file's form, and the elements without a place in it. */
 export interface ReadDocument {
   /** Not checked: the reader of the configuration file does that. */
   readonly document: Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** What the elements that are kept without an effect would have done. */
+/** The effect that elements kept without effect would have had. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'is kept without effect: set requestFormat of the source instead',
   useETags: 'is kept without effect: every tile has an ETag',
@@ -71,7 +71,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   locale: 'is kept without effect: letters change their case as in Unicode',
 };
 
-/** Fields of a declaration that GeoWebCache's document says something about; the others are left as they are. */
+/** Fields of a declaration that GeoWebCache's document sets; others are left unchanged. */
 export const LAYER_FIELDS: readonly string[] = [
   'name enabled advertised transient title description source formats gridSets metatile gutter parameters store',
   'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters updateSources',
@@ -129,7 +129,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
   return { document, kept: aside.kept, warnings: aside.warnings };
 }
 
-/** An empty element says as much as none. */
+/** An empty element counts as absent. */
 function filledText(parent: WireElement, name: string): string | undefined {
   const child = onlyChild(parent, name);
   return child && !child.nothing ? textOf(child) || undefined : undefined;
@@ -157,7 +157,7 @@ function readSource(root: WireElement, name: string, aside: Aside) {
   });
 }
 
-/** Whatever has the same requests as 1.1.1 is asked by that number. */
+/** Versions with the same requests as 1.1.1 are requested by that number. */
 function readVersion(root: WireElement, aside: Aside): string | undefined {
   const version = filledText(root, 'wmsVersion');
   if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;
@@ -179,21 +179,21 @@ function positive(root: WireElement, name: string, aside: Aside): number | undef
 }
 
 function readFormats(root: WireElement, aside: Aside): readonly string[] {
-  const given = entriesOf(root, 'mimeFormats', ['string']) ?? [];
-  if (given.length === 0) return DEFAULT_FORMATS;
-  const known = given.flatMap((element) => {
+  const entries = entriesOf(root, 'mimeFormats', ['string']) ?? [];
+  if (entries.length === 0) return DEFAULT_FORMATS;
+  const known = entries.flatMap((element) => {
     const format = formatOf(textOf(element));
     if (!format)
       keepEntry(aside, 'mimeFormats', element, `${textOf(element)} is a format that is not served`);
     return format ? [format.mediaType] : [];
   });
   if (known.length > 0) return [...new Set(known)];
-  throw bodyProblem('mimeFormats has no format that can be served', given[0]?.place ?? root.place);
+  throw bodyProblem('mimeFormats has no format that can be served', entries[0]?.place ?? root.place);
 }
 
 function readInfoFormats(root: WireElement, aside: Aside): readonly string[] | undefined {
-  const given = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
-  const known = given.flatMap((element) => {
+  const entries = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
+  const known = entries.flatMap((element) => {
     const text = textOf(element);
     if ((INFO_FORMATS as readonly string[]).includes(text)) return [text];
     keepEntry(aside, 'infoMimeFormats', element, `${text} is a format that is not served`);
@@ -207,9 +207,9 @@ function keepEntry(aside: Aside, list: string, element: WireElement, what: strin
 }
 
 function readGridSubsets(root: WireElement): readonly object[] {
-  const given = entriesOf(root, 'gridSubsets', ['gridSubset']) ?? [];
-  if (given.length === 0) return DEFAULT_GRID_SETS;
-  return given.map((subset) => {
+  const entries = entriesOf(root, 'gridSubsets', ['gridSubset']) ?? [];
+  if (entries.length === 0) return DEFAULT_GRID_SETS;
+  return entries.map((subset) => {
     const name = textField(subset, 'gridSetName');
     if (name === undefined) throw bodyProblem('A gridSubset must have a gridSetName', subset.place);
     return omitUndefined({
@@ -224,10 +224,10 @@ function readGridSubsets(root: WireElement): readonly object[] {
 }
 
 function readMetatile(root: WireElement): readonly number[] {
-  const given = entriesOf(root, 'metaWidthHeight', ['int']) ?? [];
-  if (given.length === 0) return DEFAULT_METATILE;
-  if (given.length === 2) return given.map(numberOf);
-  throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', given[0]?.place ?? root.place);
+  const entries = entriesOf(root, 'metaWidthHeight', ['int']) ?? [];
+  if (entries.length === 0) return DEFAULT_METATILE;
+  if (entries.length === 2) return entries.map(numberOf);
+  throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', entries[0]?.place ?? root.place);
 }
 
 function readRequestFilters(root: WireElement, aside: Aside): readonly object[] | undefined {

@@ -1,29 +1,21 @@
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { hintFor } from '../lib/closest-name.ts';
-
-/** A position in a body, both counted from 1. */
-export interface WirePlace {
-  readonly line: number;
-  readonly column: number;
-}
+import type { XmlElement, XmlPlace } from '../lib/xml/xml-element.ts';
 
 /**
- * What XML and JSON have in common, so that one reader of documents reads both. A JSON object is an element
- * whose fields are its children; a list is its field repeated; a list within a list has children without a name.
+ * An element of XML or JSON, so that one reader of documents reads both. A JSON object is an element whose fields are
+ * its children; a list is its field repeated; a list within a list has children without a name.
  */
-export interface WireElement {
-  readonly name: string;
-  readonly text: string;
+export interface WireElement extends Pick<XmlElement, 'name' | 'text' | 'place'> {
   readonly children: readonly WireElement[];
-  readonly place: WirePlace;
-  /** Of XML; in JSON an attribute is a field whose name begins with `@`. */
+  /** Absent in JSON, where an attribute is a field whose name begins with `@`. */
   readonly attributes?: ReadonlyMap<string, string>;
-  /** A JSON value without content. It must not count as absent: a filter that it stands for would select everything. */
+  /** A JSON value without content. It must not count as absent: an absent filter selects everything. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
 
-/** For whatever a body has wrong: says where. */
-export function bodyProblem(message: string, { line, column }: WirePlace): TilewardenError {
+/** A problem of a body, with its position. */
+export function bodyProblem(message: string, { line, column }: XmlPlace): TilewardenError {
   return invalid(`${message} (line ${line}, column ${column})`);
 }
 
@@ -38,10 +30,10 @@ export function onlyChild(parent: WireElement, name: string): WireElement | null
   return first;
 }
 
-/** Where fields are expected a text means nothing, and would be passed over. */
+/** Text in place of fields would be ignored silently. */
 export function requireFields({ name, text, nothing, place }: WireElement): void {
-  const given = text.trim();
-  if (given !== '') throw bodyProblem(`${name} must not be the text "${shortened(given)}"`, place);
+  const content = text.trim();
+  if (content !== '') throw bodyProblem(`${name} must not be the text "${shortened(content)}"`, place);
   if (nothing && nothing !== 'an empty object') {
     throw bodyProblem(`${name} must not be ${nothing}`, place);
   }
@@ -83,10 +75,10 @@ export function integerField(parent: WireElement, name: string): number | undefi
 
 function numberIn(element: WireElement, kind: string, fits: (value: number) => boolean): number {
   const { name, text, children, nothing, place } = element;
-  const given = text.trim();
-  const value = DECIMAL.test(given) ? Number(given) : Number.NaN;
+  const content = text.trim();
+  const value = DECIMAL.test(content) ? Number(content) : Number.NaN;
   if (children.length === 0 && fits(value)) return value;
-  throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(given)}"`}`, place);
+  throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(content)}"`}`, place);
 }
 
 export function numberField(parent: WireElement, name: string): number | undefined {
@@ -107,8 +99,8 @@ export function choiceField<T extends string>(
   const child = onlyChild(parent, name);
   if (!child) return undefined;
   const text = textOf(child);
-  const found = allowed.find((value) => value === text);
-  if (found !== undefined) return found;
+  const choice = allowed.find((value) => value === text);
+  if (choice !== undefined) return choice;
   throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
 }
 
@@ -146,6 +138,6 @@ export function coordsField(parent: WireElement, name: string): readonly number[
   const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
   const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
   if (numbers.length === 4) return numbers.map(numberOf);
-  const given = first.nothing ? `, not ${first.nothing}` : '';
-  throw bodyProblem(`${name} must have four numbers: minX, minY, maxX, maxY${given}`, first.place);
+  const content = first.nothing ? `, not ${first.nothing}` : '';
+  throw bodyProblem(`${name} must have four numbers: minX, minY, maxX, maxY${content}`, first.place);
 }

@@ -46,7 +46,7 @@ function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
   ];
 }
 
-/** Of sources of other types there is nothing to be said in these words. */
+/** GeoWebCache's document has no elements for sources of other types. */
 function sourceNodes(source: Fields): readonly (DocumentNode | null)[] {
   if (source.type !== 'wms') return [];
   const byForm = source.maxUrlLength === ALWAYS_BY_FORM;
@@ -100,7 +100,7 @@ function queryOf(parameters: unknown): string | undefined {
   return new URLSearchParams(pairs).toString();
 }
 
-/** Documents are checked when they are declared: a value of another type cannot stand there. */
+/** Documents are checked when they are declared: values have no other types. */
 function field(name: string, value: unknown): DocumentNode | null {
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
   return isPlain ? leaf(name, value as string | number | boolean) : null;

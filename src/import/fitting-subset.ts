@@ -17,7 +17,7 @@ const STEPS = 8;
 /** Share of the grid set's extent below which a difference is ignored. */
 const ALL_OF_IT = 1e-3;
 
-/** The part of a grid set that lies in a box of degrees; null: none of it does. */
+/** The part of a grid set in a box of degrees; null: none. */
 export function subsetWithin(gridSet: GridSet, degrees: readonly number[] | null): SubsetDocument | null {
   return clippedSubset(gridSet, degrees && extentIn(gridSet, degrees));
 }
@@ -53,7 +53,29 @@ function extentIn(gridSet: GridSet, degrees: readonly number[]): readonly number
   return gridSet.srs === 4326 ? degrees : exact.map((value) => Math.round(value * 100) / 100);
 }
 
-/** Only the zooms whose scale lies between the two; null: none does. */
+/** Grid sets that clients know by these names come first. */
+export const USUAL = ['EPSG:900913', 'EPSG:4326'];
+
+export function usualFirst(gridSets: Iterable<GridSet>): GridSet[] {
+  const rank = ({ name }: GridSet) => [...USUAL, name].indexOf(name);
+  return [...gridSets].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The subset without other zooms. */
+export function withZooms(
+  subset: SubsetDocument,
+  gridSet: GridSet,
+  zoomStart: number,
+  zoomStop: number,
+): SubsetDocument {
+  return {
+    ...subset,
+    ...(zoomStart > 0 && { zoomStart }),
+    ...(zoomStop < gridSet.levels.length - 1 && { zoomStop }),
+  };
+}
+
+/** Only the zooms whose scale is between the two; null: none. */
 export function withinScales(
   subset: SubsetDocument,
   gridSet: GridSet,
@@ -66,10 +88,5 @@ export function withinScales(
       scaleDenominator <= (maxScale ?? Number.POSITIVE_INFINITY) * (1 + TOLERANCE),
   );
   const [zoomStart, zoomStop] = [fits.indexOf(true), fits.lastIndexOf(true)];
-  if (zoomStart === -1) return null;
-  return {
-    ...subset,
-    ...(zoomStart > 0 && { zoomStart }),
-    ...(zoomStop < gridSet.levels.length - 1 && { zoomStop }),
-  };
+  return zoomStart === -1 ? null : withZooms(subset, gridSet, zoomStart, zoomStop);
 }

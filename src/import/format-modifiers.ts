@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   palette: 'write PALETTE=… into vendorParameters',
 };
 
-/** `formatModifiers` of a layer: how GeoWebCache asks the map server for tiles of a format. Here one format is asked for all. */
+/** `formatModifiers` of a layer: the format of GeoWebCache's requests for each format of tiles. Here one format is requested for all. */
 export function importFormatModifiers(
   layer: WireElement,
   formats: readonly string[],
@@ -21,9 +21,9 @@ export function importFormatModifiers(
 ): SourceFields {
   const modifiers = childrenNamed(layer, 'formatModifiers').flatMap(({ children }) => children);
   if (modifiers.length === 0) return {};
-  const wanted = new Set(formats.map((format) => requestedFor(format, modifiers)));
-  const [only = ''] = wanted;
-  const requestFormat = wanted.size === 1 && formatOf(only)?.kind === 'raster' ? only : undefined;
+  const requestFormats = new Set(formats.map((format) => requestedFor(format, modifiers)));
+  const [only = ''] = requestFormats;
+  const requestFormat = requestFormats.size === 1 && formatOf(only)?.kind === 'raster' ? only : undefined;
   const colours = new Set(modifiers.flatMap((one) => textsOf(one, 'bgColor')));
   const [bgColor] = colours.size === 1 ? colours : [];
   const path = 'formatModifiers.formatModifier';
@@ -49,8 +49,8 @@ function requestedFor(format: string, modifiers: readonly WireElement[]): string
   const modifier = modifiers.find((one) =>
     textsOf(one, 'responseFormat').some((text) => formatOf(text)?.mediaType === format),
   );
-  const requested = modifier && textsOf(modifier, 'requestFormat')[0];
-  return requested === undefined ? format : (formatOf(requested)?.mediaType ?? requested);
+  const requestFormats = modifier && textsOf(modifier, 'requestFormat')[0];
+  return requestFormats === undefined ? format : (formatOf(requestFormats)?.mediaType ?? requestFormats);
 }
 
 function textsOf(element: WireElement, name: string): readonly string[] {

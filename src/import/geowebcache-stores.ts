@@ -21,27 +21,27 @@ export function geoWebCacheStores(
     const table = tableOfXml(element);
     const id = String(table.id ?? '');
     const about = report.about(`blob store ${id}`);
-    const given = new TrackedTable(table, about);
-    given.text('id');
-    const store = readStore(element.name, given, folder);
+    const fields = new TrackedTable(table, about);
+    fields.text('id');
+    const store = readStore(element.name, fields, folder);
     stores.set(id, store);
-    if (given.flag('@default')) stores.set('', store);
+    if (fields.flag('@default')) stores.set('', store);
     if (!store) {
-      about.leftOut(element.name, given.flag('enabled') === false ? 'it is disabled' : NOT_READ);
+      about.leftOut(element.name, fields.flag('enabled') === false ? 'it is disabled' : NOT_READ);
       continue;
     }
     const what = `layers adopt what is in ${store.folder}, and keep their tiles in the store default`;
     about.changed(element.name, what);
-    given.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
+    fields.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
   }
   return stores;
 }
 
-function readStore(kind: string, given: TrackedTable, folder: string): FileStore | null {
-  if (kind !== 'FileBlobStore' || given.flag('enabled') === false) return null;
-  const paths = given.text('pathGeneratorType')?.toLowerCase();
+function readStore(kind: string, fields: TrackedTable, folder: string): FileStore | null {
+  if (kind !== 'FileBlobStore' || fields.flag('enabled') === false) return null;
+  const paths = fields.text('pathGeneratorType')?.toLowerCase();
   return {
-    folder: given.text('baseDirectory') ?? folder,
+    folder: fields.text('baseDirectory') ?? folder,
     paths: paths === 'tms' || paths === 'slippy' ? paths : 'default',
   };
 }

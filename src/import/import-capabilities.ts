@@ -1,21 +1,21 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { collectYielding } from '../lib/yielding.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
-import { type Imported, ImportReport, withoutTwins } from './import-report.ts';
+import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
 import { createGridSetChooser, importWmsLayer } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 import { wmsCapabilitiesOf } from './wms-capabilities.ts';
 
 export interface CapabilitiesImport {
-  /** Where the document was read. */
+  /** The address of the document. */
   readonly address: URL;
   /** Names of layers to be taken; null: all. */
   readonly only: readonly string[] | null;
-  /** Those that are there already. */
+  /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
 }
 
@@ -70,10 +70,10 @@ async function importWms(
   const report = new ImportReport();
   const capabilities = wmsCapabilitiesOf(root);
   const base = serviceAddress(address, capabilities.mapAddress, report);
-  const all = await eachInTurn(capabilities.layers, (layer) => layer);
-  const wanted = pick(all, ({ name }) => name, only);
+  const all = await collectYielding(capabilities.layers);
+  const selection = pick(all, ({ name }) => name, only);
   const choose = createGridSetChooser(gridSets);
-  const layers = await eachInTurn(wanted, (layer) =>
+  const layers = await readEach(selection, (layer) =>
     importWmsLayer(layer, capabilities, base, choose(layer.crs), report),
   );
   return { gridSets: [], layers: withoutTwins(layers, report), report };
@@ -88,26 +88,19 @@ async function importWmts(
   const fitting = new FittingGridSets(gridSets, report);
   const isDocument = /\.xml$/i.test(address.pathname);
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
-  const wanted = pick([...known.values()], ({ id }) => id, only);
-  const layers = await eachInTurn(wanted, (layer) => importWmtsLayer(layer, base, fitting, report));
+  const selection = pick([...known.values()], ({ id }) => id, only);
+  const layers = await readEach(selection, (layer) => importWmtsLayer(layer, base, fitting, report));
   return { gridSets: fitting.declared, layers: withoutTwins(layers, report), report };
 }
 
-/** Layers that are worked on in one turn of the event loop. */
-const IN_A_TURN = 20;
-
-async function eachInTurn<Layer, Read>(
-  layers: Iterable<Layer>,
-  read: (layer: Layer) => Read | null,
-): Promise<readonly Read[]> {
-  const all: Read[] = [];
-  let count = 0;
-  for (const layer of layers) {
-    if (count++ % IN_A_TURN === 0) await nextTurn();
-    const one = read(layer);
-    if (one !== null) all.push(one);
-  }
-  return all;
+async function readEach<Layer>(
+  layers: readonly Layer[],
+  read: (layer: Layer) => ImportedDocument | null,
+): Promise<readonly ImportedDocument[]> {
+  const documents = function* () {
+    for (const layer of layers) yield read(layer);
+  };
+  return (await collectYielding(documents())).filter((document) => document !== null);
 }
 
 /** Behind a proxy a document may name a host that is reachable only inside; the address of the document is reachable. */
@@ -135,8 +128,8 @@ function pick<Layer>(
   if (only === null) return layers;
   const byName = new Map(layers.map((layer) => [nameOf(layer), layer]));
   return only.map((name) => {
-    const found = byName.get(name);
-    if (found) return found;
+    const layer = byName.get(name);
+    if (layer) return layer;
     throw invalid(`The service has no layer ${name}; ${hintFor(name, [...byName.keys()])}`);
   });
 }

@@ -1,7 +1,6 @@
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
-import { wireElementOf } from '../geowebcache/read-document.ts';
 import { type ReadDocument, readGwcLayer } from '../geowebcache/read-layer.ts';
 import {
   booleanField,
@@ -26,15 +25,15 @@ import { type GridSetDocument, matchGrid } from './matching-grid.ts';
 import { recorded } from './recorded-element.ts';
 
 export interface GeoWebCacheImport {
-  /** Where the configuration lies, absolute; its cache may lie there too. */
+  /** The absolute path of the configuration; its cache may be there too. */
   readonly folder: string;
-  /** Those that are there already. */
+  /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
 }
 
-/** What the document says for all layers that do not say it themselves. */
+/** Defaults of the document for its layers. */
 interface Defaults {
   readonly source: object;
   readonly cacheBypass: boolean | undefined;
@@ -81,8 +80,7 @@ const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 /** `geowebcache.xml`. Throws `request-invalid` for another document. */
-export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): Imported {
-  const root = wireElementOf(xml);
+export function importGeoWebCache(root: XmlElement, options: GeoWebCacheImport): Imported {
   if (root.name !== DOCUMENT) throw invalid(`The root must be ${DOCUMENT}, not ${root.name}.`);
   const report = new ImportReport();
   const about = report.about(DOCUMENT);
@@ -91,7 +89,7 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
     else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
-  const stores = geoWebCacheStores(xml, options.folder, report);
+  const stores = geoWebCacheStores(root, options.folder, report);
   const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
     source: omitUndefined({
@@ -107,7 +105,7 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
   return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), report };
 }
 
-/** One that comes with the program under the same name is not declared again, unless it is another. */
+/** A grid set of the program with the same name and tiles is not declared again. */
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
   const byName = new Map<string, KnownGridSet>();
@@ -172,7 +170,7 @@ interface KnownSubset {
   readonly twice: boolean;
 }
 
-/** GeoWebCache too leaves out those that it does not know, and serves the layer in the others. */
+/** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
   subsets: readonly Subset[],
   { gridSets }: LayerContext,
@@ -271,7 +269,7 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-/** Null: it cannot be read. The report names what its reader did not look at. */
+/** Null: it cannot be read. The report names unread elements. */
 function attempted(
   given: WireElement,
   about: SubjectReport,

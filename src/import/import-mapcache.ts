@@ -9,6 +9,7 @@ import {
   type Imported,
   type ImportedDocument,
   ImportReport,
+  reportAdopted,
   reportUnused,
   type SubjectReport,
   WHOLE,
@@ -165,12 +166,7 @@ class MapCacheReader {
       gutter: tileset.number('metabuffer'),
       expireCache: tileset.number('auto_expire'),
       expireClients: tileset.number('expires'),
-      adopt: this.#adopt(
-        name,
-        cache,
-        links.map(({ grid }) => grid),
-        about,
-      ),
+      adopt: reportAdopted(about, this.#adoptions(name, cache, links)),
     };
     for (const one of [tileset, source, cache]) one?.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
@@ -200,23 +196,14 @@ class MapCacheReader {
     return format;
   }
 
-  #adopt(
+  /** What the layer adopts, or why it adopts nothing. Rows count from the origin of each grid. */
+  #adoptions(
     name: string,
     cache: TrackedTable | undefined,
-    grids: readonly MapCacheGrid[],
-    about: SubjectReport,
-  ): readonly object[] | undefined {
-    const adopted = cache ? this.#adoptions(name, cache, grids) : 'it names no cache that is declared';
-    if (typeof adopted === 'string') {
-      about.leftOut('cache', adopted);
-      return undefined;
-    }
-    about.changed('cache', `its tiles are adopted from ${Object.values(adopted[0] ?? {})[1]}`);
-    return adopted;
-  }
-
-  /** What the layer adopts, or why it adopts nothing. Rows count from the origin of each grid. */
-  #adoptions(name: string, cache: TrackedTable, grids: readonly MapCacheGrid[]): readonly object[] | string {
+    links: readonly { readonly grid: MapCacheGrid }[],
+  ): readonly object[] | string {
+    if (!cache) return 'it names no cache that is declared';
+    const grids = links.map(({ grid }) => grid);
     const type = cache.text('@type') ?? '';
     const layout = cache.text('@layout') ?? 'tilecache';
     if (type === 'mbtiles') return this.#mbtiles(cache, grids);

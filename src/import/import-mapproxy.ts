@@ -6,6 +6,7 @@ import {
   type Imported,
   type ImportedDocument,
   ImportReport,
+  reportAdopted,
   reportUnused,
   type SubjectReport,
   WHOLE,
@@ -96,7 +97,7 @@ class MapProxyReader {
     return this.#grids.documents();
   }
 
-  /** Names what has not been used. */
+  /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
     for (const kind of ['cache', 'source'] as const) {
@@ -118,7 +119,7 @@ class MapProxyReader {
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
-  /** What the layer's cache and source say of it, or why it cannot be imported. */
+  /** The fields from the layer's cache and source, or why it cannot be imported. */
   #cached(layer: TrackedTable, about: SubjectReport): object | string {
     const [name, ...others] = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
     const caches = tableIn(this.#tree, 'caches');
@@ -138,7 +139,7 @@ class MapProxyReader {
       formats: [format],
       gridSets,
       ...this.#caching(cache),
-      adopt: this.#adopt(name, cache, imported, about),
+      adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
       ...imported.layer,
     };
     cache.report(REASONS);
@@ -220,27 +221,11 @@ class MapProxyReader {
     };
   }
 
-  #adopt(
-    name: string,
-    cache: TrackedTable,
-    { grids }: ImportedSource,
-    about: SubjectReport,
-  ): readonly object[] | undefined {
+  #adopted(name: string, cache: TrackedTable, { grids }: ImportedSource): readonly object[] | string {
     const { folder, resolve } = this.#options;
     const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
-    const adopted = adoptedCaches(
-      name,
-      cache,
-      { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) },
-      { ...this.#options, base },
-    );
-    if (typeof adopted === 'string') {
-      about.leftOut('cache', adopted);
-      return undefined;
-    }
-    const places = adopted.map((one) => Object.values(one)[1]).join(', ');
-    about.changed('cache', `its tiles are adopted: ${places}`);
-    return adopted;
+    const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
+    return adoptedCaches(name, cache, used, { ...this.#options, base });
   }
 }
 

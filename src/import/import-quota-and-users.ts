@@ -1,60 +1,47 @@
 import { invalid } from '../domain/errors.ts';
-import { wireElementOf } from '../geowebcache/read-document.ts';
-import {
-  booleanField,
-  childrenNamed,
-  integerField,
-  numberField,
-  onlyChild,
-  textField,
-  type WireElement,
-} from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
-import { recorded } from './recorded-element.ts';
+import { type Reasons, TrackedTable } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
 
-const NOT_HERE: Readonly<Record<string, string>> = {
+const REASONS: Reasons = {
   quotaStore: 'usage is counted in the tile stores',
-  diskBlockSize: 'what tiles really take is counted',
+  diskBlockSize: 'the bytes that tiles really take are counted',
 };
 
-/** `geowebcache-diskquota.xml` as the body of `PUT /api/v1/quota`. Throws `request-invalid`. */
+/** `geowebcache-diskquota.xml` as the body of `PUT /api/v1/quota`. Throws `request-invalid` for another document. */
 export function importQuota(xml: XmlElement, report: ImportReport): object {
-  const { element: root, unread } = recorded(wireElementOf(xml));
-  if (root.name !== 'gwcQuotaConfiguration') {
-    throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
+  if (xml.name !== 'gwcQuotaConfiguration') {
+    throw invalid(`The root must be gwcQuotaConfiguration, not ${xml.name}.`);
   }
-  const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
+  const root = new TrackedTable(tableOfXml(xml), report.about('disk quota'));
+  const layerQuotas = root.table('layerQuotas').tables('LayerQuota').map(layerQuota);
   const quota = omitUndefined({
-    enabled: booleanField(root, 'enabled'),
-    cacheCleanUpFrequency: integerField(root, 'cacheCleanUpFrequency'),
-    cacheCleanUpUnits: textField(root, 'cacheCleanUpUnits'),
-    maxConcurrentCleanUps: integerField(root, 'maxConcurrentCleanUps'),
-    globalExpirationPolicyName: textField(root, 'globalExpirationPolicyName'),
+    enabled: root.flag('enabled'),
+    cacheCleanUpFrequency: root.number('cacheCleanUpFrequency'),
+    cacheCleanUpUnits: root.text('cacheCleanUpUnits'),
+    maxConcurrentCleanUps: root.number('maxConcurrentCleanUps'),
+    globalExpirationPolicyName: root.text('globalExpirationPolicyName'),
     globalQuota: quotaIn(root, 'globalQuota'),
-    layerQuotas: layerQuotas.length > 0 ? layerQuotas.map(layerQuota) : undefined,
+    layerQuotas: layerQuotas.length > 0 ? layerQuotas : undefined,
   });
-  const about = report.about('disk quota');
-  const left = unread();
-  about.taken(...root.children.map(({ name }) => name).filter((name) => !left.includes(name)));
-  for (const path of left) about.leftOut(path, NOT_HERE[path] ?? 'is not known here');
+  root.report(REASONS);
   return quota;
 }
 
-function layerQuota(entry: WireElement): object {
+function layerQuota(entry: TrackedTable): object {
   return omitUndefined({
-    layer: textField(entry, 'layer'),
-    expirationPolicyName: textField(entry, 'expirationPolicyName'),
+    layer: entry.text('layer'),
+    expirationPolicyName: entry.text('expirationPolicyName'),
     quota: quotaIn(entry, 'quota'),
   });
 }
 
-function quotaIn(parent: WireElement, name: string): object | undefined {
-  const quota = onlyChild(parent, name);
-  return quota
-    ? omitUndefined({ value: numberField(quota, 'value'), units: textField(quota, 'units') })
-    : undefined;
+function quotaIn(parent: TrackedTable, name: string): object | undefined {
+  if (!parent.has(name)) return undefined;
+  const quota = parent.table(name);
+  return omitUndefined({ value: quota.number('value'), units: quota.text('units') });
 }
 
 export interface ImportedUser {

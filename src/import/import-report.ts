@@ -1,4 +1,4 @@
-/** The element that stands for a whole subject. */
+/** Stands for a whole subject. */
 export const WHOLE = 'all of it';
 
 export type ImportFate = 'taken' | 'changed' | 'left out';
@@ -16,7 +16,7 @@ export interface ReportEntry {
 export class ImportReport {
   readonly entries: ReportEntry[] = [];
 
-  /** Tells what became of the elements of one subject. */
+  /** Records the fate of the elements of one subject. */
   about(subject: string) {
     const add = (fate: ImportFate, element: string, what: string) =>
       void this.entries.push({ subject, element, fate, what });
@@ -25,7 +25,7 @@ export class ImportReport {
         for (const element of elements) add('taken', element, '');
       },
       changed: (element: string, what: string) => add('changed', element, what),
-      /** Returns what there is instead. */
+      /** Returns null, for callers to return. */
       leftOut(element: string, what: string): null {
         add('left out', element, what);
         return null;
@@ -38,7 +38,7 @@ export type SubjectReport = ReturnType<ImportReport['about']>;
 
 export type ImportedDocument = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** What was found, in the configuration file's form. Not checked: the configuration's reader does that. */
+/** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
@@ -56,7 +56,21 @@ export function reportUnused(
   }
 }
 
-/** Of several with one name the first counts. */
+/** Reports what a layer adopts, or why it adopts nothing. */
+export function reportAdopted(
+  about: SubjectReport,
+  adopted: readonly object[] | string,
+): readonly object[] | undefined {
+  if (typeof adopted !== 'string') {
+    const places = new Set(adopted.map((one) => Object.values(one)[1]));
+    about.changed('cache', `its tiles are adopted from ${[...places].join(', ')}`);
+    return adopted;
+  }
+  about.leftOut('cache', adopted);
+  return undefined;
+}
+
+/** The first of several with one name counts. */
 export function withoutTwins(
   layers: readonly ImportedDocument[],
   report: ImportReport,

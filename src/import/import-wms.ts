@@ -5,7 +5,7 @@ import { sameSrs } from '../domain/srs.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
+import { type SubsetDocument, subsetWithin, USUAL, usualFirst, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
 
@@ -87,7 +87,7 @@ function subsetsOf(
   return found;
 }
 
-/** A server that knows web mercator under another number only has to be asked by that. */
+/** A server that has web mercator only under another number is queried by that. */
 function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, string> | undefined {
   const gridSet = gridSets.find(({ srs }) => isMercator(`EPSG:${srs}`));
   return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;
@@ -137,7 +137,6 @@ interface ChosenGridSets {
   readonly mercatorName: string | null;
 }
 
-const USUAL = ['EPSG:900913', 'EPSG:4326'];
 const MERCATOR = 3857;
 /** Servers that name more offer whatever their library knows, not what the layer is for. */
 const MEANT = 20;
@@ -157,9 +156,8 @@ function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSe
     if (gridSet) found.add(gridSet);
     else strange.push(name);
   }
-  const rank = ({ name }: GridSet) => [...USUAL, name].indexOf(name);
   return {
-    gridSets: [...found].sort((a, b) => rank(a) - rank(b)),
+    gridSets: usualFirst(found),
     leftOut: strange.length === 0 ? '' : `${few(strange)}: declare a grid set and name it in gridSets`,
     mercatorName: crs.includes(`EPSG:${MERCATOR}`) ? null : (crs.find((name) => isMercator(name)) ?? null),
   };

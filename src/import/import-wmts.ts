@@ -4,14 +4,15 @@ import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import { matchTile, srsOfCrs, type TileMatrixSet, type WmtsLayer } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
+import {
+  matchTile,
+  PIXEL_SIZE,
+  srsOfCrs,
+  type TileMatrixSet,
+  type WmtsLayer,
+} from '../sources/wmts-capabilities.ts';
+import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
-
-/** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
-const PIXEL_SIZE = 0.00028;
-/** Grid sets that clients know by these names go before others that fit as well. */
-const PREFERRED = ['EPSG:900913', 'EPSG:4326'];
 
 /** Grid sets for the tile matrix sets of a document: those that are there, or new ones. */
 export class FittingGridSets {
@@ -21,8 +22,7 @@ export class FittingGridSets {
   readonly #fitting = new Map<TileMatrixSet, Fit | null>();
 
   constructor(known: readonly GridSet[], report: ImportReport) {
-    const rank = ({ name }: GridSet) => [...PREFERRED, name].indexOf(name);
-    this.#known = [...known].sort((a, b) => rank(a) - rank(b));
+    this.#known = usualFirst(known);
     this.#report = report;
   }
 
@@ -87,7 +87,7 @@ function zoomsIn(
   return zoomStart !== -1 && count === zoomStop - zoomStart + 1 ? { zoomStart, zoomStop, count } : null;
 }
 
-/** From the finest matrix, whose tiles lie closest around what there is. */
+/** From the finest matrix, whose tiles fit most closely. */
 function gridSetDocument(set: TileMatrixSet, name: string) {
   const srs = srsOfCrs(set.crs);
   const matrices = [...set.matrices].sort((a, b) => b.scaleDenominator - a.scaleDenominator);
@@ -158,7 +158,7 @@ function subsetsOf(
   fitting: FittingGridSets,
   about: SubjectReport,
 ): readonly SubsetDocument[] {
-  const found = new Map<string, SubsetDocument>();
+  const subsets = new Map<string, SubsetDocument>();
   for (const { set, limits } of layer.links) {
     const fit = fitting.of(set);
     if (!fit) {
@@ -167,16 +167,11 @@ function subsetsOf(
     }
     const { gridSet, zoomStart, zoomStop } = fit;
     const subset = subsetWithin(gridSet, layer.degrees);
-    if (!subset || found.has(gridSet.name)) continue;
-    const last = gridSet.levels.length - 1;
-    found.set(gridSet.name, {
-      ...subset,
-      ...(zoomStart > 0 && { zoomStart }),
-      ...(zoomStop < last && { zoomStop }),
-    });
+    if (!subset || subsets.has(gridSet.name)) continue;
+    subsets.set(gridSet.name, withZooms(subset, gridSet, zoomStart, zoomStop));
     if (limits.size > 0) about.changed('TileMatrixSetLimits', 'the extent of the layer is used instead');
   }
-  return [...found.values()];
+  return [...subsets.values()];
 }
 
 function formatsOf({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {

@@ -4,7 +4,7 @@ import type { TrackedTable } from './tracked-table.ts';
 export interface CachePlaces {
   /** Where the configuration is, absolute. */
   readonly folder: string;
-  /** Where caches are that do not say it themselves, absolute. */
+  /** The absolute path of caches without a path of their own. */
   readonly base: string;
   /** Makes an absolute path of one that is relative to a folder. */
   readonly resolve: (folder: string, path: string) => string;
@@ -22,7 +22,11 @@ interface Cache {
   readonly places: CachePlaces;
 }
 
-/** What `adopt` of the layer says, or why it says nothing. */
+type Adoption = Readonly<
+  Record<'layout', string> & Partial<Record<'file' | 'folder' | 'paths' | 'table', string>>
+>;
+
+/** The adoptions of the layer, or why there are none. */
 type Adopted = readonly object[] | string;
 
 const PATHS = ['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'];
@@ -54,8 +58,9 @@ export function adoptedCaches(
   return 'there are no tiles where it keeps them';
 }
 
-function folders({ name, how, base, grids, declared, places }: Cache): Adopted {
-  const { folder, resolve, isThere } = places;
+function folders(cache: Cache): Adopted {
+  const { name, how, base, declared, places } = cache;
+  const { folder, resolve } = places;
   const paths = how.text('directory_layout') ?? 'tc';
   const directory = how.text('directory');
   const byGrid = how.flag('use_grid_names') === true;
@@ -63,12 +68,19 @@ function folders({ name, how, base, grids, declared, places }: Cache): Adopted {
   const srsTwice = declared.some((one, at) => declared.some((other, i) => i < at && !differ(one, other)));
   if (!byGrid && directory === undefined && srsTwice)
     return 'one folder has the tiles of several grids in one SRS, which cannot be distinguished';
-  return grids.flatMap((grid) => {
-    const own = byGrid ? `${name}/${grid.nameThere}` : `${name}_${grid.srsThere}`;
+  return existing(cache, ({ nameThere, srsThere }) => {
+    const own = byGrid ? `${name}/${nameThere}` : `${name}_${srsThere}`;
     const place = directory === undefined ? resolve(base, own) : resolve(folder, directory);
-    return isThere(place)
-      ? [{ layout: 'mapproxy', folder: place, gridSet: grid.name, paths, origin: grid.origin }]
-      : [];
+    return { layout: 'mapproxy', folder: place, paths };
+  });
+}
+
+/** The adoptions whose file or folder exists. */
+function existing({ grids, places }: Cache, adoptionOf: (grid: MapProxyGrid) => Adoption): Adopted {
+  return grids.flatMap((grid) => {
+    const adoption = adoptionOf(grid);
+    const isThere = places.isThere(adoption.file ?? adoption.folder ?? '');
+    return isThere ? [{ ...adoption, gridSet: grid.name, origin: grid.origin }] : [];
   });
 }
 
@@ -79,11 +91,8 @@ function differ(a: MapProxyGrid | null, b: MapProxyGrid | null): boolean {
 
 function mbtilesFile(cache: Cache): Adopted {
   const file = fileOf(cache, 'mbtiles');
-  const [grid] = cache.grids;
   if (cache.declared.length > 1) return MIXED_FILE;
-  return grid && cache.places.isThere(file)
-    ? [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }]
-    : [];
+  return existing(cache, () => ({ layout: 'mbtiles', file }));
 }
 
 /** Relative to the configuration where it begins with `./`, to the folder of caches otherwise. */
@@ -101,46 +110,28 @@ function gridFolder({ name, how, base, places: { folder, resolve } }: Cache, gri
 }
 
 function levelFiles(cache: Cache): Adopted {
-  return cache.grids.flatMap((grid) => {
-    const folder = gridFolder(cache, grid);
-    return cache.places.isThere(folder)
-      ? [{ layout: 'mapproxy-sqlite', folder, gridSet: grid.name, origin: grid.origin }]
-      : [];
-  });
+  return existing(cache, (grid) => ({ layout: 'mapproxy-sqlite', folder: gridFolder(cache, grid) }));
 }
 
 /** Each grid has a table of its own, unless the cache names one. */
 function geopackages(cache: Cache): Adopted {
-  const table = cache.how.text('table_name');
-  if (table !== undefined && cache.declared.length > 1) return MIXED_FILE;
+  const named = cache.how.text('table_name');
+  if (named !== undefined && cache.declared.length > 1) return MIXED_FILE;
   const levels = cache.how.flag('levels') === true;
-  return cache.grids.flatMap((grid) => {
-    const place = levels ? gridFolder(cache, grid) : fileOf(cache, 'gpkg');
-    if (!cache.places.isThere(place)) return [];
-    return [
-      {
-        layout: 'geopackage',
-        [levels ? 'folder' : 'file']: place,
-        table: table ?? `${cache.name}_${grid.nameThere}`,
-        gridSet: grid.name,
-        origin: grid.origin,
-      },
-    ];
-  });
+  return existing(cache, (grid) => ({
+    layout: 'geopackage',
+    ...(levels ? { folder: gridFolder(cache, grid) } : { file: fileOf(cache, 'gpkg') }),
+    table: named ?? `${cache.name}_${grid.nameThere}`,
+  }));
 }
 
 /** ArcGIS compact caches; the version shows in the files. */
 function bundles(cache: Cache): Adopted {
-  const { folder, resolve, isThere } = cache.places;
+  const { folder, resolve } = cache.places;
   const directory = cache.how.text('directory');
   cache.how.number('version');
-  return cache.grids.flatMap((grid) => {
-    const place =
-      directory === undefined
-        ? resolve(cache.base, `${cache.name}/${grid.nameThere}`)
-        : resolve(folder, directory);
-    return isThere(place)
-      ? [{ layout: 'arcgis-compact', folder: place, gridSet: grid.name, origin: grid.origin }]
-      : [];
-  });
+  return existing(cache, (grid) => ({
+    layout: 'arcgis-compact',
+    folder: directory === undefined ? gridFolder(cache, grid) : resolve(folder, directory),
+  }));
 }

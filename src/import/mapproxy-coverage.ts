@@ -14,7 +14,6 @@ import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
 
-/** The box around a coverage. */
 export interface CoverageBox {
   readonly bounds: Bounds;
   /** EPSG code. */

@@ -74,33 +74,33 @@ export class MapProxyGrids {
     const refuse = (what: string) => about.leftOut('grid', what);
     const table = this.#inherited(name, 0);
     if (!table) return refuse('is not declared');
-    const given = new TrackedTable(table, about);
-    const missing = Object.entries(NEEDED).find(([key]) => given.has(key));
+    const fields = new TrackedTable(table, about);
+    const missing = Object.entries(NEEDED).find(([key]) => fields.has(key));
     if (missing) return refuse(`${missing[0]} is not supported: ${missing[1]}`);
-    const crs = given.text('srs') ?? DEFAULT_SRS;
+    const crs = fields.text('srs') ?? DEFAULT_SRS;
     const srs = srsOfCrs(crs);
     if (srs === null) return refuse(`its SRS ${crs} has no EPSG code`);
-    const extent = given.numbers('bbox') ?? usualExtent(srs);
+    const extent = fields.numbers('bbox') ?? usualExtent(srs);
     if (extent?.length !== 4) return refuse('it needs a bbox of four numbers');
-    const origin = originOf(given.text('origin'));
+    const origin = originOf(fields.text('origin'));
     if (!origin) return refuse('its origin must be sw, ll, nw or ul');
-    const tileSize = given.pair('tile_size') ?? this.#tileSize ?? [256, 256];
-    const resolutions = ladderOf(given, extent, tileSize);
+    const tileSize = fields.pair('tile_size') ?? this.#tileSize ?? [256, 256];
+    const resolutions = ladderOf(fields, extent, tileSize);
     if (!resolutions)
       return refuse('its resolutions in res must be numbers, or pairs of a name and a number');
     if (resolutions.length > MAX_LEVELS) {
       about.changed('grid', `has ${resolutions.length} levels; the first ${MAX_LEVELS} are used`);
     }
     const document = {
-      name: given.text('name') ?? name,
+      name: fields.text('name') ?? name,
       srs,
       extent,
       resolutions: resolutions.slice(0, MAX_LEVELS),
       tileSize,
       ...(origin === 'nw' && { alignTopLeft: true }),
     };
-    given.text('base');
-    given.report(REASONS);
+    fields.text('base');
+    fields.report(REASONS);
     const known = builtInGridSets();
     const mercator = known.find((one) => one.name === 'EPSG:900913');
     const matched = matchGrid(document, mercator, known);
@@ -108,7 +108,7 @@ export class MapProxyGrids {
     return { ...matched, nameThere: document.name, origin, srsThere: crs.replace(':', '') };
   }
 
-  /** `base` names another grid that says the rest. */
+  /** `base` names another grid with the other fields. */
   #inherited(name: string, depth: number): Table | null {
     const own = Object.hasOwn(this.#declared, name) ? this.#declared[name] : BUILT_IN[name];
     if (!isRecord(own) || depth > 10) return null;
@@ -123,25 +123,25 @@ function usualExtent(srs: number): readonly number[] | undefined {
   return srs === 4326 ? DEGREES : undefined;
 }
 
-function originOf(given = 'sw'): 'sw' | 'nw' | null {
-  const origin = given.toLowerCase();
+function originOf(corner = 'sw'): 'sw' | 'nw' | null {
+  const origin = corner.toLowerCase();
   if (origin === 'sw' || origin === 'll') return 'sw';
   return origin === 'nw' || origin === 'ul' ? 'nw' : null;
 }
 
 /** CRS units per pixel, falling, as `resolutions` in MapProxy's grid.py has them. Null: they cannot be read. */
 function ladderOf(
-  given: TrackedTable,
+  fields: TrackedTable,
   extent: readonly number[],
   [width = 256, height = 256]: readonly number[],
 ): readonly number[] | null {
-  const listed = given.take('res', resolutionsOf, 'a list of resolutions');
-  if (given.has('res')) return listed ?? null;
+  const listed = fields.take('res', resolutionsOf, 'a list of resolutions');
+  if (fields.has('res')) return listed ?? null;
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = extent;
-  const first = given.number('min_res') ?? Math.max((maxX - minX) / width, (maxY - minY) / height);
-  const factor = given.take('res_factor', factorOf, 'a number or sqrt2') ?? 2;
-  const last = given.number('max_res');
-  const count = given.number('num_levels');
+  const first = fields.number('min_res') ?? Math.max((maxX - minX) / width, (maxY - minY) / height);
+  const factor = fields.take('res_factor', factorOf, 'a number or sqrt2') ?? 2;
+  const last = fields.number('max_res');
+  const count = fields.number('num_levels');
   if (last !== undefined && count !== undefined) {
     const step = (Math.log10(first) - Math.log10(last)) / (count - 1);
     return Array.from({ length: count }, (_, z) => 10 ** (Math.log10(first) - step * z));

@@ -122,7 +122,7 @@ function concurrencyIn(source: TrackedTable): number | undefined {
   return undefined;
 }
 
-/** What a source does not say itself `globals` say for all. */
+/** `globals` have the values that a source leaves out. */
 function httpFields(source: TrackedTable, { http }: SourceContext): object {
   const own = source.table('http');
   const method = [own, http].map((table) => table.text('method')).find((text) => text !== undefined);
@@ -169,7 +169,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   };
 }
 
-/** Those of the cache whose tiles are those of the source. MapProxy refuses others too. */
+/** Grids of the cache whose tiles are those of the source. MapProxy refuses others too. */
 function gridsInCommon(sourceGrid: MapProxyGrid, context: SourceContext): readonly OfferedGrid[] {
   return context.grids.flatMap((grid) => {
     const levels = levelsOf(sourceGrid, grid);

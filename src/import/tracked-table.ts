@@ -76,14 +76,14 @@ export class TrackedTable {
   tables(key: string): readonly TrackedTable[] {
     const known = this.#inner.get(key);
     if (known) return known;
-    const given = this.has(key) ? listOf(this.#table[key]) : [];
-    if (given.length === 0) return [];
+    const values = this.has(key) ? listOf(this.#table[key]) : [];
+    if (values.length === 0) return [];
     const path = this.#elementOf(key);
-    const made = given.map(
+    const tables = values.map(
       (value) => new TrackedTable(isRecord(value) ? value : { [TEXT]: value }, this.#about, path),
     );
-    this.#inner.set(key, made);
-    return made;
+    this.#inner.set(key, tables);
+    return tables;
   }
 
   /** An empty one where there is none. */
@@ -99,7 +99,7 @@ export class TrackedTable {
     this.#fates.set(key, (about, element) => void about.leftOut(element, why));
   }
 
-  /** Tells the fate of every field, inner tables included. */
+  /** Reports the fate of every field, inner tables included. */
   report(reasons: Reasons = {}): void {
     for (const key of this.keys()) {
       const fate = this.#fates.get(key);

@@ -1,6 +1,6 @@
 import { childOf, childrenOf, hrefOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 
-/** A layer with all that it has from the layers around it. */
+/** A layer with the properties it inherits. */
 export interface WmsLayer {
   readonly name: string;
   readonly title: string;
@@ -71,7 +71,7 @@ function* namedLayers(element: XmlElement, above: Inherited): Generator<WmsLayer
   for (const inner of childrenOf(element, 'Layer')) yield* namedLayers(inner, own);
 }
 
-/** OGC 06-042, 7.2.4.8: what is added to, and what replaces. */
+/** OGC 06-042, 7.2.4.8: which properties are added, and which replaced. */
 function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   const attribution = childOf(element, 'Attribution');
   return {
@@ -141,8 +141,8 @@ function dimensionsOf(element: XmlElement) {
   const extents = childrenOf(element, 'Extent');
   return childrenOf(element, 'Dimension').map((dimension) => {
     const name = dimension.attributes.get('name') ?? '';
-    const said = extents.find(({ attributes }) => attributes.get('name') === name) ?? dimension;
-    return { name, default: said.attributes.get('default') ?? '', values: said.text.trim() };
+    const extent = extents.find(({ attributes }) => attributes.get('name') === name) ?? dimension;
+    return { name, default: extent.attributes.get('default') ?? '', values: extent.text.trim() };
   });
 }
 

@@ -15,7 +15,7 @@ export interface BreakerOutage {
   readonly failure: string | null;
   readonly interactiveMs: number;
   readonly taskMs: number;
-  /** How long every request has failed; null where that says nothing yet. */
+  /** How long every request has failed; null: too few have. */
   readonly failingMs: number | null;
 }
 
@@ -57,12 +57,12 @@ interface Pause {
   readonly reported?: { readonly since: number | null };
 }
 
-/** Until when a host is left alone, on the monotonic clock, and why. */
+/** Until when a host is paused, on the monotonic clock, and why. */
 interface BreakerClosing {
   readonly until: number;
   readonly reason: BreakerOutage['reason'];
   readonly failure: string | null;
-  /** When it began to fail, once it has failed often enough to be left alone; on the monotonic clock. */
+  /** When it began to fail, once it has failed often enough to be paused; on the monotonic clock. */
   readonly since: number | null;
 }
 
@@ -108,7 +108,7 @@ export class Breaker {
     return this.#probing;
   }
 
-  /** Since when, on the monotonic clock, and how often it has failed without a good answer between; null: it has not. */
+  /** Since when, on the monotonic clock, and how often it has failed without a success; null: it has not. */
   get failures(): { readonly since: number; readonly count: number } | null {
     return this.#failingSince === null ? null : { since: this.#failingSince, count: this.#inARow };
   }
@@ -175,12 +175,12 @@ export class Breaker {
     this.#closedAt = this.#answeredAt;
   }
 
-  /** Neither good nor bad: nothing was learnt. */
+  /** The request ended without a result. */
   abandoned(probe: boolean): void {
     if (probe) this.#probing = false;
   }
 
-  /** Requests that were under way when it opened are no further reason to wait. */
+  /** Failures of requests that were in flight when it opened do not lengthen the pause. */
   failed(probe: boolean, failure: BreakerFailure): void {
     this.#failures += failure.ms < FAST_FAILURE ? 1 : 2;
     this.#inARow++;
@@ -193,7 +193,7 @@ export class Breaker {
     if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.open(failure.reason);
   }
 
-  /** For reasons that only the caller sees, e.g. requests that succeed too slowly. */
+  /** For faults that only the caller sees, e.g. slow successes. */
   open(failure: string | null = null): void {
     const now = this.#clock.monotonic();
     const { remembersMs, maxPauseMs } = this.#options;

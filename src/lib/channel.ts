@@ -74,7 +74,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   const closing = new AbortController();
   /** Messages that arrived before their handler: a process receives some while it still opens its parts. */
   let early: Message[] = [];
-  let asked = 0;
+  let lastId = 0;
 
   function send(packet: Packet): void {
     if (port.connected !== false) port.send?.(packet, undefined, undefined, () => {});
@@ -124,7 +124,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     ask<Body, Reply>({ name }: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply> {
       if (closing.signal.aborted || port.connected === false) return Promise.reject(new ChannelClosed());
       if (signal?.aborted) return Promise.reject(signal.reason);
-      const id = ++asked;
+      const id = ++lastId;
       const reply = createDeferred<unknown>();
       waiting.set(id, reply);
       send({ type: 'message', name, body, id });

@@ -4,7 +4,6 @@ import { ifLate } from './clock.ts';
 import type { Env } from './env.ts';
 import { jitter, type Random } from './random.ts';
 
-/** A forked process, and the way to it. */
 export interface ForkedProcess {
   readonly process: ChildProcess;
   readonly channel: Channel;

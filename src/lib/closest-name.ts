@@ -1,4 +1,4 @@
-/** The name that was probably meant; null when none is near enough to be worth mentioning. */
+/** The name that was probably meant; null: none is close enough. */
 export function closestName(given: string, names: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(given.length / 3)) + 1;
@@ -37,7 +37,7 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Which name was probably meant, or else what there is: `did you mean roads?`, `there are roads, rivers`. */
+/** The name that was probably meant, or else the names there are: `did you mean roads?`, `there are roads, rivers`. */
 export function hintFor(given: string, names: readonly string[]): string {
   const meant = closestName(given, names);
   return meant ? `did you mean ${meant}?` : `there are ${someOf(names)}`;
@@ -45,7 +45,7 @@ export function hintFor(given: string, names: readonly string[]): string {
 
 const MAX_NAMED = 20;
 
-/** Names for a message, not more than one can read: `a, b, c and 7 more`; `none` where there are none. */
+/** A readable number of names for a message: `a, b, c and 7 more`; `none` if there are none. */
 export function someOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMED;
   const listed = names.slice(0, MAX_NAMED).join(', ') || 'none';

@@ -1,6 +1,6 @@
 import type { LocalTime } from './local-time.ts';
 
-/** `22:00-06:00`; the end may lie on the next day, and `24:00` is midnight. */
+/** `22:00-06:00`; the end may be on the next day, and `24:00` is midnight. */
 export const DAILY_HOURS = /^([01]\d|2[0-3]):([0-5]\d)[-–](?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/;
 
 interface Span {
@@ -22,7 +22,7 @@ export class DailyHours {
     this.#time = time;
   }
 
-  /** When the hours that `now` lies in are over; null when it lies in none. */
+  /** The end of the hours that contain `now`; null: none do. */
   until(now: number): number | null {
     const ends = this.#holding(now).map(({ to }) => this.#time.next(to, now));
     return ends.length === 0 ? null : Math.max(...ends);

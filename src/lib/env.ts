@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** What nearly everything that lives needs, and a test must be able to hold. */
+/** Dependencies of nearly every long-lived object, which tests replace. */
 export interface Env {
   readonly clock: Clock;
   readonly log: Logger;

@@ -17,7 +17,7 @@ interface IssueWords {
   readonly key: string;
   /** E.g. `a map`. */
   readonly object: string;
-  /** What null is called. */
+  /** The word for null. */
   readonly nothing: string;
 }
 
@@ -27,7 +27,7 @@ interface Context {
   readonly keysAt: (path: ValuePath) => readonly string[];
 }
 
-/** A sentence for each; `whole` is what is at fault where no field is. */
+/** A sentence for each; `whole` names the value itself. */
 export function printExplanations(problems: readonly Explanation[], whole: string): string {
   return problems
     .map(({ path, key, message }) => {
@@ -44,10 +44,10 @@ export function explainIssues(
   schema: () => z.core.JSONSchema.JSONSchema,
   words: IssueWords,
 ): readonly Explanation[] {
-  let made: ReturnType<typeof schema> | null = null;
+  let built: ReturnType<typeof schema> | null = null;
   const keysAt = (path: ValuePath) => {
-    made ??= schema();
-    return allowedKeys(made, tree, path);
+    built ??= schema();
+    return allowedKeys(built, tree, path);
   };
   return issues.flatMap((issue) => explainIssue(issue, { tree, words, keysAt }, []));
 }

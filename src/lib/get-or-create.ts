@@ -5,9 +5,9 @@ export function getOrCreate<Key, Value>(
 ): Value {
   const known = map.get(key);
   if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
+  const value = make();
+  map.set(key, value);
+  return value;
 }
 
 /** Finds a fact about an object once, as long as the object is in use. */

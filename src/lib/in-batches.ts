@@ -40,7 +40,7 @@ export function inBatches<Item, Response>(work: (items: readonly Item[]) => Prom
       running ??= run();
       return entry.promise;
     },
-    /** Resolves when all that was added has been dealt with. */
+    /** Resolves when everything added so far is done. */
     idle: async (): Promise<void> => {
       await running;
     },

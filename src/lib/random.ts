@@ -3,7 +3,7 @@ export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
 
-/** `value` spread by ±`share`, e.g. jitter(1000, 0.2, random) lies in 800…1200. */
+/** `value` spread by ±`share`, e.g. jitter(1000, 0.2, random) is in 800…1200. */
 export function jitter(value: number, share: number, random: Random): number {
   return value * (1 + share * (2 * random() - 1));
 }

@@ -8,10 +8,6 @@ export class RecentMap<Key, Value> {
     this.#mostWeight = mostWeight;
   }
 
-  get weight(): number {
-    return this.#weight;
-  }
-
   get(key: Key): Value | null {
     const entry = this.#entries.get(key);
     if (!entry) return null;
@@ -20,7 +16,7 @@ export class RecentMap<Key, Value> {
     return entry.value;
   }
 
-  /** What weighs more than all may together is not kept. */
+  /** An entry heavier than the maximum is not kept. */
   set(key: Key, value: Value, weight: number): void {
     this.delete(key);
     if (weight > this.#mostWeight) return;

@@ -38,10 +38,15 @@ export async function repeat(
 
 export type Repeater = ReturnType<typeof openRepeater>;
 
+interface RepeaterOptions extends RepeatOptions {
+  /** Subscribes to news that end a pause; returns a function that unsubscribes. */
+  readonly listen?: (wake: () => void) => () => void;
+}
+
 /** The same until it is closed, which aborts the signal. `wake` ends a pause, or the one that follows the turn under way. */
 export function openRepeater(
   work: (signal: AbortSignal, woken: AbortSignal) => unknown,
-  options: RepeatOptions,
+  options: RepeaterOptions,
 ) {
   const ending = new AbortController();
   let nudge = new AbortController();
@@ -51,10 +56,13 @@ export function openRepeater(
     return work(ending.signal, nudge.signal);
   };
   const running = repeat(turn, { ...options, clock }, ending.signal);
+  const wake = () => nudge.abort();
+  const stopListening = options.listen?.(wake);
   return {
-    wake: () => nudge.abort(),
+    wake,
     /** Resolves when the turn under way has ended. */
     async close(): Promise<void> {
+      stopListening?.();
       ending.abort();
       nudge.abort();
       await running;

@@ -1,7 +1,7 @@
 import { array, boolean, int, literal, number, record, strictObject, string, union, url, z } from 'zod';
 import { parseSize } from './size.ts';
 
-/** What many settings are made of. */
+/** Building blocks of many settings. */
 export const text = z.string().min(1);
 export const texts = z.array(text);
 export const flag = z.boolean().default(false);

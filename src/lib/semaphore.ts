@@ -27,12 +27,12 @@ export class Semaphore {
     return this.#queue.length;
   }
 
-  /** Whether the next caller would have to wait beyond `maxWaiting`; refusing is the caller's business. */
+  /** Whether the next caller would have to wait beyond `maxWaiting`; the caller decides whether to refuse. */
   get full(): boolean {
     return this.#inUse >= this.#limit && this.#queue.length >= this.#maxWaiting;
   }
 
-  /** Resolves to what gives the place back; calling that twice does no harm. Rejects with the signal's reason. */
+  /** Resolves to a function that releases the place; it may be called twice. Rejects with the signal's reason. */
   async acquire(signal?: AbortSignal, priority = 0): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#inUse >= this.#limit) return this.#wait(signal, priority);
@@ -40,7 +40,6 @@ export class Semaphore {
     return this.#releaser();
   }
 
-  /** Holds a place as long as the work takes. */
   async during<Result>(
     work: () => Promise<Result>,
     signal?: AbortSignal,

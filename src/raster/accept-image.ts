@@ -16,15 +16,15 @@ const OVERSIZED_FACTOR = 4;
  */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
-  const found = recogniseImage(bytes);
-  if (!found) throw refusalOfText(bytes);
-  if (declaredMediaType !== null && plainImageType(declaredMediaType) !== found) {
+  const imageType = recogniseImage(bytes);
+  if (!imageType) throw refusalOfText(bytes);
+  if (declaredMediaType !== null && plainImageType(declaredMediaType) !== imageType) {
     throw refuseImage(
       'wrong-type',
-      new Error(`it is ${found}, declared as ${declaredMediaType.slice(0, 100)}`),
+      new Error(`it is ${imageType}, declared as ${declaredMediaType.slice(0, 100)}`),
     );
   }
-  return found;
+  return imageType;
 }
 
 export function limitsFor(width: number, height: number): DecodeLimits {

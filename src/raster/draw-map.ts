@@ -29,7 +29,7 @@ export interface MapDrawing {
   readonly width: number;
   readonly height: number;
   readonly format: Format;
-  /** What shows where the layers are transparent; null: nothing. */
+  /** Shown where the layers are transparent; null: nothing. */
   readonly background: Colour | null;
 }
 
@@ -97,7 +97,7 @@ async function stack(
   return picture;
 }
 
-/** What a layer shows in one band after the other, from the top down; null where it shows nothing. */
+/** The pixels of a layer band by band, from the top down; null where it has none. */
 function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterImage>): ShowBand {
   const strips = new Map<number, RasterImage>();
   const { across, down } = layer;
@@ -121,7 +121,7 @@ function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterIma
   };
 }
 
-/** Those beyond the tiles are like the outermost ones, so that the edge is not half transparent. */
+/** Rows beyond the tiles repeat the outermost ones, so that the edge is not half transparent. */
 async function readPixelRows(
   { height, rows }: MapLayer,
   { from, to }: { readonly from: number; readonly to: number },

@@ -57,7 +57,7 @@ export function encodePng(
   return mediaType === 'image/png8' ? null : pixels.trueColourPng(part);
 }
 
-/** By the image library, off this thread; what is transparent lies on white in a JPEG. */
+/** By the image library, off this thread; transparent pixels become white in a JPEG. */
 export async function writePart(samples: Samples, part: ImagePart, mediaType: string): Promise<Buffer> {
   const write = WRITERS[mediaType];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${mediaType}.`);

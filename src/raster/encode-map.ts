@@ -21,7 +21,7 @@ const MAP_WRITERS: typeof WRITERS = {
   'image/gif': (image) => image.gif({ effort: 1, dither: 0 }),
 };
 
-/** Encodes a picture of any size; what one can see through shows `background`, or nothing when that is null. */
+/** Encodes a picture of any size; transparent pixels show `background`, or nothing when that is null. */
 export async function encodeMap(
   image: RasterImage,
   format: Format,

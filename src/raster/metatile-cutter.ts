@@ -31,7 +31,7 @@ const KEPT_COLOURS = 512;
 /** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 
-type Answer = Extract<CutJob['picture'], { kind: 'encoded' }>;
+type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
 
 /** Cuts on the thread that calls it, some milliseconds at a time; `openCutterThread` has one of its own. */
 export class MetatileCutter implements TileCutter {
@@ -52,9 +52,9 @@ export class MetatileCutter implements TileCutter {
       this.counts.knownResponses++;
       return known;
     }
-    const made = await this.#cutResponse(job, picture);
-    this.#answers.set(key, made, weightOf(made.tiles));
-    return made;
+    const result = await this.#cutResponse(job, picture);
+    this.#answers.set(key, result, weightOf(result.tiles));
+    return result;
   }
 
   async close(): Promise<void> {}
@@ -75,16 +75,16 @@ export class MetatileCutter implements TileCutter {
     return await this.#encodeTiles(grid, format, pixels);
   }
 
-  async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
-    const found = checkType(bytes, mediaType);
+  async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): Promise<CutMetatile> {
+    const imageType = checkType(bytes, mediaType);
     const isOneTile = grid.columns === 1 && grid.rows === 1 && grid.gutter === 0;
-    const asItCame = isOneTile && found === format && KEPT_TYPES.includes(format);
-    if (found === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
+    const asItCame = isOneTile && imageType === format && KEPT_TYPES.includes(format);
+    if (imageType === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes);
       if (cut) return cut;
     }
     this.counts.decodes++;
-    if (isMadeHere(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
+    if (isMadeHere(format)) return await this.#cutInMemory(grid, format, bytes, imageType, asItCame);
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
     const look = lookAt(samples, grid.gutter);
@@ -112,11 +112,11 @@ export class MetatileCutter implements TileCutter {
     grid: CutGrid,
     format: string,
     bytes: Buffer,
-    found: ImageMediaType,
+    imageType: ImageMediaType,
     asItCame: boolean,
   ): Promise<CutMetatile> {
     const { width, height } = sizeOf(grid);
-    const png = found === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
+    const png = imageType === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
     if (!png || !this.#room().loadPng(png, grid.tileWidth, grid.tileHeight)) {
       const image = await decodeImage(bytes, limitsFor(width, height));
       this.#room().load(image, grid.tileWidth, grid.tileHeight);
@@ -132,7 +132,7 @@ export class MetatileCutter implements TileCutter {
     return this.#pixels;
   }
 
-  /** As PNG, or as JPEG what is opaque in a mixture. Whatever needs the pixels has taken them when this returns: the next image may be loaded then. */
+  /** As PNG, or in a mixture as JPEG if opaque. The pixels are no longer needed when this returns: the next image may be loaded then. */
   #encodeTiles(grid: CutGrid, format: string, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
@@ -184,14 +184,14 @@ export class MetatileCutter implements TileCutter {
     const known = this.#plainTiles.get(key);
     if (known) return known;
     this.counts.encodes++;
-    const made = encodePlainTile(tileWidth, tileHeight, format, colour);
-    this.#plainTiles.set(key, made, 1);
-    made.catch(() => this.#plainTiles.delete(key));
-    return made;
+    const result = encodePlainTile(tileWidth, tileHeight, format, colour);
+    this.#plainTiles.set(key, result, 1);
+    result.catch(() => this.#plainTiles.delete(key));
+    return result;
   }
 }
 
-/** PNG, and mixtures with it: the library makes the rest. */
+/** PNG, and mixtures with it; the library encodes the rest. */
 function isMadeHere(format: string): boolean {
   return isPng(format) || isMixed(format);
 }
@@ -219,7 +219,7 @@ function weightOf(tiles: readonly CutTile[]): number {
 }
 
 /** The same bytes mean the same tiles where they are cut in the same way. */
-function keyOf({ grid, format }: CutJob, { bytes, mediaType }: Answer): string {
+function keyOf({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');
   return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, gutter].join(' ');

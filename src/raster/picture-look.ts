@@ -51,7 +51,7 @@ function coloursAlong(count: number, at: (i: number) => number): Uint16Array {
   return Uint16Array.from(colours);
 }
 
-/** Four bits of each channel: lossy formats never hit a colour exactly. What cannot be seen is of one colour. */
+/** Four bits of each channel: lossy formats never hit a colour exactly. Transparent pixels are all of one colour. */
 export function roughly(colour: number): number {
   if (colour >>> 24 === 0) return 0;
   const high = (colour >>> 4) & 0x0f0f0f0f;
@@ -62,7 +62,7 @@ const OPAQUE = 0xff;
 
 /**
  * The one colour of all pixels of a part as 0xAABBGGRR, or null. Fully transparent pixels are of one colour, 0,
- * whatever lies under them.
+ * whatever their other channels.
  */
 export function singleColour(samples: Samples, part: ImagePart): number | null {
   const colour = colourAt(samples, part.left, part.top);
@@ -84,7 +84,7 @@ export function transparentColour(samples: Samples, part: ImagePart): 0 | null {
   return first >>> 24 === 0 && isTransparent(samples, part) ? 0 : null;
 }
 
-/** What cannot be seen has no colour of its own. */
+/** Transparent pixels have no colour of their own. */
 export function visible(colour: number): number {
   return colour >>> 24 === 0 ? 0 : colour;
 }

@@ -1,7 +1,7 @@
 import { imageLibrary } from './decode-image.ts';
 import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
 
-/** Which pixels of a source an output is made of, along one axis. */
+/** The source pixels of an output, along one axis. */
 export interface ResampleAxis {
   /** Where the first output pixel begins, in source pixels. */
   readonly origin: number;
@@ -13,7 +13,7 @@ export interface ResampleAxis {
 
 /** Beyond this a thumbnail is made of some of the pixels only. */
 const MAX_REDUCTION = 16;
-/** A pixel of the source that is wider than any map shows no detail: it need not be made wider still. */
+/** A source pixel wider than any map shows no detail: it is not enlarged further. */
 const MIN_SCALE = 1e-4;
 /** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
 const STEP_PIXELS = 1024;
@@ -51,14 +51,14 @@ interface View extends ResampleAxis {
   readonly size: number;
 }
 
-function viewOf({ origin, length, ...asked }: ResampleAxis, side: number): View {
-  const scale = Math.max(asked.scale, MIN_SCALE);
+function viewOf({ origin, length, ...axis }: ResampleAxis, side: number): View {
+  const scale = Math.max(axis.scale, MIN_SCALE);
   const from = Math.max(0, Math.floor(origin) - reachOf(scale));
   const to = Math.min(side, Math.ceil(origin + length * scale) + reachOf(scale));
   return { origin, scale, length, from, size: to - from };
 }
 
-/** The library makes all that the view covers, though a few pixels may be wanted of it. Null: that is no waste. */
+/** The library computes the whole view, even if few pixels of it are needed. Null: little is wasted. */
 function stepOf({ length, scale, from, size }: View): ResampleAxis | null {
   if (size / scale <= 2 * length + 2 * STEP_PIXELS) return null;
   return { origin: from, scale: size / STEP_PIXELS, length: STEP_PIXELS };
@@ -87,8 +87,8 @@ async function interpolate({ width, height, pixels }: RasterImage, x: View, y: V
     })
     .raw()
     .toBuffer({ resolveWithObject: true });
-  const made = { width: info.width, height: info.height, pixels: data };
-  return cut(made, { left: 0, top: 0, width: x.length, height: y.length });
+  const image = { width: info.width, height: info.height, pixels: data };
+  return cut(image, { left: 0, top: 0, width: x.length, height: y.length });
 }
 
 function cut(image: RasterImage, part: ImagePart): RasterImage {

@@ -2,7 +2,7 @@ import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutMetatile, CutTile } from './tile-cutter.ts';
 
-/** Pixels that we have drawn are named in `bytes` too, and so handed over; what came from a server is small enough to be copied. */
+/** Pixels of our own are also in `bytes`, and so transferred; responses of servers are small enough to be copied. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
   'cut',
 );
@@ -12,16 +12,14 @@ export const DRAW_MAP = messageKind<
   { readonly bytes: Uint8Array; readonly digest: string }
 >('draw-map');
 
-/** This map is no longer wanted. */
 export const LEAVE_MAP = messageKind<number>('leave-map');
 
-/** Asked by the thread. */
 export const READ_TILE_ROW = messageKind<
   { readonly map: number; readonly layer: number; readonly row: number },
   PackedTiles
 >('read-tile-row');
 
-/** Tiles one behind the other: each by itself would take along all the memory that it lies in. */
+/** Tiles in one buffer: each by itself would copy all the memory around it. */
 interface PackedTiles {
   readonly bytes: Uint8Array;
   readonly lengths: readonly number[];
@@ -42,7 +40,7 @@ export function packTiles(tiles: readonly Buffer[]): PackedTiles {
   return { bytes, lengths };
 }
 
-/** They share one piece of memory: who keeps one of them for long keeps a copy. */
+/** They share one buffer: copy a tile to keep it for long. */
 export function unpackTiles({ bytes, lengths }: PackedTiles): readonly Buffer[] {
   let at = bytes.byteOffset;
   return lengths.map((length) => {

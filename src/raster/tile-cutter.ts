@@ -29,7 +29,7 @@ export interface CutMetatile {
   readonly look: PictureLook | null;
 }
 
-/** How often each was done; for those who watch that nothing is done twice. */
+/** How often each was done; tests check that nothing is done twice. */
 export interface CutterCounts {
   decodes: number;
   /** JPEG that was cut without making pixels of it. */
@@ -40,7 +40,7 @@ export interface CutterCounts {
 }
 
 /**
- * Makes tiles of a metatile. It is the gate as well: what is not exactly the picture that was asked for is
+ * Makes tiles of a metatile. It is the gate as well: anything but exactly the requested picture is
  * `source-bad-answer`.
  */
 export interface TileCutter {

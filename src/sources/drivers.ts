@@ -8,7 +8,7 @@ import { wmtsDriver } from './wmts/wmts-driver.ts';
 import { worldDriver } from './world/world-driver.ts';
 import { xyzDriver } from './xyz/xyz-driver.ts';
 
-/** Every kind of source there is; no other file names one. */
+/** Every driver; no other file names one. */
 export const SOURCE_DRIVERS = [
   wmsDriver,
   wmtsDriver,
@@ -28,7 +28,7 @@ export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDr
   return driver;
 }
 
-/** Types of sources of which this holds, for messages. */
+/** The types of the matching drivers, for messages. */
 export function sourceTypes(holds: (driver: SourceDriver<SourceSettings>) => boolean): string {
   return SOURCE_DRIVERS.filter(holds)
     .map(({ type }) => type)

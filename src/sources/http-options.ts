@@ -13,12 +13,12 @@ export function isOwnHeader(name: string): boolean {
 
 export const MAX_TIMEOUT_SECONDS = 600;
 
-let made: ReturnType<typeof makeHttpSchemas> | null = null;
+let schemas: ReturnType<typeof makeHttpSchemas> | null = null;
 
-/** One of each for all drivers: a schema takes a start as long as a hundred lines of code. */
+/** Shared by all drivers: building a schema costs as much start time as a hundred lines of code. */
 export function httpSchemas(kit: SchemaKit) {
-  made ??= makeHttpSchemas(kit);
-  return made;
+  schemas ??= makeHttpSchemas(kit);
+  return schemas;
 }
 
 function makeHttpSchemas({ z }: SchemaKit) {
@@ -33,7 +33,6 @@ function makeHttpSchemas({ z }: SchemaKit) {
     .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
     .refine((name) => !isOwnHeader(name), { error: 'is a header that cannot be set' });
 
-  /** Options of every HTTP source. */
   const options = {
     username: z.string().optional(),
     password: z.string().optional(),

@@ -9,7 +9,7 @@ export interface OldTile {
   readonly changedAt: number;
 }
 
-export interface OldTileAsked {
+export interface OldTileRequest {
   readonly gridSet: GridSet;
   readonly format: Format;
   /** Complete with defaults; null when every value is its default. */
@@ -17,9 +17,9 @@ export interface OldTileAsked {
   readonly tile: TileIndex;
 }
 
-/** The cache that another program has left behind for a layer. It is only read, and never listed. */
+/** A cache of another program for a layer. It is only read, and never listed. */
 export interface OldCache {
   /** Null: it has no tile there. Throws `store-failed` if that is unknown. */
-  read(asked: OldTileAsked): Promise<OldTile | null>;
+  read(request: OldTileRequest): Promise<OldTile | null>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { HttpOptions } from './http-options.ts';
 import type { SourceRequest } from './tile-source.ts';
 
-/** The address with these values in its query; of names that are the same in any case the last counts. */
+/** The address with these query values; names are case-insensitive, the last one counts. */
 export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
   const url = new URL(base);
   const query = new Map<string, [string, string]>();
@@ -13,13 +13,13 @@ export function withQuery(base: string, values: Iterable<readonly [name: string,
   return url;
 }
 
-/** What goes with every request: headers with credentials, and the time it may take. */
+/** Headers with credentials, and the timeout, of every request. */
 export function requestManners(options: HttpOptions) {
   const { timeoutSeconds } = options;
   return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
 }
 
-/** The same on behalf of a caller, where the layer passes on credentials. */
+/** The same with the caller's credentials, where the layer passes them on. */
 export function onBehalfOf(
   { authorization = null }: Pick<SourceRequest, 'authorization'>,
   manners: ReturnType<typeof requestManners>,

@@ -5,7 +5,7 @@ import type { SchemaKit } from '../lib/schemas.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
 import type { UpstreamClient } from './upstream/upstream-client.ts';
 
-/** All that the other rooms know of a kind of source. `drivers.ts` lists them. Its value does not load the schema library. */
+/** A kind of source as other rooms see it. `drivers.ts` lists them. Its value does not load the schema library. */
 export interface SourceDriver<Options = unknown> {
   readonly type: string;
   readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
@@ -13,7 +13,6 @@ export interface SourceDriver<Options = unknown> {
   readonly pictures: 'drawn' | 'resampled' | 'ready-made';
   /** Whether it can send the caller's `Authorization` to its server. */
   readonly passesCredentials: boolean;
-  /** Whether it answers GetFeatureInfo. */
   readonly queryable: boolean;
   /** Left out: it has tiles in every grid set. */
   offers?(options: Options, gridSet: GridSet): boolean;

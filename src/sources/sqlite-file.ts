@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 
 /** Milliseconds after which a file may have been replaced. */
 const LOOK_AGAIN_MS = 1000;
-/** Milliseconds for which everything stands still while another program writes to the file. */
+/** Milliseconds for which the process blocks while another program writes to the file. */
 const LOCK_TIMEOUT_MS = 50;
 
 export type SqliteDatabase = Database.Database;

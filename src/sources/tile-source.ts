@@ -28,14 +28,14 @@ export interface SourceRequest {
   readonly sent?: (() => void) | undefined;
 }
 
-/** A server's response, not yet validated; or our own pixels; or that there is rightly nothing here. */
+/** A server's response, not yet validated; our own pixels; an empty tile; or no change. */
 export type SourceResult =
   | {
       readonly kind: 'encoded';
       readonly bytes: Buffer;
       /** The server's media type without parameters, lower case; null: none. */
       readonly mediaType: string | null;
-      /** How long its server promises it to be right; null or absent: it does not. */
+      /** The freshness that the server promises; null or absent: none. */
       readonly freshSeconds?: number | null;
       readonly validator?: string | null;
     }
@@ -104,7 +104,7 @@ export interface TileSource {
   featureInfo?(request: InfoRequest): Promise<InfoResponse>;
   /** A source that has no legends has no such method. Fails as `fetch` does. */
   legend?(request: LegendRequest): Promise<InfoResponse>;
-  /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
+  /** The first address that `fetch` would request, without secrets. Absent if the source has no address. */
   addressOf?(request: SourceRequest): string;
   /** `vector_layers` of TileJSON, if the source has them. */
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;

@@ -195,7 +195,7 @@ function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
   );
 }
 
-/** The first address of GetTile that is not said to be for requests by path only. */
+/** The first address of GetTile that is not for requests by path only. */
 function readQueryAddress(root: XmlElement): string | null {
   const operations = childOf(root, 'OperationsMetadata');
   const getTile =
@@ -219,8 +219,8 @@ interface MatchedTile {
 }
 
 /** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
-const PIXEL_SIZE = 0.00028;
-/** So far, in pixels, may the edges of a tile of theirs be from ours. */
+export const PIXEL_SIZE = 0.00028;
+/** In pixels: how far the edges of two equal tiles may differ. */
 const TOLERANCE = 0.5;
 const DEGREES = 4326;
 

@@ -99,8 +99,8 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       .execute();
     for (const { number } of surplus) {
       const last_error = `Given up: more than ${maxWaiting} notifications wait for this target.`;
-      const given = { state: 'failed', last_error };
-      await inside.updateTable('deliveries').set(given).where('number', '=', number).execute();
+      const ending = { state: 'failed', last_error };
+      await inside.updateTable('deliveries').set(ending).where('number', '=', number).execute();
     }
   }
 
@@ -241,9 +241,9 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       await change(async (inside) => {
         const old = inside.deleteFrom('deliveries').where('state', '!=', 'pending');
         await old.where('number', '<=', over?.number ?? 0).execute();
-        const given = { state: 'failed', last_error: 'The configuration no longer declares this target.' };
+        const ending = { state: 'failed', last_error: 'The configuration no longer declares this target.' };
         for (const { kind, name } of gone) {
-          const rows = inside.updateTable('deliveries').set(given).where('state', '=', 'pending');
+          const rows = inside.updateTable('deliveries').set(ending).where('state', '=', 'pending');
           await rows.where('kind', '=', kind).where('name', '=', name).execute();
         }
       });

@@ -47,7 +47,6 @@ export function openNotifier({ store, targets, clock, log }: NotifierOptions) {
     targets.filter(({ events }) => events.includes(event)).map(({ name }) => name);
 
   return {
-    /** Whether anything is sent at all. */
     isOn: targets.length > 0,
     report({ subject, againAfter, event, message, layer = null, details = {} }: Report): void {
       const transition = { subject, ...(againAfter !== undefined && { againAfter }) };

@@ -60,7 +60,7 @@ export function openDeliveries(options: DeliveriesOptions) {
     }
   }
 
-  /** After a failure the others wait for the next round, so that a hanging target delays only one. */
+  /** After a failure the others wait for the next round, so that a hanging target delays one delivery only. */
   async function sendDue(target: DeliveryTarget, signal: AbortSignal): Promise<void> {
     for (let due = await store.due(target); due && !signal.aborted; due = await store.due(target)) {
       if (!(await attempt(target, due, signal))) return;
@@ -70,10 +70,9 @@ export function openDeliveries(options: DeliveriesOptions) {
   const performing = targets.map((target) =>
     lead(async (signal) => {
       const failure = 'deliveries could not be looked for';
-      const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure });
-      const stopListening = database.listen(DELIVERIES_WAITING, repeater.wake);
+      const listen = (wake: () => void) => database.listen(DELIVERIES_WAITING, wake);
+      const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure, listen });
       if (!signal.aborted) await once(signal, 'abort');
-      stopListening();
       await repeater.close();
     }),
   );
@@ -165,7 +164,7 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   };
 }
 
-/** As operators may see it. */
+/** The error as operators may see it. */
 function errorText(error: unknown, secrets: readonly string[]): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const text = cause instanceof Error ? cause.message : String(cause);

@@ -17,7 +17,7 @@ export interface PolledFeed {
   leave?(): Promise<void>;
 }
 
-/** Until the signal aborts. What fails is shown, and tried again. */
+/** Runs until the signal aborts. Failures are shown, and retried. */
 export async function follow(
   feed: PolledFeed,
   { intake, log }: PolledFeedTools,

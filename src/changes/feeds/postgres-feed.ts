@@ -110,7 +110,7 @@ export function createPostgresFeed(
   };
 }
 
-/** With what to do about it, by PostgreSQL's codes. */
+/** With advice, by PostgreSQL's codes. */
 function explained(error: unknown, table: string): unknown {
   if (hasCode(error, '42P01'))
     return new Error(`There is no table ${table}: run the statements that tilewarden changes-sql prints.`);

@@ -5,10 +5,11 @@
 import { constants, createReadStream, type Dirent, type Stats } from 'node:fs';
 import { access, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import { cutLines } from '../../lib/cut-lines.ts';
 import { errorCode } from '../../lib/error-code.ts';
 import type { FeedSettingsOf } from '../change-options.ts';
-import { placeOfTiles, readTile, type Tile } from '../places-of-tiles.ts';
+import { placeOfTiles, readTile } from '../places-of-tiles.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 
 /** The state of a file, and since when. */
@@ -46,7 +47,7 @@ export function createTileListFeed(
     }
   }
 
-  /** Notes how it looks; returns the file when it has looked the same for long enough. */
+  /** Records the state of a file; returns true when it has not changed for long enough. */
   function sight(path: string, stats: Stats, now: number, sightings: Map<string, Sighting>): boolean {
     const look = lookOf(stats);
     const before = seen.get(path);
@@ -58,7 +59,7 @@ export function createTileListFeed(
   /** Piece by piece; the file counts once. Returns the last line that cannot be used. */
   async function applyFile(path: string, signal: AbortSignal): Promise<string | null> {
     let fault: string | null = null;
-    let tiles: Tile[] = [];
+    let tiles: TileIndex[] = [];
     const take = async (count: 0 | 1) => {
       const changes = [{ layers: null, place: placeOfTiles(tiles) }];
       tiles = [];

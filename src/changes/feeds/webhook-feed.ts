@@ -104,7 +104,7 @@ export function createWebhookFeed(
       }
     },
 
-    /** Resolves when what waits has been applied. */
+    /** Resolves when waiting events have been applied. */
     async close(): Promise<void> {
       await working;
     },

@@ -24,8 +24,10 @@ export function isSigned(secret: string | null, body: Buffer, header: SignedHead
   const [id = '', time = ''] = [header('webhook-id'), header('webhook-timestamp')];
   const isTimely = /^\d{1,12}$/.test(time) && Math.abs(now / 1000 - Number(time)) <= TOLERANCE_S;
   // While a secret is being replaced a sender signs with both.
-  const given = standard.split(' ', 5).map((one) => Buffer.from(one.replace(/^v1,/, ''), 'base64'));
-  const isRight = given.map((signature) => matches(key, [`${id}.${time}.`, body], signature)).includes(true);
+  const signatures = standard.split(' ', 5).map((one) => Buffer.from(one.replace(/^v1,/, ''), 'base64'));
+  const isRight = signatures
+    .map((signature) => matches(key, [`${id}.${time}.`, body], signature))
+    .includes(true);
   return isRight && isTimely && id !== '';
 }
 
@@ -35,7 +37,7 @@ function keyOf(secret: string | null): Buffer {
   return encoded === undefined ? Buffer.from(secret, 'utf8') : Buffer.from(encoded, 'base64');
 }
 
-function matches(key: Buffer, [head, body]: readonly [string, Buffer], given: Buffer): boolean {
+function matches(key: Buffer, [head, body]: readonly [string, Buffer], signature: Buffer): boolean {
   const right = createHmac('sha256', key).update(head).update(body).digest();
-  return given.length === right.length && timingSafeEqual(given, right);
+  return signature.length === right.length && timingSafeEqual(signature, right);
 }

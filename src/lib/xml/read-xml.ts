@@ -8,7 +8,7 @@ interface XmlLimits {
   readonly elements: number;
   /** Of one element. */
   readonly attributes: number;
-  /** A document type is passed over instead of refused; what it declares is not known then. */
+  /** A document type is ignored instead of refused; its entities are unknown then. */
   readonly doctype?: 'passed-over';
 }
 
@@ -37,12 +37,12 @@ export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElemen
 /** Bytes that are decoded and read in one turn of the event loop, in a few milliseconds. */
 const PIECE = 32 * 1024;
 
-/** What becomes part of the tree in the place of an element that has been read; null: nothing. */
+/** Returns the element to put into the tree; null: none. */
 export type KeepElement = (element: XmlElement, parent: XmlElement) => XmlElement | null;
 
 const keepAll: KeepElement = (element) => element;
 
-/** As `decodeXml` and `readXml`, for documents of megabytes: others have their turn in between. */
+/** As `decodeXml` and `readXml`, for documents of megabytes: yields to the event loop. */
 export async function readLongXml(
   bytes: Buffer,
   limits: XmlLimits,
@@ -96,7 +96,7 @@ class TreeReader {
     return this.#root ?? this.#refuse('the document has no element');
   }
 
-  /** Refuses what is too much as soon as it is seen: the parser need not read on to the tag's end. */
+  /** Refuses excess as soon as it is seen, before the end of the tag. */
   #announce(): void {
     this.#attributes = 0;
     this.#elements += 1;
@@ -140,7 +140,7 @@ class TreeReader {
   }
 }
 
-/** The encodings that clients of this kind send. UTF-7 and the like are how filters are got round. */
+/** The encodings of such clients. UTF-7 and the like are used to bypass filters. */
 const ENCODINGS: ReadonlySet<string> = new Set(['utf-8', 'us-ascii', 'iso-8859-1', 'windows-1252', 'utf-16']);
 const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]{1,40})["']/;
 

@@ -13,7 +13,7 @@ export function element(
   return { name, attributes, content };
 }
 
-/** Without a declaration: UTF-8 needs none. Names are ours; text and attributes may be anybody's. */
+/** Without a declaration: UTF-8 needs none. Text and attributes are untrusted. */
 export function writeXml(node: XmlNode): string {
   const attributes = Object.entries(node.attributes).map(([name, value]) => ` ${name}="${escapeXml(value)}"`);
   const start = `<${node.name}${attributes.join('')}`;

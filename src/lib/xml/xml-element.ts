@@ -39,7 +39,7 @@ export function textIn(element: XmlElement, name: string): string {
   return childOf(element, name)?.text.trim() ?? '';
 }
 
-/** What `xlink:href` says, whatever its prefix; null when it is not there. */
+/** The value of `xlink:href` with any prefix; null: absent. */
 export function hrefOf({ attributes }: XmlElement): string | null {
   for (const [name, value] of attributes) if (name === 'href' || name.endsWith(':href')) return value;
   return null;

@@ -24,14 +24,14 @@ export function withOldCaches(
   };
 }
 
-/** Looked through in their order. Nothing is read before the first tile is asked for. */
+/** They are searched in order. Nothing is read before the first request. */
 export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, clock: Clock): OldCache {
   const caches = adopt.map((adopted) => openAdopted(adopted, owner, clock));
   return {
-    async read(asked) {
+    async read(request) {
       for (const cache of caches) {
-        const found = await cache.read(asked);
-        if (found) return found;
+        const tile = await cache.read(request);
+        if (tile) return tile;
       }
       return null;
     },

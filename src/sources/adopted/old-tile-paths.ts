@@ -2,7 +2,7 @@ import { type Format, isMixed } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldTileAsked } from '../old-cache.ts';
+import type { OldTileRequest } from '../old-cache.ts';
 import type { FolderAdoptOptions } from './adopt-options.ts';
 import { isCalled, tileThere } from './tile-there.ts';
 
@@ -10,32 +10,32 @@ import { isCalled, tileThere } from './tile-there.ts';
 type Path = readonly string[];
 
 /**
- * Where a tile may lie below the adopted folder, the likeliest first; nowhere when the folder does not have its grid
+ * Possible paths of a tile below the adopted folder, the likeliest first; none when the folder does not have its grid
  * set or parameters, or when a name in the path would lead elsewhere.
  */
 export function oldTilePaths(
   options: FolderAdoptOptions,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
   firstGridSet: string,
 ): readonly string[] {
-  const paths = pathsOf(options, asked, layer, firstGridSet);
+  const paths = pathsOf(options, request, layer, firstGridSet);
   return paths.filter((path) => path.every(isOneName)).map((path) => path.join('/'));
 }
 
 function pathsOf(
   options: FolderAdoptOptions,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
   firstGridSet: string,
 ): readonly Path[] {
   const { layout } = options;
-  const { tile, format, gridSet } = asked;
-  if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
-  if (asked.parameters) return [];
+  const { tile, format, gridSet } = request;
+  if (layout === 'geowebcache') return geoWebCachePaths(options, request, options.name ?? layer);
+  if (request.parameters) return [];
   const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
   const usual = { origin: layout === 'xyz' ? 'nw' : 'sw', zoomOffset: 0 } as const;
-  const there = tileThere(asked, { ...usual, ...options, gridSet: wanted });
+  const there = tileThere(request, { ...usual, ...options, gridSet: wanted });
   if (!there) return [];
   if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
@@ -57,26 +57,26 @@ const MAPPROXY_PATHS = {
   arcgis: inHexadecimal,
 } as const;
 
-/** The settings may name a grid set by any of its names. */
+/** The settings may use an alias of the grid set. */
 function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
   const named = Object.entries(gridSets).find(([here]) => isCalled(gridSet, here));
   return named?.[1] ?? gridSet.name;
 }
 
 /** GeoWebCache counts rows from the bottom of the grid. */
-function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
+function fromBelow({ gridSet, tile }: OldTileRequest): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
 
 function geoWebCachePaths(
   options: Extract<FolderAdoptOptions, { readonly layout: 'geowebcache' }>,
-  asked: OldTileAsked,
+  request: OldTileRequest,
   layer: string,
 ): readonly Path[] {
-  const { gridSet, format, tile, parameters } = asked;
+  const { gridSet, format, tile, parameters } = request;
   const gridSetFolder = geoWebCacheFolder(nameThere(options, gridSet));
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
-  const below = fromBelow(asked);
+  const below = fromBelow(request);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
   if (options.paths !== 'default') {
     const counted = options.paths === 'tms' ? below : tile;
@@ -89,7 +89,7 @@ function geoWebCachePaths(
   return withExtensions([geoWebCacheFolder(layer), levelFolder, ...inHalves(below)], extensions);
 }
 
-/** What GeoWebCache calls the folder of a layer or grid set. */
+/** GeoWebCache's folder name for a layer or grid set. */
 export function geoWebCacheFolder(name: string): string {
   return name.replaceAll(/[: ]/g, '_');
 }
@@ -102,7 +102,7 @@ function inHalves({ z, x, y }: TileIndex): Path {
   return [folder, `${padded(x, 2 * digits)}_${padded(y, 2 * digits)}`];
 }
 
-/** Its own idea of how long a number is: a power of ten, and what lies right above a large one, gets a zero more. */
+/** GeoWebCache's own count of digits: a power of ten, and a number just above a large one, get one zero more. */
 function padded(number: number, width: number): string {
   const length = number > 11 ? Math.ceil(Math.log10(number) - 0.001) : String(number).length;
   return '0'.repeat(Math.max(0, width - length)) + number;
@@ -129,8 +129,8 @@ function byQuadkey({ z, x, y }: TileIndex): Path {
   return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
 }
 
-/** Where a level has more tiles across than quadkeys can tell apart, MapProxy has written them over one another. */
-function hasQuadkeys({ levels }: OldTileAsked['gridSet'], zoom: number, digits: number): boolean {
+/** MapProxy overwrote tiles where a level has more tiles across than quadkeys can distinguish. */
+function hasQuadkeys({ levels }: OldTileRequest['gridSet'], zoom: number, digits: number): boolean {
   const { columns = 0, rows = 0 } = levels[zoom] ?? {};
   return Math.max(columns, rows) <= 2 ** digits;
 }

@@ -30,13 +30,13 @@ const OLD_LENGTH_BYTES = 4;
 
 type CompactOptions = Extract<Adoption, { layout: 'arcgis-compact' }>;
 
-/** An index that names what is not in its file has no tile there. */
+/** A tile whose index entry points outside the file is absent. */
 export function openCompactCache(options: CompactOptions, owner: OldCacheOwner): OldCache {
   const folder = openRootedFolder(options);
   const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
   return {
-    async read(asked) {
-      const tile = tileThere(asked, counting);
+    async read(request) {
+      const tile = tileThere(request, counting);
       if (!tile) return null;
       const bundle = bundlePath(tile);
       return folder.read(`${bundle}.bundle`, async (file) => {
@@ -90,7 +90,7 @@ async function tileAt(file: OpenedFile, offset: number, length: number): Promise
   return bytes && { bytes, changedAt: file.changedAt };
 }
 
-/** What a file says of itself is not believed before the file is known to be that long. */
+/** The length in a header is trusted only after it is compared with the file's size. */
 async function partWithin(file: OpenedFile, offset: number, length: number): Promise<Buffer | null> {
   return offset + length > file.size ? null : file.part(offset, length);
 }

@@ -12,17 +12,17 @@ export interface OldCacheOwner {
   readonly gridSet: string;
 }
 
-/** Nothing is read, and the folder need not be there, before the first tile is asked for. */
+/** The folder is opened with the first tile, and may be missing before. */
 export function openOldFolder(
   options: FolderAdoptOptions & Pick<Adoption, 'within'>,
   { layer, gridSet }: OldCacheOwner,
 ): OldCache {
   const folder = openRootedFolder(options);
   return {
-    async read(asked) {
-      for (const path of oldTilePaths(options, asked, layer, gridSet)) {
-        const found = await folder.read(path, wholeTile);
-        if (found) return found;
+    async read(request) {
+      for (const path of oldTilePaths(options, request, layer, gridSet)) {
+        const tile = await folder.read(path, wholeTile);
+        if (tile) return tile;
       }
       return null;
     },
@@ -30,7 +30,7 @@ export function openOldFolder(
   };
 }
 
-/** Null for what is empty, or ended before its length. */
+/** Null if the file is empty or shorter than expected. */
 async function wholeTile({ size, changedAt, part }: OpenedFile): Promise<OldTile | null> {
   const bytes = size === 0 || size > MAX_TILE_BYTES ? null : await part(0, size);
   return bytes && { bytes, changedAt };

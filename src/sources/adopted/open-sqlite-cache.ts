@@ -35,13 +35,13 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
   const locate = locator(options);
   const files = new Map<string, SqliteFile<FindTile>>();
   return {
-    async read(asked) {
-      const tile = tileThere(asked, counting);
+    async read(request) {
+      const tile = tileThere(request, counting);
       if (!tile) return null;
       const path = await locate(tile.z);
       if (path === null) return null;
       const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options));
-      return readTile(getOrCreate(files, path, open), tile, asked.gridSet);
+      return readTile(getOrCreate(files, path, open), tile, request.gridSet);
     },
     async close() {
       for (const file of files.values()) file.close();
@@ -110,9 +110,9 @@ function prepareFindIn(db: SqliteDatabase, table: string, time: string): FindTil
 /** A GeoPackage whose matrices are not those of the grid set serves nothing. */
 function prepareFindFitting(
   db: SqliteDatabase,
-  { table: wanted, origin }: Extract<SqliteOptions, { layout: 'geopackage' }>,
+  { table: name, origin }: Extract<SqliteOptions, { layout: 'geopackage' }>,
 ): FindTile {
-  const table = onlyTable(db, wanted);
+  const table = onlyTable(db, name);
   const find = prepareFindIn(db, table, 'NULL');
   let fitting: GridSet | null = null;
   return (tile, gridSet) => {
@@ -124,15 +124,15 @@ function prepareFindFitting(
   };
 }
 
-function onlyTable(db: SqliteDatabase, wanted: string | undefined): string {
+function onlyTable(db: SqliteDatabase, name: string | undefined): string {
   const tables = db
     .prepare<[], string>("SELECT table_name FROM gpkg_contents WHERE data_type = 'tiles' ORDER BY table_name")
     .pluck()
     .all()
     .map(String);
-  const found = wanted === undefined ? tables : tables.filter((table) => table === wanted);
-  const [table] = found;
-  if (table !== undefined && found.length === 1) return table;
+  const matches = name === undefined ? tables : tables.filter((table) => table === name);
+  const [table] = matches;
+  if (table !== undefined && matches.length === 1) return table;
   throw unfit(
     `The adopted GeoPackage has the tables of tiles ${tables.join(', ') || '(none)'}; \`table\` must name one of them.`,
   );

@@ -12,10 +12,9 @@ const statusOf = promisify(stat);
 
 /** A pipe without a writer must not block; nor is a link followed that was made after the check. */
 const PLAINLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-/** Nothing of that name, or something else than a path or file is needed to be. */
+/** Errors for a missing file, or for something other than a file. */
 const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EISDIR']);
 
-/** A plain file that is open. */
 export interface OpenedFile {
   readonly size: number;
   /** Milliseconds since 1970. */
@@ -24,7 +23,7 @@ export interface OpenedFile {
   part(offset: number, length: number): Promise<Buffer | null>;
 }
 
-/** A folder of another program: what lies elsewhere, links followed, is not looked at. */
+/** A folder of another program. Files outside it, links followed, are not read. */
 export interface RootedFolder {
   /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when the folder cannot be read. */
   read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
@@ -32,7 +31,7 @@ export interface RootedFolder {
   locate(path: string): Promise<string | null>;
 }
 
-/** Nothing is read, and the folder need not be there, before the first file is asked for. */
+/** The folder is opened with the first file, and may be missing before. */
 export function openRootedFolder({
   folder,
   within,
@@ -68,7 +67,7 @@ export function openRootedFolder({
   };
 }
 
-/** Throws when `real` lies in none of the folders. */
+/** Throws if `real` is in none of the folders. */
 export async function refuseElsewhere(real: string, within: readonly string[] | null): Promise<void> {
   if (within === null) return;
   for (const folder of within) {
@@ -83,7 +82,7 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 /**
- * Only what may wait for a disk leaves the thread: of an open file place and status are known, and closing what was read
+ * Only calls that may wait for a disk leave the thread: path and status of an open file are known, and closing a read file
  * writes nothing.
  */
 async function withFile<T>(
@@ -106,7 +105,7 @@ async function withFile<T>(
   }
 }
 
-/** The system says where an open file lies, which costs less than to follow its path, and no link can change it any more. */
+/** The path of an open file costs less than following links, and no later link can change it. */
 async function openBelow(folder: string, path: string): Promise<number | null> {
   const file = await openFile(path, PLAINLY).catch(nullIfLink);
   const place = file === null ? null : placeOfOpen(file);
@@ -122,7 +121,7 @@ function nullIfLink(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Null where the system does not say it. */
+/** Null on systems without /proc. */
 function placeOfOpen(file: number): string | null {
   try {
     return readlinkSync(`/proc/self/fd/${file}`);

@@ -1,6 +1,6 @@
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldTileAsked } from '../old-cache.ts';
+import type { OldTileRequest } from '../old-cache.ts';
 
 /** How a cache with one grid set and no parameters counts its tiles. */
 export interface Counting {
@@ -8,12 +8,15 @@ export interface Counting {
   readonly gridSet: string;
   /** Where its rows begin: at the bottom of the grid (`sw`) or at its top. */
   readonly origin: 'sw' | 'nw';
-  /** Its levels and this are zooms of the grid set. */
+  /** Its level plus this is the zoom of the grid set. */
   readonly zoomOffset?: number;
 }
 
 /** The tile as the other program counts it; null: it cannot have it. */
-export function tileThere({ gridSet, tile, parameters }: OldTileAsked, counting: Counting): TileIndex | null {
+export function tileThere(
+  { gridSet, tile, parameters }: OldTileRequest,
+  counting: Counting,
+): TileIndex | null {
   const rows = gridSet.levels[tile.z]?.rows;
   const z = tile.z - (counting.zoomOffset ?? 0);
   if (!isCalled(gridSet, counting.gridSet) || parameters || rows === undefined || z < 0) return null;

@@ -13,7 +13,7 @@ import type { ArchiveSourceOptions } from './archive-source-options.ts';
 import { openMbtiles } from './mbtiles.ts';
 import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
-/** Takes tiles out of one file. Where it has none, there is nothing: an archive is complete. */
+/** Reads tiles from one file. A missing tile is empty: an archive is complete. */
 type ArchiveTools = Pick<SourceTools, 'upstream' | 'clock'>;
 
 export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveTools): TileSource {

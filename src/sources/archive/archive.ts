@@ -37,7 +37,7 @@ export function archiveDamaged(detail: string): TilewardenError {
   });
 }
 
-/** What an archive's library or the file system throws, in our words. An aborted signal's reason goes through. */
+/** Converts errors of the library and the file system. The reason of an aborted signal passes through. */
 export function archiveFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   return error instanceof TilewardenError ? error : archiveUnavailable(error);

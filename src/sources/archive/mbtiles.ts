@@ -12,7 +12,6 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-/** A file in the format MBTiles. */
 export function openMbtiles(path: string, clock: Clock): Archive {
   const file = openSqliteFile(path, clock, prepare);
 

@@ -10,9 +10,9 @@ import {
   VECTOR_TILE,
 } from './archive.ts';
 
-/** Parts of a file, wherever it lies. */
+/** Parts of a local or remote file. */
 export interface FileParts {
-  /** Another `version` than that of an earlier part says that the file has been replaced since. */
+  /** A `version` that differs from an earlier one: the file was replaced. */
   read(
     offset: number,
     length: number,
@@ -95,9 +95,9 @@ export function openPmtilesArchive(parts: FileParts): Archive {
     tile: (z, x, y, access) =>
       reading(access, async (archive) => {
         const header = await checkedHeader(archive);
-        const found = await archive.getZxy(z, x, y, access.signal);
-        if (!found) return null;
-        return { bytes: Buffer.from(found.data), mediaType: MEDIA_TYPES[header.tileType] ?? null };
+        const tile = await archive.getZxy(z, x, y, access.signal);
+        if (!tile) return null;
+        return { bytes: Buffer.from(tile.data), mediaType: MEDIA_TYPES[header.tileType] ?? null };
       }),
     metadata: (access) =>
       reading(access, async (archive) => {

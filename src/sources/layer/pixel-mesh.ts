@@ -8,7 +8,7 @@ const CELL = 16;
 /** In pixels of the other layer. Beyond it a cell is mapped pixel by pixel. */
 const TOLERANCE = 0.02;
 
-/** Where the pixels of a picture lie in another CRS: exactly at the corners of cells, in between as straight as may be. */
+/** The pixels of a picture in another CRS: exact at the corners of cells, interpolated between them where that is exact enough. */
 export class PixelMesh {
   readonly width: number;
   readonly height: number;
@@ -74,9 +74,9 @@ export class PixelMesh {
 
   #placeCorner(column: number, row: number): void {
     const at = 2 * (row * (this.columns + 1) + column);
-    const found = this.#place(Math.min(column * CELL, this.width), Math.min(row * CELL, this.height));
-    this.#corners[at] = found ? this.#out[0] : Number.NaN;
-    this.#corners[at + 1] = found ? this.#out[1] : Number.NaN;
+    const exists = this.#place(Math.min(column * CELL, this.width), Math.min(row * CELL, this.height));
+    this.#corners[at] = exists ? this.#out[0] : Number.NaN;
+    this.#corners[at + 1] = exists ? this.#out[1] : Number.NaN;
   }
 
   /** Of a point in pixels from the top left; the place is in `#out`. */
@@ -128,15 +128,15 @@ export class PixelMesh {
     let at = 0;
     for (let j = 0; j < down; j++) {
       for (let i = 0; i < across; i++) {
-        const found = this.#place(left + i + 0.5, top + j + 0.5);
-        places[at++] = found ? this.#out[0] : Number.NaN;
-        places[at++] = found ? this.#out[1] : Number.NaN;
+        const exists = this.#place(left + i + 0.5, top + j + 0.5);
+        places[at++] = exists ? this.#out[0] : Number.NaN;
+        places[at++] = exists ? this.#out[1] : Number.NaN;
       }
     }
   }
 }
 
-/** From a place in one CRS to the same place in another: writes x and y to `out`, or answers false where there is none. */
+/** Converts a place from one CRS to another: writes x and y to `out`, returns false if there is none. */
 type PlaceMapping = (x: number, y: number, out: [number, number]) => boolean;
 
 /** Null when one of the two is unknown. */

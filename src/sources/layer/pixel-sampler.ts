@@ -18,7 +18,7 @@ interface Range {
 }
 
 /**
- * One zoom of a layer as one large picture, of which only some tiles are there. Places outside the layer's extent are
+ * One zoom of a layer as one large picture with only some of its tiles. Places outside the layer's extent are
  * transparent; inside it, edges are as sharp as a pixel.
  */
 export class PixelSampler {
@@ -66,7 +66,7 @@ export class PixelSampler {
       if (whole) addRect(whole, keys);
       return;
     }
-    // Torn apart, as by the antimeridian: what lies between the parts is not needed.
+    // Torn apart, as by the antimeridian: tiles between the parts are not needed.
     for (let i = 0; i < 2 * count; i += 2) {
       const [x = 0, y = 0] = [places[i], places[i + 1]];
       const rect = this.#rectOf(x, y, x, y);
@@ -121,7 +121,7 @@ export class PixelSampler {
     return (this.#top - y) / this.#resolution - 0.5;
   }
 
-  /** The tiles around a box of places; null when it lies outside. */
+  /** The tiles around a box of places; null if it is outside. */
   #rectOf(minX: number, minY: number, maxX: number, maxY: number): TileRect | null {
     const inside = this.#extent;
     if (!(maxX >= inside.minX && minX <= inside.maxX && maxY >= inside.minY && minY <= inside.maxY))
@@ -148,7 +148,7 @@ export class PixelSampler {
     this.#alpha += alpha;
   }
 
-  /** Where the pixel stands in its tile, which is in `#tile` afterwards. */
+  /** The offset of the pixel in its tile, which is in `#tile` afterwards. */
   #find(column: number, row: number): number {
     const x = within(column, this.#columns);
     const y = within(row, this.#rows);

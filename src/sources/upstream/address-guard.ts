@@ -71,7 +71,7 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
         addresses.map(({ address }) => address),
       );
     },
-    /** For sockets: a name of which any address is not allowed does not resolve. */
+    /** For sockets: a name with a forbidden address does not resolve. */
     lookup(...[hostname, lookupOptions, callback]: Parameters<LookupFunction>) {
       resolveName(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
         if (error) return void callback(error, '');
@@ -86,7 +86,7 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
   };
 }
 
-function isIn(list: BlockList, address: string): boolean {
+export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
@@ -100,7 +100,7 @@ function answerLookup(
   else callback(null, addresses);
 }
 
-function blockListOf(subnets: readonly string[]): BlockList {
+export function blockListOf(subnets: readonly string[]): BlockList {
   const list = new BlockList();
   for (const subnet of subnets) {
     const [address = '', prefix = ''] = subnet.split('/');
@@ -111,7 +111,7 @@ function blockListOf(subnets: readonly string[]): BlockList {
 
 const ADDRESS = /^https?:\/\//i;
 
-/** Every `host:port` that stands in these settings of sources, whatever they call their addresses. */
+/** Every `host:port` in the settings of sources, whatever the option is called. */
 export function hostsNamedIn(settings: unknown): ReadonlySet<string> {
   return new Set(
     addressesIn(settings, [''])
@@ -120,7 +120,7 @@ export function hostsNamedIn(settings: unknown): ReadonlySet<string> {
   );
 }
 
-/** `{s}` stands for one of several subdomains; what else is in braces stands below the host. */
+/** `{s}` is one of several subdomains; other placeholders come after the host. */
 function addressesIn(value: unknown, subdomains: readonly string[]): readonly string[] {
   if (typeof value === 'string') {
     return ADDRESS.test(value) ? subdomains.map((name) => value.replaceAll('{s}', name)) : [];

@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 
 interface ConcurrencyControlOptions {
-  /** The configured limit. */
   readonly max: number;
   /** False: always the whole of it. */
   readonly adaptive: boolean;
@@ -21,7 +20,7 @@ const SMALLEST_WINDOW = 8;
 /** Responses may take this much longer than at best before the limit falls. */
 const SLOW = 1.5;
 const STEADY = 1.25;
-/** Milliseconds that say nothing, however short answers are. */
+/** Milliseconds that are noise, however short the latency. */
 const NOISE = 5;
 /** The limit of an overloaded host is multiplied by this. */
 const BACK_OFF = 0.5;
@@ -39,7 +38,7 @@ export class ConcurrencyControl {
   #limit: number;
   #changedAt: number;
   #lookedAt: number;
-  /** What to come back to after a look with few requests; null: no look is being taken. */
+  /** The limit to restore after a measurement with few requests; null: none is running. */
   #before: number | null = null;
   #best: number | null = null;
   #doubling = true;
@@ -56,7 +55,7 @@ export class ConcurrencyControl {
     return this.#limit;
   }
 
-  /** An answer came. What began under another limit says nothing about this one. */
+  /** A response came. Requests that began under another limit are ignored. */
   observe(sample: LatencySample): void {
     if (!this.#options.adaptive || sample.begunAt < this.#changedAt) return;
     this.#window.push(sample);

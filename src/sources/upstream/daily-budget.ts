@@ -2,16 +2,16 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LocalTime } from '../../lib/local-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** Keeps how much of a budget is used, durably, for all servers that share a database. */
+/** The used part of budgets, durable, for all servers that share a database. */
 export interface BudgetStore {
-  /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
+  /** Raises the count under this name by at most `wanted`, never above `limit`; returns the increase and the new count. */
   take(
     name: string,
     wanted: number,
     limit: number,
   ): Promise<{ readonly taken: number; readonly count: number }>;
   giveBack(name: string, count: number): Promise<void>;
-  /** Counts under names that begin like this are no longer needed, except some. */
+  /** Deletes counts under names with this prefix, except some. */
   forget(prefix: string, except: readonly string[]): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface DailyBudgetOptions {
   readonly budgets: BudgetStore;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Logger;
-  /** There may be something to take again. */
+  /** Called when there may be something to take again. */
   readonly refilled: () => void;
 }
 

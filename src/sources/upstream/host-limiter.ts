@@ -20,15 +20,15 @@ import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
-import type { UpstreamOptions } from './upstream-options.ts';
+import type { UpstreamOptions } from './upstream-options-for.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 interface HostLimiterOptions extends Env {
   readonly host: string;
   readonly limits: UpstreamOptions;
-  /** More than this many waiting requests are turned away. */
+  /** Further requests are refused. */
   readonly maxWaiting: number;
-  /** How long a person is kept waiting for a place. Tasks wait until they are stopped. */
+  /** How long an interactive request waits for a place. Tasks wait until they are stopped. */
   readonly maxInteractiveWaitMs: number;
   readonly budgets: BudgetStore;
   /** Of the limits of all nodes together; without it they are this node's. */
@@ -50,7 +50,7 @@ interface Ticket {
 }
 
 const PRIORITIES = ['interactive', 'task'] as const;
-/** Ends that show that the host is there. */
+/** Outcomes that show that the host responds. */
 const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloaded'];
 
 /**
@@ -72,7 +72,7 @@ export class HostLimiter {
   readonly #closing = new AbortController();
   #inFlight = 0;
   #listening = false;
-  /** What wakes us when the next request may begin, or when a closing is over. */
+  /** Ends the sleep until the next request may begin, or until a pause is over. */
   #alarm = new AbortController();
 
   constructor(options: HostLimiterOptions) {
@@ -163,7 +163,7 @@ export class HostLimiter {
     return Math.round(clock.now() + moment - clock.monotonic());
   }
 
-  /** As another node reports; null: nothing. */
+  /** The state that another node reports; null: none. */
   applyOutage(outage: HostOutage | null): void {
     const before = this.#breaker.state;
     this.#breaker.applyOutage(outage);
@@ -178,7 +178,6 @@ export class HostLimiter {
     await this.#budget?.close();
   }
 
-  /** How many may be under way here. */
   get #limit(): number {
     return Math.min(this.#places.limit, this.#most);
   }

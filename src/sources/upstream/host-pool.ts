@@ -52,7 +52,7 @@ export function openHostPool(url: URL, options: HostOptions, limits: HostLimits,
   return { dispatcher, admit: admitAtTimes(() => guard.judge(url.hostname), clock) };
 }
 
-/** A proxy resolves names itself, so they are judged beforehand. */
+/** A proxy resolves names itself, so they are checked before. */
 function admitAtTimes(judge: () => Promise<Error | null>, clock: Clock): () => Promise<void> {
   let verdict: Promise<Error | null> | null = null;
   let judgedAt = 0;

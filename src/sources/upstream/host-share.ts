@@ -3,7 +3,7 @@ import type { UpstreamOptions } from './upstream-options-for.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
 export interface HostShares {
-  /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until they end. */
+  /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until their requests end. */
   renew(name: string, wish: ShareWish): Promise<Share>;
 }
 
@@ -36,7 +36,7 @@ const STARVED_INTERVAL = 200;
 /** A share that has not been renewed for this long may have been given to others. */
 const VALID_FOR = 10_000;
 const TIMEOUT_MS = 2000;
-/** One that is not needed any more is kept for a moment: the next request finds it. */
+/** An unused share is kept for a moment, for the next request. */
 const KEPT_FOR = 3000;
 /** The longest second of others, see `RateWindow`. */
 const SECOND_OF_OTHERS = 1500;
@@ -96,7 +96,7 @@ export class HostShare {
       const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
       const share = await this.#inTime(shares.renew(host, wish));
       await this.#awaitOthers(share);
-      this.#set(share.places, begun);
+      [this.#places, this.#renewedAt] = [share.places, begun];
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
@@ -125,14 +125,9 @@ export class HostShare {
     await clock.sleep(SECOND_OF_OTHERS, this.#ending.signal).catch(() => {});
   }
 
-  #set(places: number, at: number): void {
-    this.#places = places;
-    this.#renewedAt = at;
-  }
-
   async #giveBack(): Promise<void> {
     const { shares, host, limits, held, log } = this.#options;
-    this.#set(0, Number.NEGATIVE_INFINITY);
+    [this.#places, this.#renewedAt] = [0, Number.NEGATIVE_INFINITY];
     await shares
       .renew(host, { limit: limits().concurrency, wanted: 0, held: held() })
       .catch((error: unknown) => {

@@ -3,9 +3,10 @@ import type { HostOutage, UpstreamStatus } from '../../domain/upstream-status.ts
 import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { Random } from '../../lib/random.ts';
+import { openRepeater } from '../../lib/repeat.ts';
 import type { BudgetStore } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
-import { followHostOutages, type HostOutageStore } from './host-outage.ts';
+import type { HostOutageStore } from './host-outage.ts';
 import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
@@ -22,6 +23,8 @@ export interface UpstreamLimiterOptions extends Env {
   readonly maxInteractiveWaitMs?: number;
 }
 
+/** Milliseconds between reads of the outages of other nodes without a notification. */
+const OUTAGE_INTERVAL_MS = 1000;
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
 /** The limiter of the server: its own requests and those of its workers all pass here. */
@@ -45,15 +48,24 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  function applyOutages(outages: ReadonlyMap<string, HostOutage>): void {
+  async function readOutages(store: HostOutageStore): Promise<void> {
+    const outages = await store.read();
     for (const host of outages.keys()) limiterOf(host);
     for (const [host, limiter] of hosts) limiter.applyOutage(outages.get(host) ?? null);
   }
 
+  const { outages, clock, log } = options;
   const following =
-    options.outages && followHostOutages({ ...options, store: options.outages, apply: applyOutages });
+    outages &&
+    openRepeater(() => readOutages(outages), {
+      clock,
+      log,
+      pause: OUTAGE_INTERVAL_MS,
+      listen: (wake) => outages.listen(wake),
+      level: 'debug',
+      failure: 'could not read the host outages of other nodes',
+    });
   return {
-    /** Limits that the configuration file has now. */
     setUpstreams(next: UpstreamSettings): void {
       const former = upstreams;
       upstreams = next;

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { blockListOf, isIn } from './address-guard.ts';
 
 /** Proxies for requests to other servers; credentials are in the clear. Null: such requests go there directly. */
 export interface OutboundProxies {
@@ -11,7 +12,7 @@ export interface OutboundProxies {
 
 export const NO_PROXIES: OutboundProxies = { http: null, https: null, except: '' };
 
-/** Another machine's loopback is never meant. */
+/** The loopback of the proxy's machine is never meant. */
 const LOOPBACK = 'localhost,127.0.0.0/8,::1/128';
 
 /** The proxy for an address; null: none. */
@@ -24,7 +25,7 @@ export function proxyFor(proxies: OutboundProxies, url: URL): string | null {
   return entries.some((entry) => isExcept(entry.toLowerCase(), host, port)) ? null : proxy;
 }
 
-/** `example.org`, `.example.org` and `*.example.org` stand for the host and those below it; a port may follow. */
+/** `example.org`, `.example.org` and `*.example.org` mean the host and its subdomains; a port may follow. */
 function isExcept(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (isInSubnet(entry, host)) return true;
@@ -39,10 +40,7 @@ function isInSubnet(entry: string, host: string): boolean {
   const [family, version] = [isIP(address), isIP(host)];
   if (family === 0 || family !== version || !/^\d+$/.test(prefix)) return false;
   if (Number(prefix) > (family === 6 ? 128 : 32)) return false;
-  const type = family === 6 ? 'ipv6' : 'ipv4';
-  const subnet = new BlockList();
-  subnet.addSubnet(address, Number(prefix), type);
-  return subnet.check(host, type);
+  return isIn(blockListOf([entry]), host);
 }
 
 /** Where they are, without user and password. */

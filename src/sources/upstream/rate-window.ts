@@ -1,6 +1,6 @@
-/** So far may a request begin before its turn in an even row; timers are not exact. */
+/** A request may begin this much before its turn: timers are not exact. */
 const TOLERANCE_MS = 25;
-/** A request that has not been answered by then has long reached the server. */
+/** A request without a response has reached the server by then. */
 const MAX_WAY_MS = 500;
 
 export interface RateTicket {

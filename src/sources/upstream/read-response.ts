@@ -9,7 +9,6 @@ type Body = Dispatcher.ResponseData['body'];
 
 interface ReadLimits {
   readonly maxBytes: number;
-  /** For messages in the log. */
   readonly host: string;
   readonly now: number;
   /** Statuses that are answers. */
@@ -68,7 +67,7 @@ async function readBody(body: Body, declaredLength: number, { maxBytes, host }: 
   return Buffer.concat(chunks, length);
 }
 
-/** An error page that cannot be read says nothing; the status is what counts. */
+/** An unreadable error page is empty; the status is what counts. */
 async function readStart(body: Body): Promise<string> {
   let text = '';
   try {
@@ -84,9 +83,8 @@ async function readStart(body: Body): Promise<string> {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The freshness and the validator of a response. */
-export interface AnswerFreshness {
-  /** Null when it says nothing. */
+export interface Freshness {
+  /** Null: the headers do not say. */
   readonly freshSeconds: number | null;
   /** An entity tag, or `@` with a date; null when it gives neither. */
   readonly validator: string | null;
@@ -99,11 +97,11 @@ const MAX_VALIDATOR = 200;
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
 
-export function freshnessOf(headers: Headers, now: number): AnswerFreshness {
+export function freshnessOf(headers: Headers, now: number): Freshness {
   return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers) };
 }
 
-/** RFC 9110, 13.1: ask for the answer only if it is another one. */
+/** RFC 9110, 13.1: request the response only if it has changed. */
 export function conditionOf(validator: string | null | undefined): Readonly<Record<string, string>> {
   if (!validator) return {};
   if (validator.startsWith(DATE_MARK)) return { 'if-modified-since': validator.slice(DATE_MARK.length) };

@@ -5,7 +5,6 @@ import type { SourceRequest, SourceResult } from '../tile-source.ts';
 import { NOT_MODIFIED } from './read-response.ts';
 import type { UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
 
-/** The parts of a source request that its HTTP request needs. */
 export function pictureRequest(
   { priority, validator = null, format, sent }: SourceRequest,
   signal: AbortSignal,
@@ -32,7 +31,7 @@ export function serverResponse(
 
 const HIDDEN = '***';
 
-/** An address as it may be shown to readers of a layer: no user, no password, no key in the query. */
+/** An address for readers of a layer: no user, password or key in the query. */
 export function withoutSecrets(url: URL): string {
   const shown = new URL(url);
   shown.username = '';
@@ -45,11 +44,11 @@ export function withoutSecrets(url: URL): string {
 }
 
 /** The server must return the requested type; other content is reported by the gate. */
-export function checkAnswerType(mediaType: string | null, asked: string): void {
-  if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(asked)) return;
+export function checkMediaType(mediaType: string | null, requested: string): void {
+  if (!mediaType?.startsWith('image/') || plainImageType(mediaType) === plainImageType(requested)) return;
   throw new TilewardenError(
     'source-bad-answer',
     'The map source sent an image of another type than requested.',
-    { reason: 'wrong-type', cause: new Error(`asked for ${asked}, got ${mediaType}`) },
+    { reason: 'wrong-type', cause: new Error(`asked for ${requested}, got ${mediaType}`) },
   );
 }

@@ -4,7 +4,6 @@ export interface UnderWay {
 }
 
 export interface HostManner {
-  /** Whether it is known to fail. */
   readonly failing: boolean;
   readonly most: number;
   /** Milliseconds that nearly all of its latest answers took at most; null: none is known. */

@@ -21,7 +21,8 @@ import {
   type UpstreamClientOptions,
   type UpstreamRequest,
 } from './upstream-client.ts';
-import { type UpstreamOptions, upstreamOptions } from './upstream-options.ts';
+import { upstreamOptions } from './upstream-options.ts';
+import type { UpstreamOptions } from './upstream-options-for.ts';
 
 const QUERY = '?LAYERS=a&SRS=EPSG:3857&BBOX=0,0,1,1&WIDTH=64&HEIGHT=64&FORMAT=image/png&KEY=hunter2';
 

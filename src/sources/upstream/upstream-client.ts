@@ -9,8 +9,8 @@ import { linkAbort } from './linked-abort.ts';
 import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
-  type AnswerFreshness,
   conditionOf,
+  type Freshness,
   freshnessOf,
   NOT_MODIFIED,
   readResponse,
@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly packed?: boolean;
 }
 
-export interface UpstreamResponse extends AnswerFreshness {
+export interface UpstreamResponse extends Freshness {
   /** 200, or one of those that the request accepts too. */
   readonly status: number;
   readonly bytes: Buffer;
@@ -82,12 +82,10 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 interface Host {
   readonly name: string;
-  /** What its pool was opened with. */
   readonly options: HostOptions;
   readonly pool: HostPool;
 }
 
-/** Passed to sources that query a server. */
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 
 /**
@@ -108,12 +106,12 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
     const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
     const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
-    const wanted = { allowPrivate, concurrency, ca, certificate, key, proxy };
+    const hostOptions = { allowPrivate, concurrency, ca, certificate, key, proxy };
     const known = hosts.get(url.origin);
-    if (known && isDeepStrictEqual(known.options, wanted)) return known;
+    if (known && isDeepStrictEqual(known.options, hostOptions)) return known;
     hosts.delete(url.origin);
     if (known) retire(known.pool);
-    const host = { name, options: wanted, pool: openHostPool(url, wanted, limits, options.clock) };
+    const host = { name, options: hostOptions, pool: openHostPool(url, hostOptions, limits, options.clock) };
     hosts.set(url.origin, host);
     return host;
   }

@@ -65,7 +65,7 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
   return Number.isFinite(seconds) ? Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, seconds)) : null;
 }
 
-/** undici's codes for what went wrong before or while headers came. */
+/** By undici's codes for failures before or during the headers. */
 export function failureOfConnection(error: unknown, host: string, isProxied: boolean): TilewardenError {
   const code = errorCode(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timedOut(`${host} did not accept a connection in time`);

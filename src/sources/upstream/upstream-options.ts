@@ -4,16 +4,7 @@ import { z } from 'zod';
 import { DAILY_HOURS } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import { flag, whole } from '../../lib/schemas.ts';
-import { USUAL } from './upstream-options-for.ts';
-
-function isTimeZone(name: string): boolean {
-  try {
-    new LocalTime(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
+import { type UpstreamOptions, USUAL } from './upstream-options-for.ts';
 
 const PEM = /^-----BEGIN [A-Z ]+-----$/m;
 const pem = (what: string) =>
@@ -23,11 +14,7 @@ const pem = (what: string) =>
     .nullable()
     .default(null);
 
-interface Certificates {
-  readonly ca: string | null;
-  readonly certificate: string | null;
-  readonly key: string | null;
-}
+type Certificates = Pick<UpstreamOptions, 'ca' | 'certificate' | 'key'>;
 
 function checkCertificates({ ca, certificate, key }: Certificates, context: z.RefinementCtx): void {
   const refuse = (field: keyof Certificates, message: string) =>
@@ -49,7 +36,7 @@ function works(attempt: () => unknown): boolean {
   }
 }
 
-/** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
+/** Limits of one host; the key in the settings is `host:port` or `host`. */
 export const upstreamOptions = z.lazy(() => {
   const quietWindow = z
     .string()
@@ -82,7 +69,9 @@ export const upstreamOptions = z.lazy(() => {
         .describe('Whether this holds for tasks only, or for clients too'),
       timeZone: z
         .string()
-        .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })
+        .refine((name) => works(() => new LocalTime(name)), {
+          error: 'must be a time zone such as Europe/Berlin or UTC',
+        })
         .default(USUAL.timeZone)
         .describe('Of quietHours and of the days of dailyBudget'),
       allowPrivate: flag.describe(
@@ -96,5 +85,3 @@ export const upstreamOptions = z.lazy(() => {
     })
     .superRefine(checkCertificates);
 });
-
-export type { UpstreamOptions, UpstreamSettings } from './upstream-options-for.ts';

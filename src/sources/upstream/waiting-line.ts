@@ -7,52 +7,42 @@ export interface Waiter {
   readonly refuse: (error: unknown) => void;
 }
 
-/** Those who wait for one host: people before tasks, and in the order of their coming. */
+/** Requests that wait for one host: interactive ones before tasks, then by arrival. */
 export class WaitingLine {
-  readonly #people = new Set<Waiter>();
-  readonly #tasks = new Set<Waiter>();
+  readonly #waiters = { interactive: new Set<Waiter>(), task: new Set<Waiter>() };
 
   get size(): number {
-    return this.#people.size + this.#tasks.size;
+    return this.count('interactive') + this.count('task');
   }
 
   count(priority: UpstreamPriority): number {
-    return this.#of(priority).size;
+    return this.#waiters[priority].size;
   }
 
   first(): Waiter | null {
-    for (const waiter of this.#people) return waiter;
-    for (const waiter of this.#tasks) return waiter;
+    const { interactive, task } = this.#waiters;
+    for (const waiter of interactive.size > 0 ? interactive : task) return waiter;
     return null;
   }
 
   /** Resolves when it is admitted; leaves with the signal's reason. */
   join(priority: UpstreamPriority, signal: AbortSignal, again: boolean): Promise<Permit> {
     return new Promise((resolve, reject) => {
-      const leave = () => leaveLine(() => reject(signal.reason));
-      const leaveLine = (tell: () => void) => {
-        this.#of(priority).delete(waiter);
-        signal.removeEventListener('abort', leave);
-        tell();
+      const leave = () => waiter.refuse(signal.reason);
+      const left = <Result>(settle: (result: Result) => void) => {
+        return (result: Result) => {
+          this.#waiters[priority].delete(waiter);
+          signal.removeEventListener('abort', leave);
+          settle(result);
+        };
       };
-      const waiter: Waiter = {
-        priority,
-        again,
-        admit: (permit) => leaveLine(() => resolve(permit)),
-        refuse: (error) => leaveLine(() => reject(error)),
-      };
-      this.#of(priority).add(waiter);
+      const waiter: Waiter = { priority, again, admit: left<Permit>(resolve), refuse: left(reject) };
+      this.#waiters[priority].add(waiter);
       signal.addEventListener('abort', leave, { once: true });
     });
   }
 
-  refuseAll(priority: UpstreamPriority, error: () => unknown): number {
-    const waiters = [...this.#of(priority)];
-    for (const waiter of waiters) waiter.refuse(error());
-    return waiters.length;
-  }
-
-  #of(priority: UpstreamPriority): Set<Waiter> {
-    return priority === 'interactive' ? this.#people : this.#tasks;
+  refuseAll(priority: UpstreamPriority, error: () => unknown): void {
+    for (const waiter of this.#waiters[priority]) waiter.refuse(error());
   }
 }

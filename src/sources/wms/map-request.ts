@@ -4,13 +4,13 @@ import { withQuery } from '../request-manners.ts';
 import type { InfoRequest, LegendRequest, SourceRequest } from '../tile-source.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
-/** What every WMS can be expected to have; other image formats are made from PNG. */
+/** Formats that every WMS has; other image formats are made from PNG. */
 const COMMON_FORMATS: ReadonlySet<string> = new Set(['image/png', 'image/jpeg']);
 const GOOGLE_MERCATOR = 900913;
 
 type MapRequest = Pick<SourceRequest, 'gridSet' | 'bounds' | 'width' | 'height' | 'format' | 'parameters'>;
 
-/** The GetMap address for a request. Our own words win over parameters, those over the options, those over the URL's. */
+/** The GetMap address. Our own parameters override those of the request, those the options, those the URL's. */
 export function mapRequestUrl(base: string, options: WmsSourceOptions, request: MapRequest): URL {
   return requestUrl(base, options, request, ownParameters(options, request));
 }
@@ -59,7 +59,7 @@ function requestUrl(
   return url;
 }
 
-/** By GET, unless the address would be longer than the server is thought to take: then by POST, as a form. */
+/** By GET, unless the address is longer than the server accepts: then by POST, as a form. */
 export function mapRequest(base: string, options: WmsSourceOptions, request: MapRequest) {
   const url = mapRequestUrl(base, options, request);
   if (url.href.length <= options.maxUrlLength) return { url };

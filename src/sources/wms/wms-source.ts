@@ -6,7 +6,7 @@ import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoResponse, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
-  checkAnswerType,
+  checkMediaType,
   pictureRequest,
   serverResponse,
   withoutSecrets,
@@ -36,7 +36,7 @@ export function openWmsSource(
       ...onBehalfOf(request, manners),
       ...pictureRequest(request, signal),
     });
-    return serverResponse(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
+    return serverResponse(answer, (type) => checkMediaType(type, requestFormat(options, request)));
   }
 
   /** For requests other than GetMap, whose responses are not cached. */

@@ -7,7 +7,7 @@ import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
-  checkAnswerType,
+  checkMediaType,
   pictureRequest,
   serverResponse,
   withoutSecrets,
@@ -15,7 +15,7 @@ import {
 import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
-/** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
+/** Requests single ready-made tiles of a WMTS, as its capabilities describe them. */
 export function openWmtsSource(
   options: WmtsSourceOptions,
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
@@ -44,7 +44,7 @@ export function openWmtsSource(
       alsoAccept: options.absent,
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    return serverResponse(answer, (type) => checkAnswerType(type, choice.format));
+    return serverResponse(answer, (type) => checkMediaType(type, choice.format));
   }
 
   return {
@@ -56,7 +56,7 @@ export function openWmtsSource(
   };
 }
 
-/** While the capabilities are not known, or do not have the tile, it is them that are asked for. */
+/** The capabilities address while they are unknown or do not contain the tile. */
 function addressOf(options: WmtsSourceOptions, known: WmtsCapabilities | null, request: SourceRequest): URL {
   try {
     if (known) return tileUrl(options, known, chooseTile(options, known, request));
@@ -100,18 +100,20 @@ function chooseFormat(options: WmtsSourceOptions, layer: WmtsLayer, own: string)
   return [own, 'image/png'].find((wanted) => formats.includes(wanted)) ?? formats[0] ?? own;
 }
 
-/** A parameter, else what was declared, else the server's default; those without a value are left out. */
+/** A parameter, else the declared value, else the server's default; dimensions without a value are left out. */
 function chooseDimensions(
   { dimensions: declared }: WmtsSourceOptions,
   { dimensions }: WmtsLayer,
   parameters: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  const given = new Map(Object.entries(declared).map(([name, value]) => [name.toUpperCase(), value]));
-  const chosen = [...dimensions].map(([name, byDefault]) => {
+  const declaredValues = new Map(
+    Object.entries(declared).map(([name, value]) => [name.toUpperCase(), value]),
+  );
+  const values = [...dimensions].map(([name, byDefault]) => {
     const upper = name.toUpperCase();
-    return [name, parameters.get(upper) || given.get(upper) || byDefault] as const;
+    return [name, parameters.get(upper) || declaredValues.get(upper) || byDefault] as const;
   });
-  return new Map(chosen.filter(([, value]) => value !== ''));
+  return new Map(values.filter(([, value]) => value !== ''));
 }
 
 /** By query at the declared address, or where a document says; by path as it says. */
@@ -145,7 +147,7 @@ function unfit(what: string): TilewardenError {
 const RENEW_AFTER_MS = 60 * 60 * 1000;
 
 /**
- * Reads the capabilities when they are first needed, once for all who wait. What was read stays in use while it is
+ * Reads the capabilities when they are first needed, once for all callers. They stay in use while they are
  * renewed, also when that fails.
  */
 function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffer>) {
@@ -183,7 +185,7 @@ function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffe
   };
 }
 
-/** Requests by query go to the declared address, whatever host the server thinks it has. */
+/** Requests by query go to the declared address, whatever host the capabilities name. */
 function queryUrl(base: string, choice: TileChoice): URL {
   const { matrixSet, matrix, row, column } = choice.tile;
   const url = withQuery(base, [

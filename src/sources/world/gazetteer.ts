@@ -10,7 +10,7 @@ interface GazetteerEntry {
   readonly name: string;
   /** Countries that touch have different ones; -1 is land under ice. */
   readonly tint: number;
-  /** Where its name stands, in degrees of the plane. Found when it is first asked for, which takes a millisecond. */
+  /** The place of its name, in degrees of the plane. Computed on the first call, in a millisecond. */
   readonly place: () => Point;
   /** Of its largest part, in degrees of the plane. */
   readonly width: number;
@@ -49,19 +49,19 @@ function gazetteerEntry(country: Country, ring: MapShape, tint: number): Gazette
 
 /** Each country takes the tint that is used least among those its neighbours have left. */
 function tintCountries(atlas: WorldAtlas, tints: number): number[] {
-  const chosen: number[] = [];
+  const tintOf: number[] = [];
   const uses = Array.from({ length: tints }, () => 0);
   for (const neighbours of atlas.neighbours) {
-    const taken = new Set(neighbours.map((neighbour) => chosen[neighbour]));
+    const taken = new Set(neighbours.map((neighbour) => tintOf[neighbour]));
     const free = uses.map((_, tint) => tint).filter((tint) => !taken.has(tint));
     const tint = free.reduce(
       (best, next) => ((uses[next] ?? 0) < (uses[best] ?? 0) ? next : best),
       free[0] ?? 0,
     );
     uses[tint] = (uses[tint] ?? 0) + 1;
-    chosen.push(tint);
+    tintOf.push(tint);
   }
-  return chosen;
+  return tintOf;
 }
 
 /** Names are wide and low: room above and below counts as so many times the room beside. */
@@ -76,7 +76,7 @@ function largestRing(rings: readonly MapShape[]): MapShape | null {
   return sized[0]?.ring ?? null;
 }
 
-/** About the point of the ring that is furthest from its edge: a lattice laid ever closer around the best so far. */
+/** About the point furthest from the ring's edge: a lattice that gets finer around the best point so far. */
 function roomiestPoint(ring: MapShape): Point {
   const outline = coarseOutline(ring);
   let best = { x: (ring.minX + ring.maxX) / 2, y: (ring.minY + ring.maxY) / 2, room: -Infinity };

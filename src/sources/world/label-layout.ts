@@ -1,7 +1,7 @@
 import type { Gazetteer, Point } from './gazetteer.ts';
 import { type MapProjection, projectLatitude } from './map-view.ts';
 
-/** A name where it stands on the whole map of a zoom, in pixels from the plane's origin, rightwards and downwards. */
+/** The place of a name on the whole map of a zoom, in pixels from the plane's origin, rightwards and downwards. */
 export interface PlacedLabel {
   readonly kind: 'country' | 'water';
   readonly text: string;
@@ -23,13 +23,13 @@ interface LabelScale {
 
 const SMALLEST = 10;
 const LARGEST = 19;
-/** A name may be this much wider than the land it stands on. */
+/** A name may be this much wider than its land. */
 const OVERHANG = 1.25;
 /** Below this many degrees per pixel the smallest islands have room for their names too. */
 const EVERY_NAME_BELOW = 0.012;
 const APART = 4;
 
-/** Names in order of their countries' size, each where none before it stands: the same for every picture of a zoom. */
+/** Names by the size of their countries, each where no earlier one is: the same for every picture of a zoom. */
 export function layOutLabels(gazetteer: Gazetteer, scale: LabelScale): PlacedLabel[] {
   const { projection, resolutionX, resolutionY, measure } = scale;
   const placed: PlacedLabel[] = [];

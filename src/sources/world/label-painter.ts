@@ -12,7 +12,7 @@ const DEGREES_GAP = 4;
 const DEGREES_HALF_WIDTH = 50;
 const HALO_WIDTH = 3;
 
-/** At each crossing its latitude and longitude, unless a name stands there. */
+/** Latitude and longitude at each crossing, unless a name is there. */
 export function paintDegrees(
   context: SKRSContext2D,
   view: MapView,

@@ -17,7 +17,6 @@ export function registerMapFont(): void {
   }
 }
 
-/** For a canvas' `font`. */
 export function mapFont(kind: PlacedLabel['kind'], size: number): string {
   return `${size}px "${kind === 'water' ? ITALIC : UPRIGHT}"`;
 }

@@ -1,6 +1,6 @@
 import { type MapProjection, projectLatitude } from './map-view.ts';
 
-/** A ring or a line in degrees of a plane. Longitudes run on across the antimeridian: a shape never jumps. */
+/** A ring or a line in degrees of a plane. Longitudes continue across the antimeridian: a shape never jumps. */
 export interface MapShape {
   readonly x: Float64Array;
   readonly y: Float64Array;

@@ -21,7 +21,6 @@ export interface MapStyle {
   readonly graticule: string;
   /** The equator and the meridian of Greenwich. */
   readonly mainLines: string;
-  /** Names of oceans and seas. */
   readonly waterName: string;
   readonly degrees: string;
   readonly name: string;

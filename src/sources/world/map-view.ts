@@ -1,6 +1,5 @@
 import type { Bounds } from '../../domain/bounds.ts';
 
-/** The rectangle of the plane that a picture shows. */
 export interface MapView {
   readonly projection: MapProjection;
   /** Degrees of the plane per pixel. */

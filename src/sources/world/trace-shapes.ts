@@ -1,7 +1,7 @@
 import type { MapShape } from './map-shape.ts';
 import type { MapView } from './map-view.ts';
 
-/** Nothing that is drawn reaches further beyond its line than this, in pixels. */
+/** In pixels: nothing is drawn further beyond its line. */
 const REACH = 24;
 /** Pixels are written in eighths: whole numbers are shorter to write and to read. */
 export const UNITS_PER_PIXEL = 8;
@@ -32,7 +32,7 @@ function shiftsInView(
 }
 
 /**
- * Leaves out points that lie on the same side beside the view as the points before and after them: no line between
+ * Leaves out points that are on the same side of the view as the points before and after them: no line between
  * those comes into view, and the canvas clips the rest.
  */
 function traceShape(view: MapView, { x: xs, y: ys }: MapShape, shift: number, steps: number): string {
@@ -57,7 +57,7 @@ function traceShape(view: MapView, { x: xs, y: ys }: MapShape, shift: number, st
   return `${path}${x} ${y}`;
 }
 
-/** A bit for each side of the view that a point lies beyond. */
+/** A bit for each side of the view that a point is beyond. */
 function sidesOf({ width, height }: MapView, x: number, y: number): number {
   const [right, bottom] = [(width + REACH) * UNITS_PER_PIXEL, (height + REACH) * UNITS_PER_PIXEL];
   const reach = REACH * UNITS_PER_PIXEL;

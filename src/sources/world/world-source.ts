@@ -67,12 +67,12 @@ function inDegrees(bounds: Bounds, projection: MapProjection): Bounds {
 }
 
 function styleOf(parameters: ReadonlyMap<string, string>): MapStyleName {
-  const wanted = parameters.get('STYLES') ?? '';
-  if (wanted === '') return 'light';
-  const style = MAP_STYLES.find((name) => name === wanted);
+  const styleName = parameters.get('STYLES') ?? '';
+  if (styleName === '') return 'light';
+  const style = MAP_STYLES.find((name) => name === styleName);
   if (style) return style;
   throw new TilewardenError(
     'parameter-refused',
-    `STYLES of the built-in map is one of ${MAP_STYLES.join(', ')}, not ${JSON.stringify(wanted)}.`,
+    `STYLES of the built-in map is one of ${MAP_STYLES.join(', ')}, not ${JSON.stringify(styleName)}.`,
   );
 }

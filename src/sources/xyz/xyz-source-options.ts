@@ -7,7 +7,6 @@ import { placeholdersOf, TILE_PLACEHOLDERS } from './tile-url.ts';
 const MAX_SUBDOMAINS = 32;
 const MAX_ZOOM_OFFSET = 30;
 
-/** A server of ready-made tiles. */
 export const xyzSourceOptions = (kit: SchemaKit) => {
   const { z, text, whole } = kit;
   const template = z.string().superRefine(checkTemplate);

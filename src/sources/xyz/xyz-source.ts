@@ -7,7 +7,7 @@ import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
-  checkAnswerType,
+  checkMediaType,
   pictureRequest,
   serverResponse,
   withoutSecrets,
@@ -15,7 +15,7 @@ import {
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
-/** Asks a server for its ready-made tiles, one at a time. */
+/** Requests single ready-made tiles from a server. */
 export function openXyzSource(
   options: XyzSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
@@ -26,18 +26,18 @@ export function openXyzSource(
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
-    const asked = {
+    const upstreamRequest = {
       url,
       ...onBehalfOf(request, manners),
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     };
-    const answer = await upstream.get(asked).catch((error: unknown) => {
+    const answer = await upstream.get(upstreamRequest).catch((error: unknown) => {
       throw withoutWords(error, secrets);
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
     const expected = expectedType(options, request);
-    return serverResponse(answer, (type) => expected && checkAnswerType(type, expected));
+    return serverResponse(answer, (type) => expected && checkMediaType(type, expected));
   }
 
   return {
@@ -90,7 +90,7 @@ function expectedType(options: XyzSourceOptions, { gridSet, format }: SourceRequ
   return (extension && formatOfExtension(extension)?.contentType) || format.contentType;
 }
 
-/** Keys may stand anywhere in the address: they are shown by name. */
+/** Keys may be anywhere in the address: they are shown by name. */
 function shownAddress(options: XyzSourceOptions, request: SourceRequest): string {
   const template = templateFor(options, request.gridSet);
   const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
