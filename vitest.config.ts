@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -6,16 +7,19 @@ import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
 /** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
 const LONG = [
-  /\/test\/(e2e\/(console|nodes|processes)|faults\/|security\/login)/,
+  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/login)|src\/(cluster\/leadership|storage\/packs\/))/,
   /\/test\//,
   /\/src\/(app|db|quota|storage)\//,
 ];
+/** Where no or few tests load test/fixtures/needs.ts, which waits while programs are being installed. */
+const WITHOUT_PROGRAMS = /\/src\/(?!export\/|storage\/packs\/|sources\/upstream\/)/;
 
 /** Long files first, so that the end of a run does not wait for one of them. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) =>
-      [...LONG, /^/].findIndex((room) => room.test(moduleId));
+    const isInstalling = existsSync(process.env.TEST_INSTALLING ?? '');
+    const order = [...(isInstalling ? [WITHOUT_PROGRAMS] : []), ...LONG, /^/];
+    const place = ({ moduleId }: TestSpecification) => order.findIndex((room) => room.test(moduleId));
     return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
 }

@@ -1,18 +1,33 @@
 // Programs that tests drive, from the distribution's packages, where they are missing and we may install them (root on
 // Debian). Suites that lack one are left out: see test/fixtures/needs.ts.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, step } from './steps.mjs';
 
+/**
+ * Tests may begin in the meantime: TEST_INSTALLING in their environment is a file that exists until this ends, and those
+ * that need a program wait for it.
+ */
 export async function ensureSystemPackages() {
   const missing = missingPackages();
   if (missing.length === 0) return;
-  await step(`Installing ${missing.join(', ')}`, async () => {
-    const first = await aptGet('install', ...missing);
-    if (first.ok) return first;
-    const updated = await aptGet('update');
-    return updated.ok ? aptGet('install', ...missing) : updated;
+  const mark = join(root, '.build', `installing-${process.pid}`);
+  mkdirSync(join(root, '.build'), { recursive: true });
+  writeFileSync(mark, '');
+  process.env.TEST_INSTALLING = mark;
+  await step(`Installing ${missing.join(', ')}`, () => install(missing));
+  rmSync(mark);
+}
+
+async function install(packages) {
+  // The embedded PostgreSQL of the tests adds this user too: it may not happen at the same moment.
+  await run('useradd', ['--system', '--user-group', '--home-dir', '/var/lib/postgresql', 'postgres'], {
+    quiet: true,
   });
+  const first = await aptGet('install', ...packages);
+  if (first.ok) return first;
+  const updated = await aptGet('update');
+  return updated.ok ? aptGet('install', ...packages) : updated;
 }
 
 /** What suites may need: names of packages by need. */

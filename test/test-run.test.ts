@@ -1,8 +1,10 @@
 /** The tools that `npm test` itself runs on. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
 import { eventually } from './fixtures/eventually.ts';
 import { isAlive } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
@@ -73,6 +75,24 @@ describe('the closing lines of a test run', () => {
   it('tests whose programs are missing fail the run if all tests are required', async () => {
     expect(await closing(true)).toEqual({ code: 1, lines: [...LEFT_OUT, '7 passed, 3 failed'] });
   });
+});
+
+it('a suite that needs a program waits while programs are being installed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-installing-'));
+  whenOver(() => rmSync(folder, { recursive: true }));
+  whenOver(() => vi.unstubAllEnvs());
+  const mark = join(folder, 'mark');
+  writeFileSync(mark, '');
+  vi.stubEnv('TEST_INSTALLING', mark);
+  const load = (module: string) => import(/* @vite-ignore */ `./fixtures/${module}`);
+  const events: string[] = [];
+  const suite = load('needs.ts?again').then(() => events.push('loaded'));
+  // It would have been loaded before all of these.
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await load(`processes.ts?${name}`);
+  events.push('installed');
+  rmSync(mark);
+  await suite;
+  expect(events).toEqual(['installed', 'loaded']);
 });
 
 function untilGone({ folder, pids }: Run): Promise<unknown> {

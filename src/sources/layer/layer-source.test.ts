@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { expectedImage } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { paintImage } from '../../../test/fixtures/sample-images.ts';
@@ -81,8 +82,8 @@ function drawing(layer: ReadableLayer, options: object = {}): TileSource {
   return source;
 }
 
-/** A picture of two by two tiles. */
-function picture(gridSet: GridSet, z: number, x: number, y: number, tiles = 2): SourceRequest {
+/** A picture of `tiles` by `tiles` tiles. */
+function picture(gridSet: GridSet, z: number, x: number, y: number, tiles = inLength(1, 2)): SourceRequest {
   const rect = { minX: x, minY: y, maxX: x + tiles - 1, maxY: y + tiles - 1 };
   const first = boundsOfTile(gridSet, z, x, y);
   const last = boundsOfTile(gridSet, z, rect.maxX, rect.maxY);
@@ -173,7 +174,7 @@ describe('the layer source', () => {
 
   it('a layer source draws across the antimeridian and over the pole with a bounded number of tiles', async () => {
     const layer = lower(createGridSubset(DEGREES), (_, latitude) => [128, 128 + latitude, 0]);
-    const request = picture(POLAR, 2, 1, 1);
+    const request = picture(POLAR, 2, 1, 1, 2);
     const drawn = await draw(drawing(layer), request);
     const expected = paint(POLAR, request.bounds, request.width, request.height, (_, latitude) => [
       128,
