@@ -15,8 +15,11 @@ export async function ensureSystemPackages() {
   mkdirSync(join(root, '.build'), { recursive: true });
   writeFileSync(mark, '');
   process.env.TEST_INSTALLING = mark;
-  await step(`Installing ${missing.join(', ')}`, () => install(missing));
-  rmSync(mark);
+  try {
+    await step(`Installing ${missing.join(', ')}`, () => install(missing));
+  } finally {
+    rmSync(mark);
+  }
 }
 
 async function install(packages) {
