@@ -58,6 +58,7 @@ try {
     (_, at) => `7/${60 + (at % SIDE)}/${100 + Math.floor(at / SIDE)}.png`,
   );
   const contestant = contestantOf(server, 'world', writeTileList(join(folder, 'tiles.txt'), names));
+  for (const name of names) await request(`${server.url}/tiles/world/${name}`);
   await measureLoad(contestant, LOAD);
   for (let round = 0; round < rounds; round++)
     for (const phase of PHASES) await measure(phase, () => measureLoad(contestant, LOAD));

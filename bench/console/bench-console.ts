@@ -62,7 +62,7 @@ const layers = Array.from({ length: options.layers }, (_, number) => ({
 process.env.TILEWARDEN_ADMIN_PASSWORD = ACCOUNT.password;
 const server = await startServer({
   data: join(temporaryFolder(), 'data'),
-  config: JSON.stringify({ layers }),
+  config: JSON.stringify({ layers, log: { level: 'warn' } }),
   flags: ['--port', '0'],
 });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });

@@ -43,6 +43,11 @@ export async function startTask(server: string, layer: string, seedRequest: obje
   return Number(response.headers.get('x-task-id'));
 }
 
+export async function stopTasks(server: string): Promise<void> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  await request(`${server}/rest/seed`, 'kill_all=all', { headers });
+}
+
 /** Resolves to the end of the task, in milliseconds since 1970. Polls seldom: each poll is work for the server. */
 export async function untilDone(server: string, task: number, pollMs = 200): Promise<number> {
   for (;;) {

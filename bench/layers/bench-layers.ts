@@ -11,7 +11,11 @@ const MAX_MS = 50;
 const MAX_BYTES = 30 * 1024;
 const MAX_RESTART_MS = 2000;
 
-const options = { data: join(temporaryFolder(), 'data'), config: 'layers: []\n', metered: true };
+const options = {
+  data: join(temporaryFolder(), 'data'),
+  config: 'log: { level: warn }\nlayers: []\n',
+  metered: true,
+};
 const server = await startServer(options);
 for (let i = 0; i < 50; i++) await addLayer(`warm-${i}`);
 const before = await server.heap();

@@ -10,7 +10,7 @@ import { readOptions } from '../harness/options.ts';
 import { processorSeconds } from '../harness/processes.ts';
 import { openReplayUpstream } from '../harness/replay-upstream.ts';
 import { quantile, say, temporaryFolder } from '../harness/report.ts';
-import { request, startTask, truncateLayer } from '../harness/request.ts';
+import { startTask, stopTasks, truncateLayer } from '../harness/request.ts';
 import { contestantOf, type Server, startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 
 const { seconds, rounds, packs } = readOptions({ seconds: 10, rounds: 3, packs: 100_000 });
@@ -19,6 +19,11 @@ const THREADS = 2;
 const SEEDED_ZOOM = 8;
 const READ_ZOOM = 3;
 const NO_WORKERS = 'tasks: { workers: 0 }';
+/** The bucket is first checked ten seconds after a start, which loads and compiles the client of S3. */
+const IDLE_MS = 12_000;
+/** Without those of truncated layers, which are being removed. */
+const STORED =
+  'select tile_set, detail from packs join tile_sets on tile_sets.id = tile_set where dropped_at is null';
 
 const folder = temporaryFolder();
 const tiles = writeTileList(join(folder, 'tiles.txt'), tileNames(READ_ZOOM));
@@ -84,8 +89,7 @@ async function seedingSpeed({ url }: Server, workers: number): Promise<number> {
   const [before, start] = [await requests(), performance.now()];
   await delay(seconds * 1000);
   const speed = ((await requests()) - before) / ((performance.now() - start) / 1000);
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  await request(`${url}/rest/seed`, 'kill_all=all', { headers });
+  await stopTasks(url);
   return speed;
 }
 
@@ -104,10 +108,6 @@ async function compareSeeding(server: Server): Promise<void> {
   }
   for (const worker of workers) await worker.stop();
 }
-
-/** Without those of truncated layers, which are being removed. */
-const STORED =
-  'select tile_set, detail from packs join tile_sets on tile_sets.id = tile_set where dropped_at is null';
 
 /** Rows without objects, beside those of a tile. */
 async function fill(client: pg.Client): Promise<void> {
@@ -138,9 +138,6 @@ async function measureTruncation({ url }: Server): Promise<void> {
   }
   await client.end();
 }
-
-/** The bucket is first checked ten seconds after a start, which loads and compiles the client of S3. */
-const IDLE_MS = 12_000;
 
 /** Both are restarted in each round: processes with the same code differ by some percent, as it is compiled differently. */
 async function compareHits(): Promise<void> {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readOptions } from '../harness/options.ts';
 import { openReplayUpstream } from '../harness/replay-upstream.ts';
 import { judge, say, temporaryFolder } from '../harness/report.ts';
-import { readJson, readUsage, request, untilDone } from '../harness/request.ts';
+import { readJson, readUsage, request, stopTasks, untilDone } from '../harness/request.ts';
 import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 
 const options = readOptions({ quota: 100, seconds: 45 });
@@ -62,8 +62,7 @@ async function seedStrip(strip: number): Promise<number> {
   const body = { layer: 'map', type: 'seed', zoomStart: ZOOM, zoomStop: ZOOM, bounds, threadCount: 16 };
   const { id } = await readJson<{ readonly id: number }>(`${server.url}/api/v1/tasks`, body);
   const rest = delay(deadline - performance.now(), 'late', { ref: false });
-  if ((await Promise.race([untilDone(server.url, id), rest])) === 'late')
-    await request(`${server.url}/api/v1/tasks/${id}`, undefined, { method: 'DELETE' });
+  if ((await Promise.race([untilDone(server.url, id), rest])) === 'late') await stopTasks(server.url);
   const { bytes, evicted } = await readUsage(server.url);
   return bytes + evicted.bytes;
 }

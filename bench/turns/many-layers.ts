@@ -1,7 +1,7 @@
 /** A configuration of many layers, each in three grid sets, with styles and a pattern; some have a schedule that is never due. */
 export function manyLayers(count: number, schedules: number): string {
   const layers = Array.from({ length: count }, (_, index) => layer(index, index < schedules));
-  return `log: { level: warn }\ntasks: { workers: 0 }\nlayers:\n${layers.join('')}`;
+  return `log: { level: error }\ntasks: { workers: 0 }\nlayers:\n${layers.join('')}`;
 }
 
 const SCHEDULE = `    schedules:
