@@ -119,7 +119,7 @@ export async function compete(contestants: readonly Contestant[], load: Load, ro
   }
 }
 
-/** Of all its threads, while it answers as fast as strace allows. Null without strace. */
+/** Counts those of all threads, at the speed that strace allows. Null without strace. */
 async function systemCallsPerRequest(contestant: Contestant, load: Load): Promise<number | null> {
   const strace = findProgram('strace');
   if (strace === null) return null;

@@ -2,6 +2,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { findProgram } from '../../test/fixtures/needs.ts';
 
 /** Milliseconds. Linux counts in ticks of a hundredth of a second. */
@@ -27,7 +28,7 @@ export function spawnBeside(program: string, args: readonly string[], options: S
 
 /** The same command line as this process, with another script. */
 export function scriptArguments(script: URL, ...args: readonly string[]): string[] {
-  return [...process.execArgv, script.pathname, ...args];
+  return [...process.execArgv, fileURLToPath(script), ...args];
 }
 
 export async function endProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -64,13 +65,13 @@ export class ProcessWatch {
   readonly #others = new Set(descendants(process.pid));
   readonly #timer = setInterval(() => this.#look(), POLL_MS);
   #before: ReadonlyMap<number, number> = new Map();
-  #ended = timesOf(process.pid).children;
+  #endedMs = timesOf(process.pid).children;
   #peakBytes = 0;
 
   /** Counts from now on, for programs whose start is not measured. */
   restart(): void {
     this.#before = new Map(this.#watched().map((pid) => [pid, timesOf(pid).own]));
-    this.#ended = timesOf(process.pid).children;
+    this.#endedMs = timesOf(process.pid).children;
     this.#peakBytes = 0;
   }
 
@@ -78,8 +79,8 @@ export class ProcessWatch {
     clearInterval(this.#timer);
     this.#look();
     const living = this.#watched().map((pid) => timesOf(pid).own - (this.#before.get(pid) ?? 0));
-    const ended = timesOf(process.pid).children - this.#ended;
-    return { processorMs: living.reduce((sum, ms) => sum + ms, ended), peakBytes: this.#peakBytes };
+    const endedMs = timesOf(process.pid).children - this.#endedMs;
+    return { processorMs: living.reduce((sum, ms) => sum + ms, endedMs), peakBytes: this.#peakBytes };
   }
 
   #watched(): number[] {

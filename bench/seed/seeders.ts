@@ -9,7 +9,7 @@ import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 export interface SeedOrder {
   /** Empty. */
   readonly folder: string;
-  /** Of a WMS with a layer `land`. */
+  /** A WMS with a layer `land`. */
   readonly wmsUrl: string;
   readonly zoom: number;
   readonly format: 'image/png' | 'image/jpeg';

@@ -91,7 +91,7 @@ tiles of the layer                ${side * side} of ${before.tiles}, ${gib(befor
 sweeping counted down             ${countdown(large.sweeping)}
 space freed after                 ${ms(large.freedMs)}
 hits of another layer, idle       ${hits(idle)}
-hits of another layer, meanwhile  ${hits(during)}, p99 ${(during.p99 / idle.p99).toFixed(2)} x idle
+hits of another layer, sweeping   ${hits(during)}, p99 ${(during.p99 / idle.p99).toFixed(2)} x idle
 200 for small layers, idle        ${spread(calmTimes)}
 200 for small layers while a process writes tiles at full speed
                                   ${spread(busyTimes)}`);
