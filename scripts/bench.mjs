@@ -1,4 +1,4 @@
-// npm run bench: lists the benchmarks. npm run bench -- NAME [options] builds what is out of date and runs one of them.
+// npm run bench: lists the benchmarks. npm run bench -- NAME [options] builds the server if it is out of date and runs one of them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { prepareServer } from './build.mjs';
 import { ensurePackages } from './install.mjs';
 import { filesUnder, root, runCommand, say } from './steps.mjs';
 
-/** A benchmark is `bench/FOLDER/bench-NAME.ts`; its first line says what it measures. */
+/** A benchmark is `bench/FOLDER/bench-NAME.ts`; its first line describes the measurement. */
 function benchmarks() {
   const files = [...filesUnder(join(root, 'bench'))].filter((path) => /^bench-.*\.ts$/.test(basename(path)));
   return new Map(files.map((path) => [basename(path).replace(/^bench-(.*)\.ts$/, '$1'), path]).sort());
@@ -16,8 +16,8 @@ function benchmarks() {
 function list(all) {
   process.stdout.write('npm run bench -- NAME [options], where NAME is one of:\n\n');
   for (const [name, path] of all) {
-    const [what = ''] = readFileSync(path, 'utf8').split('\n', 1);
-    process.stdout.write(`  ${name.padEnd(14)}${what.replace(/^\/\/ /, '')}\n`);
+    const [summary = ''] = readFileSync(path, 'utf8').split('\n', 1);
+    process.stdout.write(`  ${name.padEnd(14)}${summary.replace(/^\/\/ /, '')}\n`);
   }
 }
 

@@ -25,17 +25,17 @@ export function linesByRoom() {
 export function budgets() {
   const [, section = ''] = readFileSync(join(root, TABLE), 'utf8').split('\n## Budget\n');
   const rows = section.split('\n## ', 1)[0].matchAll(/^\| (\w+) \| ([\d,]+) \|/gm);
-  return new Map(Array.from(rows, ([, room, most]) => [room, Number(most.replaceAll(',', ''))]));
+  return new Map(Array.from(rows, ([, room, max]) => [room, Number(max.replaceAll(',', ''))]));
 }
 
 export function checkBudget() {
   const allowed = budgets();
   const rooms = [...linesByRoom()].sort(([, one], [, other]) => other - one);
   const faults = rooms.flatMap(([room, lines]) => {
-    const most = allowed.get(room);
-    if (most === undefined) return `${room} has no budget in ${TABLE}`;
-    return lines > most
-      ? `${room} has ${lines} lines, its budget is ${most}: say in ${TABLE} what they are for`
+    const max = allowed.get(room);
+    if (max === undefined) return `${room} has no budget in ${TABLE}`;
+    return lines > max
+      ? `${room} has ${lines} lines, its budget is ${max}: say in ${TABLE} what they are for`
       : [];
   });
   const shown = rooms.map(([room, lines]) => `${room} ${lines}/${allowed.get(room) ?? '?'}`);

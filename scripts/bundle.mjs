@@ -1,4 +1,4 @@
-// Bundles the server: a start loads a dozen files instead of a thousand, which halves what starting costs.
+// Bundles the server: a start loads a dozen files instead of a thousand, which halves the cost of a start.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
@@ -7,10 +7,10 @@ import { ensurePixels, pixelsFile } from './pixels.mjs';
 import { root } from './steps.mjs';
 
 const source = join(root, 'src');
-/** Where modules come from; dist/ has the folders of both side by side. */
+/** The roots of modules; dist/ has the folders of both side by side. */
 const sources = [source, join(root, 'packages')];
 
-/** What is started by its own file: the command, and the threads that spawnThread() starts. */
+/** Modules with a file of their own: the command, and the threads that spawnThread() starts. */
 const ENTRIES = [
   'cli/main',
   'cli/child-process',
@@ -22,14 +22,14 @@ const ENTRIES = [
   'storage/bundle/bundle-writer-thread',
 ];
 
-/** Packages that load compiled code, or files of their own by where they lie. */
-const LEFT_AS_PACKAGES = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino-pretty', 'pg-native'];
+/** Packages that load compiled code, or files relative to their own. */
+const EXTERNAL = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino-pretty', 'pg-native'];
 
 export async function bundleServer(folder) {
   const bundle = await rolldown({
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(source, `${entry}.ts`)])),
     platform: 'node',
-    external: LEFT_AS_PACKAGES,
+    external: EXTERNAL,
     plugins: [addressesOfModules(), partOfUndici()],
   });
   try {
@@ -51,7 +51,7 @@ export async function bundleServer(folder) {
   copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
 }
 
-/** What is started is a line that has the rest loaded; see docs/decisions/0320. */
+/** An entry is one line that loads the rest; see docs/decisions/0320. */
 function writeEntries(folder) {
   copyFileSync(join(root, 'scripts', 'compiled', 'load.cjs'), join(folder, 'load.cjs'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
@@ -87,7 +87,7 @@ const PART_OF_UNDICI = `
 /**
  * V8 takes up to a quarter of a second of a processor to optimise undici's parser, which is one huge function, and does so
  * within the first answers a process reads. With this budget it does so with the thousandth. V8's own budget, by version of
- * Node.js, is put back for other modules; where it is not known the parser is compiled as usual.
+ * Node.js, is put back for other modules; for other versions the parser is compiled as usual.
  */
 const COMPILE_PARSER = `
   function compileParser(bytes) {
@@ -103,7 +103,7 @@ const COMPILE_PARSER = `
   }
 `;
 
-/** Of undici the server uses pool and agents, over HTTP/1 and without SOCKS: the whole of it costs a start ten times as much. */
+/** The server uses undici's pool and agents, over HTTP/1 and without SOCKS: the whole package costs a start ten times as much. */
 function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
   const fileOf = (name) => join(dirname(index), 'lib', 'dispatcher', name);
@@ -124,7 +124,7 @@ function partOfUndici() {
   };
 }
 
-/** Lets `import.meta.url` of a module be what it would be were it built alone, whichever file it ended up in. */
+/** Keeps `import.meta.url` of a module as if it were built alone, whatever file contains it. */
 function addressesOfModules() {
   const placeholder = /__addressOfModule\("([^"]+)"\)/g;
   return {

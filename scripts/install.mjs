@@ -33,7 +33,7 @@ async function ensurePackagesOf(folders, selection) {
   const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
   const reason = reasonToInstall(folders, present);
   if (!reason) return;
-  // `npm ci` begins by removing everything, what has been compiled included.
+  // `npm ci` begins by removing everything, also the compiled library.
   const command = present ? ['install', '--no-save'] : ['ci'];
   // Building needs the development packages whatever NODE_ENV says.
   const install = () => runNpm([...command, ...selection, '--include=dev', '--ignore-scripts']);
@@ -41,7 +41,7 @@ async function ensurePackagesOf(folders, selection) {
 }
 
 /**
- * The one package that is made for a version of Node.js: its install script downloads a binary where its release host has
+ * The only package that is built for one version of Node.js: its install script downloads a binary where its release host has
  * one and is reachable, and compiles otherwise, with every processor.
  */
 export async function ensureNative() {
@@ -75,17 +75,17 @@ function missingTools() {
 }
 
 function adviceFor(missing) {
-  const found = `better-sqlite3 must be compiled, and this machine has no ${missing.join(' and no ')}.`;
-  return `${found} On Debian and Ubuntu: apt-get install python3 make g++`;
+  const fault = `better-sqlite3 must be compiled, and this machine has no ${missing.join(' and no ')}.`;
+  return `${fault} On Debian and Ubuntu: apt-get install python3 make g++`;
 }
 
 function reasonToInstall(folders, present) {
   if (!present) return 'nothing is installed yet';
   const packages = packagesOf(join(root, 'package-lock.json'));
   for (const path of packagesUsedBy(folders, packages)) {
-    const [wanted, there] = [packages[path], present[path]];
-    if (!there && wanted.optional) continue;
-    if (!there || there.version !== wanted.version || there.integrity !== wanted.integrity) {
+    const [required, installed] = [packages[path], present[path]];
+    if (!installed && required.optional) continue;
+    if (!installed || installed.version !== required.version || installed.integrity !== required.integrity) {
       return `${path.replace(/^.*node_modules\//, '')} is missing or of another version`;
     }
   }
@@ -122,7 +122,7 @@ function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : null;
 }
 
-/** Null when it works. In a process of its own: one that could not be loaded here stays so. */
+/** Null when it works. In a process of its own: a failed load would stay failed in this one. */
 function nativeProblem() {
   const program = "new (require('better-sqlite3'))(':memory:').close()";
   const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' });

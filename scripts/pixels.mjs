@@ -7,13 +7,13 @@ const sources = join(root, 'packages', 'pixels', 'wasm');
 export const pixelsFile = join(root, 'packages', 'pixels', 'pixels.wasm');
 
 /** The compiler is itself WebAssembly: V8 would spend more on optimising it than it saves. */
-const COMPILED_ONCE = '--liftoff-only';
+const NO_OPTIMISING = '--liftoff-only';
 
-/** Does nothing when the file is newer than all it is made from. */
+/** Does nothing when the file is newer than its sources. */
 export async function ensurePixels() {
-  const made = existsSync(pixelsFile) ? statSync(pixelsFile).mtimeMs : 0;
-  const changed = readdirSync(sources).map((name) => statSync(join(sources, name)).mtimeMs);
-  if (made > Math.max(...changed)) return;
+  const compiledAt = existsSync(pixelsFile) ? statSync(pixelsFile).mtimeMs : 0;
+  const changedAt = readdirSync(sources).map((name) => statSync(join(sources, name)).mtimeMs);
+  if (compiledAt > Math.max(...changedAt)) return;
   const options = [
     '-O3',
     '--noAssert',
@@ -27,7 +27,7 @@ export async function ensurePixels() {
     '112',
   ];
   const { ok, output } = await runNode(
-    [COMPILED_ONCE, tool('assemblyscript', 'asc'), join(sources, 'pixels.ts'), '-o', pixelsFile, ...options],
+    [NO_OPTIMISING, tool('assemblyscript', 'asc'), join(sources, 'pixels.ts'), '-o', pixelsFile, ...options],
     { quiet: true },
   );
   if (!ok) throw new StepError(`The pixel work could not be compiled:\n${output}`);

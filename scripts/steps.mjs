@@ -1,4 +1,4 @@
-// What the other scripts share. They run before anything is installed: only what comes with Node.js.
+// Shared by the other scripts. They run before packages are installed, so they use only Node.js.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-const OLDEST_NODE = [20, 19];
+const MIN_NODE = [20, 19];
 
 export class StepError extends Error {}
 
@@ -17,13 +17,13 @@ export function say(line) {
 
 export function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
-  say(`Tilewarden needs Node.js ${OLDEST_NODE.join('.')} or later; this is ${process.versions.node}.`);
+  if (major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])) return;
+  say(`Tilewarden needs Node.js ${MIN_NODE.join('.')} or later; this is ${process.versions.node}.`);
   say('Install a current one from https://nodejs.org/ and run the command again.');
   process.exit(1);
 }
 
-/** What a command of package.json does. When a step fails, its message is the last line and the exit code is 1. */
+/** Runs a command of package.json. When a step fails, its message is the last line and the exit code is 1. */
 export async function runCommand(work) {
   requireNode();
   try {
@@ -35,7 +35,7 @@ export async function runCommand(work) {
   }
 }
 
-/** Waits for both even when one fails: neither goes on behind a message that is meant to be the last. */
+/** Waits for both even when one fails, so that the message of the failure is the last line. */
 export async function bothOf(one, other) {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);
@@ -43,7 +43,7 @@ export async function bothOf(one, other) {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const hasGroups = process.platform !== 'win32';
-/** The programs that run at present. */
+/** Running programs. */
 const running = new Set();
 /** Set by the first signal. No program starts after it. */
 let exitStatus = null;
@@ -110,7 +110,7 @@ export function tool(packageName, name) {
   return join(folder, typeof bin === 'string' ? bin : bin[name]);
 }
 
-/** Says what is going on and how long it took; shows a quiet step's output only when it fails. */
+/** Prints the title and the time of a step; prints a quiet step's output only when it fails. */
 export async function step(title, work) {
   const start = performance.now();
   say(`… ${title}`);

@@ -1,5 +1,5 @@
-// Programs that tests drive, from the distribution's packages, where they are missing and we may install them (root on
-// Debian). Suites that lack one are left out: see test/fixtures/needs.ts.
+// Programs that tests drive, from the distribution's packages, installed where they are missing and this process is root on
+// Debian. Suites that lack one are left out: see test/fixtures/needs.ts.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, step } from './steps.mjs';
@@ -33,20 +33,20 @@ async function install(packages) {
   return updated.ok ? aptGet('install', ...packages) : updated;
 }
 
-/** What suites may need: names of packages by need. */
+/** Packages by requirement of a suite. */
 export function systemPackages() {
   return JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
 }
 
 function missingPackages() {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return [];
-  const wanted = Object.values(systemPackages()).flatMap(({ packages }) => packages);
+  const required = Object.values(systemPackages()).flatMap(({ packages }) => packages);
   const installed = new Set();
   for (const entry of readFileSync('/var/lib/dpkg/status', 'utf8').split('\n\n')) {
     const [, name] = /^Package: (.+)$/m.exec(entry) ?? [];
     if (/^Status: install ok installed$/m.test(entry)) installed.add(name);
   }
-  return wanted.filter((name) => !installed.has(name));
+  return required.filter((name) => !installed.has(name));
 }
 
 function aptGet(...command) {

@@ -1,9 +1,9 @@
 import type { TileIndex } from '../../src/domain/tile-key.ts';
-import { hash } from '../truncate/synthetic-tiles.ts';
+import { hash } from '../harness/tile-store.ts';
 
 export interface Figure {
   readonly step: string;
-  /** Microseconds of processor and of time, for each of the things counted; or just a number. */
+  /** Microseconds of processor and of time, for each tile or hit; or just a number. */
   readonly processor: number;
   readonly wall: number | null;
 }

@@ -1,32 +1,26 @@
-// What the console costs a browser and the server with 5,000 layers. Needs Debian's chromium-headless-shell.
-// npm run bench -- console
+// The cost of the console for a browser and the server with 5,000 layers. Needs Debian's chromium-headless-shell.
+// npm run bench -- console [--layers 5000] [--tasks 1000] [--consoles 50] [--seconds 60]
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { findProgram } from '../../test/fixtures/needs.ts';
-import { processorSeconds } from '../hits/measure-hits.ts';
-import { type ManyLayers, openManyLayers } from './many-layers.ts';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { readOptions } from '../harness/options.ts';
+import { processorSeconds, requireProgram } from '../harness/processes.ts';
+import { judge, quantile, say, temporaryFolder } from '../harness/report.ts';
+import { readJson, request } from '../harness/request.ts';
+import { startServer } from '../harness/server.ts';
 
-const LAYERS = 5000;
-const TASKS = 1000;
-const CONSOLES = 50;
-const IDLE_SECONDS = 60;
-/** Until 50 sign-ins and what the page asks first are over. */
-const IDLE_MS = 20_000;
+const options = readOptions({ layers: 5000, tasks: 1000, consoles: 50, seconds: 60 });
+/** For all sign-ins and the first requests of each page. */
+const SIGN_IN_MS = 20_000;
 const SLOWER = 4;
 const LOADS = 7;
+const ACCOUNT = { name: 'admin', password: 'a password for benches only' };
 
 type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-interface Figure {
-  readonly name: string;
-  readonly value: number;
-  readonly limit: number;
-  readonly unit: string;
-}
-
 /**
- * When all of these are drawn and the page has time for a click or a key. Milliseconds since the navigation began.
- * Nothing else of the bench runs in the page until then: what it did would be slowed down and counted too.
+ * Resolves in the page when all elements are drawn and a timer has fired: milliseconds since the start of the navigation.
+ * No other code of the bench runs in the page until then: it would be slowed down and counted too.
  */
 function watchFor(selectors: readonly string[]): string {
   return `window.interactive = new Promise((resolve) => {
@@ -40,7 +34,7 @@ function watchFor(selectors: readonly string[]): string {
   })`;
 }
 
-/** Answers the longest time between two frames. */
+/** Resolves to the longest time between two frames. */
 const SCROLL = `new Promise((resolve) => {
   const list = document.querySelector('.virtual');
   let last = performance.now();
@@ -57,63 +51,77 @@ const SCROLL = `new Promise((resolve) => {
   requestAnimationFrame((now) => { last = now; requestAnimationFrame(step); });
 })`;
 
-const program = findProgram('chromium-headless-shell');
-if (!program) throw new Error('Install the package chromium-headless-shell first.');
-const server = await openManyLayers(LAYERS);
-const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+const executablePath = requireProgram('chromium-headless-shell');
+const layers = Array.from({ length: options.layers }, (_, number) => ({
+  name: `layer-${number}`,
+  title: `Layer number ${number}`,
+  source: { type: 'world' },
+  formats: ['image/png'],
+  gridSets: ['EPSG:900913', 'EPSG:4326'],
+}));
+process.env.TILEWARDEN_ADMIN_PASSWORD = ACCOUNT.password;
+const server = await startServer({
+  data: join(temporaryFolder(), 'data'),
+  config: JSON.stringify({ layers, log: { level: 'warn' } }),
+  flags: ['--port', '0'],
+});
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
-  await server.createTasks(TASKS);
-  print(await measureFirstLoad(browser));
-  print([await measureScrolling(browser, 'layers', 'List of layers')]);
-  print([await measureScrolling(browser, 'tasks', 'List of tasks')]);
-  print([await measureIdle(server)]);
+  await createTasks();
+  await measureFirstLoad();
+  await measureScrolling('layers', 'List of layers');
+  await measureScrolling('tasks', 'List of tasks');
+  await measureIdle();
 } finally {
   await browser.close();
-  await server.close();
+  await server.stop();
 }
 
-function print(figures: readonly Figure[]): void {
-  for (const { name, value, limit, unit } of figures) {
-    const verdict = value <= limit ? 'within' : 'ABOVE';
-    process.stdout.write(`${name}: ${value.toFixed(1)} ${unit} (${verdict} ${limit})\n`);
-  }
+/** Small ones, which end soon. */
+async function createTasks(): Promise<void> {
+  const headers = { cookie: await signIn() };
+  const url = `${server.url}/api/v1/tasks`;
+  for (let number = 0; number < options.tasks; number++)
+    await request(url, { layer: `layer-${number}`, type: 'truncate', zoomStop: 1 }, { headers });
+  const active = async () => {
+    const query = 'state=pending,running&limit=1';
+    return await readJson<{ readonly tasks: readonly unknown[] }>(`${url}?${query}`, undefined, { headers });
+  };
+  while ((await active()).tasks.length > 0) await delay(500);
 }
 
-async function openPage(using: Browser): Promise<Page> {
-  const context = await using.newContext({ viewport: { width: 1280, height: 900 } });
+async function openPage(): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   await page.goto(`${server.url}/#/overview`);
-  await page.getByLabel('Name').fill('admin');
-  await page.getByLabel('Password').fill(server.password);
+  await page.getByLabel('Name').fill(ACCOUNT.name);
+  await page.getByLabel('Password').fill(ACCOUNT.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   return page;
 }
 
-/** Bytes that the network carries, and the time until one can type or click, on a processor four times slower. */
-async function measureFirstLoad(using: Browser): Promise<readonly Figure[]> {
-  const known = await openPage(using);
-  const storageState = await known.context().storageState();
-  await known.context().close();
-  const overview = await loadTimes(using, storageState, ['.nav a', '.page h1']);
-  const login = await loadTimes(using, undefined, ['.login input[type=password]']);
-  return [
-    { name: 'first load, compressed', value: overview.bytes / 1024, limit: 350, unit: 'KB' },
-    { name: `overview, ${SLOWER} times slower`, value: overview.seconds, limit: 1.5, unit: 's' },
-    { name: `sign-in form, ${SLOWER} times slower`, value: login.seconds, limit: 1.5, unit: 's' },
-  ];
+/** Bytes over the network, and the time until typing and clicking are possible, on a processor four times slower. */
+async function measureFirstLoad(): Promise<void> {
+  const page = await openPage();
+  const storageState = await page.context().storageState();
+  await page.context().close();
+  const overview = await loadTimes(storageState, ['.nav a', '.page h1']);
+  const login = await loadTimes(undefined, ['.login input[type=password]']);
+  judge('first load, compressed', overview.bytes / 1024, 350, 'KB');
+  judge(`overview, ${SLOWER} times slower`, overview.seconds, 1.5, 's');
+  judge(`sign-in form, ${SLOWER} times slower`, login.seconds, 1.5, 's');
 }
 
-/** The middle one of several loads, each in a browser profile that has nothing yet. */
+/** The median of several loads, each in an empty browser profile. */
 async function loadTimes(
-  using: Browser,
   storageState: StorageState | undefined,
   selectors: readonly string[],
 ): Promise<{ readonly bytes: number; readonly seconds: number }> {
   const times: number[] = [];
   let bytes = 0;
   for (let load = 0; load < LOADS; load++) {
-    const context = await using.newContext(storageState && { storageState });
+    const context = await browser.newContext(storageState && { storageState });
     const page = await context.newPage();
     const session = await context.newCDPSession(page);
     await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
@@ -128,60 +136,52 @@ async function loadTimes(
     times.push(((await page.evaluate('window.interactive')) as number) / 1000);
     await context.close();
   }
-  times.sort((a, b) => a - b);
-  process.stdout.write(`loads: ${times.map((time) => time.toFixed(2)).join(' ')} s\n`);
-  return { bytes, seconds: times[Math.floor(LOADS / 2)] ?? Number.NaN };
+  say(`loads: ${times.map((time) => time.toFixed(2)).join(' ')} s`);
+  return { bytes, seconds: quantile(times) };
 }
 
 /** The longest time between two frames while a list is scrolled to its end. */
-async function measureScrolling(using: Browser, path: string, label: string): Promise<Figure> {
-  const page = await openPage(using);
+async function measureScrolling(path: string, label: string): Promise<void> {
+  const page = await openPage();
   await page.goto(`${server.url}/#/${path}`);
   await page.getByLabel(label).waitFor();
   await delay(1500);
   const longest = (await page.evaluate(SCROLL)) as number;
   await page.context().close();
-  return { name: `${label}: longest frame while scrolling`, value: longest, limit: 50, unit: 'ms' };
+  judge(`${label}: longest frame while scrolling`, longest, 50, 'ms');
 }
 
-/** Consoles that are open on the overview: one stream each, and what the page asks for every 30 or 60 seconds. */
-async function measureIdle(of: ManyLayers): Promise<Figure> {
-  const stop = new AbortController();
-  const consoles = Array.from({ length: CONSOLES }, () => holdConsole(of, stop.signal));
-  await delay(IDLE_MS);
-  const before = processorSeconds([of.pid]);
-  await delay(IDLE_SECONDS * 1000);
-  const used = (processorSeconds([of.pid]) - before) / IDLE_SECONDS;
-  stop.abort();
+/** Consoles on the overview: one stream each, and the page's own requests every 30 or 60 seconds. */
+async function measureIdle(): Promise<void> {
+  const over = new AbortController();
+  const consoles = Array.from({ length: options.consoles }, () => holdConsole(over.signal));
+  await delay(SIGN_IN_MS);
+  const before = processorSeconds([server.pid]);
+  await delay(options.seconds * 1000);
+  const share = (processorSeconds([server.pid]) - before) / options.seconds;
+  over.abort();
   await Promise.all(consoles);
-  return { name: `${CONSOLES} open consoles, idle`, value: used * 100, limit: 3, unit: '% of a core' };
+  judge(`${options.consoles} open consoles, idle`, share * 100, 3, '% of a core');
 }
 
-async function holdConsole({ url, password }: ManyLayers, signal: AbortSignal): Promise<void> {
-  const headers = { cookie: await signIn(url, password) };
-  const ask = (path: string) => fetch(`${url}/api/v1/${path}`, { headers, signal });
-  const stream = await ask('events');
-  const reading = stream.text();
+async function holdConsole(signal: AbortSignal): Promise<void> {
+  const headers = { cookie: await signIn() };
+  const read = async (path: string) =>
+    (await fetch(`${server.url}/api/v1/${path}`, { headers, signal })).text();
   const polls = [
     ['usage', 30_000],
     ['series', 60_000],
     ['upstreams', 60_000],
   ] as const;
-  const asking = polls.map(async ([path, every]) => {
+  const polling = polls.map(async ([path, every]) => {
     await delay(Math.random() * every, null, { signal });
-    for (; !signal.aborted; await delay(every, null, { signal })) await (await ask(path)).text();
+    for (; !signal.aborted; await delay(every, null, { signal })) await read(path);
   });
-  await Promise.allSettled([reading, ...asking]);
+  await Promise.allSettled([read('events'), ...polling]);
 }
 
-/** As the console does it: a session, not a password with every request. */
-async function signIn(url: string, password: string): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/session`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'admin', password }),
-  });
-  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0];
-  if (cookie === undefined) throw new Error(`No session: ${await answer.text()}`);
-  return cookie;
+/** Returns the cookie of a session, as in the console: not a password with every request. */
+async function signIn(): Promise<string> {
+  const response = await request(`${server.url}/api/v1/session`, ACCOUNT);
+  return response.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,16 +6,24 @@ export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Removed when this process ends, even if it is interrupted. */
-export function temporaryFolder(within = tmpdir()): string {
-  const folder = mkdtempSync(join(within, 'tilewarden-bench-'));
+/** Below TMPDIR, readable by servers that run as another user; removed when this process ends, even by a signal. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-'));
+  chmodSync(folder, 0o755);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   return folder;
 }
 
-/** Of sorted or unsorted figures; the middle one by default. */
+/** The median by default. */
 export function quantile(figures: readonly number[], share = 0.5): number {
   const sorted = [...figures].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+}
+
+/** Prints a figure beside its limit; one above it makes the benchmark fail. */
+export function judge(name: string, figure: number, limit: number, unit: string): void {
+  const isWithin = figure <= limit;
+  say(`${name}: ${figure.toFixed(1)} ${unit} (${isWithin ? 'within' : 'ABOVE'} ${limit})`);
+  if (!isWithin) process.exitCode = 1;
 }

@@ -1,153 +1,122 @@
 // Several nodes on one PostgreSQL and S3: seeding by 1, 2 and 4 workers, hits, truncation of 100,000 packs. Needs wrk and Ceph.
 // npm run bench -- nodes [--seconds 10] [--rounds 3] [--packs 100000]. The map server takes 200 ms; workers have two threads.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import sharp from 'sharp';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
 import { openTestS3 } from '../../test/fixtures/s3.ts';
-import { say, temporaryFolder } from '../harness/report.ts';
-import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../harness/server-process.ts';
-import { type Contestant, measureLoad, processorSeconds } from '../hits/measure-hits.ts';
+import { measureLoad, tileNames, writeTileList } from '../harness/load.ts';
+import { readOptions } from '../harness/options.ts';
+import { processorSeconds } from '../harness/processes.ts';
+import { openReplayUpstream } from '../harness/replay-upstream.ts';
+import { quantile, say, temporaryFolder } from '../harness/report.ts';
+import { startTask, stopTasks, truncateLayer } from '../harness/request.ts';
+import { contestantOf, type Server, startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '3' },
-    packs: { type: 'string', default: '100000' },
-  },
-});
-const [SECONDS, ROUNDS, PACKS] = [Number(values.seconds), Number(values.rounds), Number(values.packs)];
+const { seconds, rounds, packs } = readOptions({ seconds: 10, rounds: 3, packs: 100_000 });
+const UPSTREAM_MS = 200;
 const THREADS = 2;
 const SEEDED_ZOOM = 8;
 const READ_ZOOM = 3;
+const NO_WORKERS = 'tasks: { workers: 0 }';
+/** The bucket is first checked ten seconds after a start, which loads and compiles the client of S3. */
+const IDLE_MS = 12_000;
+/** Without those of truncated layers, which are being removed. */
+const STORED =
+  'select tile_set, detail from packs join tile_sets on tile_sets.id = tile_set where dropped_at is null';
 
 const folder = temporaryFolder();
-const upstream = await openSlowUpstream();
+const tiles = writeTileList(join(folder, 'tiles.txt'), tileNames(READ_ZOOM));
+const upstream = await openReplayUpstream({ delayMs: UPSTREAM_MS });
 const postgres = await openTestPostgres();
 const s3 = await openTestS3();
-const store = { type: 's3', pathStyle: true, ...JSON.parse(s3.address) };
-const running: { stop(): Promise<void> }[] = [];
-
-/** A map server that takes 200 ms for the same picture, whatever is asked. */
-async function openSlowUpstream() {
-  const land = (at: number) => (((at % 1024) >> 6) ^ (at >> 16)) % 5;
-  const pixels = Buffer.from(Array.from({ length: 1024 ** 2 }, (_, at) => 40 * land(at)));
-  const raw = { width: 1024, height: 1024, channels: 1 as const };
-  const picture = await sharp(pixels, { raw }).toColourspace('srgb').png().toBuffer();
-  let requests = 0;
-  const server = createServer((_, answer) => {
-    requests++;
-    setTimeout(() => answer.writeHead(200, { 'content-type': 'image/png' }).end(picture), 200);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`,
-    get requests() {
-      return requests;
-    },
-    close: () => void server.close().closeAllConnections(),
-  };
+const running: Server[] = [];
+try {
+  const first = await serve('first', sharedConfig(NO_WORKERS));
+  await compareSeeding(first);
+  await compareHits();
+  await measureTruncation(first);
+} finally {
+  for (const server of running) await server.stop();
+  await upstream.close();
+  await s3.close();
+  await postgres.close();
 }
 
-function configOf(stores: object, more: string): string {
-  return `
-log: { level: error }
-stores: ${JSON.stringify({ default: stores })}
-upstreams: { '${new URL(upstream.url).host}': { concurrency: 64, adaptive: false, allowPrivate: true } }
-layers:
-  - { name: bench, source: { type: wms, url: '${upstream.url}', layers: a }, formats: [image/png], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }
-${more}`;
+function configOf(store: object, settings: string): string {
+  const limits = upstreamLimits(upstream.url, 'concurrency: 64, adaptive: false');
+  const stores = `stores: ${JSON.stringify({ default: store })}\n`;
+  return `log: { level: error }\n${stores}${limits}layers:${wmsLayer('bench', upstream.url)}\n${settings}`;
 }
 
-const onShared = (more: string) => configOf(store, `database: ${postgres.address}\n${more}`);
+function sharedConfig(settings: string): string {
+  const store = { type: 's3', pathStyle: true, ...JSON.parse(s3.address) };
+  return configOf(store, `database: ${postgres.address}\n${settings}`);
+}
 
-async function serve(name: string, configuration: string): Promise<ServerProcess> {
-  const data = join(folder, name, 'data');
-  mkdirSync(join(folder, name), { recursive: true });
-  const server = await startServerProcess(data, configuration);
+async function serve(name: string, config: string): Promise<Server> {
+  const server = await startServer({ data: join(folder, name, 'data'), config });
   running.push(server);
   return server;
 }
 
 /** A process that performs tasks, with `THREADS` concurrent metatiles. */
-async function work(name: string): Promise<ChildProcess> {
-  mkdirSync(join(folder, name), { recursive: true });
-  const config = join(folder, name, 'tilewarden.yaml');
-  writeFileSync(config, onShared(`tasks: { workers: 1, maxThreads: ${THREADS} }`));
-  const flags = ['worker', '--node', name, '--data', join(folder, name, 'data'), '--config', config];
-  const worker = spawn(process.execPath, [...FROM_BUILD, ...flags], {
-    cwd: PROJECT,
-    stdio: ['ignore', 'pipe', 'inherit'],
+async function startWorker(name: string): Promise<Server> {
+  const worker = await startServer({
+    data: join(folder, name, 'data'),
+    config: sharedConfig(`tasks: { workers: 1, maxThreads: ${THREADS} }`),
+    command: 'worker',
+    flags: ['--node', name],
   });
-  running.push({ stop: () => end(worker) });
-  for await (const line of createInterface({ input: worker.stdout })) if (line.includes('is ready')) break;
+  running.push(worker);
   return worker;
 }
 
-async function end(worker: ChildProcess): Promise<void> {
-  if (worker.exitCode !== null || worker.signalCode !== null) return;
-  const ended = once(worker, 'exit');
-  worker.kill('SIGTERM');
-  await ended;
-}
-
-async function post(url: string, contentType: string, body: string): Promise<Response> {
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': contentType }, body });
-  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return answer;
-}
-
-/** Metatiles a second, counted at the map server, once all workers are at work. */
-async function seedingSpeed(server: ServerProcess, workers: number): Promise<number> {
-  const seed = { type: 'reseed', gridSetId: 'EPSG:900913', zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM };
-  const body = JSON.stringify({ seedRequest: { name: 'bench', ...seed, threadCount: workers * THREADS } });
-  await post(`${server.url}/rest/seed/bench.json`, 'application/json', body);
-  const asked = upstream.requests;
-  while (upstream.requests - asked < workers * THREADS * 5) await pause(100);
-  const [before, begun] = [upstream.requests, performance.now()];
-  await pause(SECONDS * 1000);
-  const speed = (upstream.requests - before) / ((performance.now() - begun) / 1000);
-  await post(`${server.url}/rest/seed`, 'application/x-www-form-urlencoded', 'kill_all=all');
+/** Metatiles a second, counted at the map server, after all workers have begun. */
+async function seedingSpeed({ url }: Server, workers: number): Promise<number> {
+  const threadCount = workers * THREADS;
+  const zooms = { zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM };
+  const requests = async () => (await upstream.figures()).requests;
+  const earlier = await requests();
+  await startTask(url, 'bench', {
+    name: 'bench',
+    type: 'reseed',
+    gridSetId: 'EPSG:900913',
+    ...zooms,
+    threadCount,
+  });
+  while ((await requests()) - earlier < threadCount * 5) await delay(100);
+  const [before, start] = [await requests(), performance.now()];
+  await delay(seconds * 1000);
+  const speed = ((await requests()) - before) / ((performance.now() - start) / 1000);
+  await stopTasks(url);
   return speed;
 }
 
-async function compareSeeding(server: ServerProcess): Promise<void> {
+async function compareSeeding(server: Server): Promise<void> {
   let alone = 0;
-  const hands: ChildProcess[] = [];
-  for (const workers of [1, 2, 4]) {
-    while (hands.length < workers) hands.push(await work(`worker-${hands.length + 1}`));
-    const speed = await seedingSpeed(server, workers);
+  const workers: Server[] = [];
+  for (const count of [1, 2, 4]) {
+    while (workers.length < count) workers.push(await startWorker(`worker-${workers.length + 1}`));
+    const speed = await seedingSpeed(server, count);
     alone ||= speed;
-    const share = speed / (alone * workers);
-    const most = (workers * THREADS * 1000) / 200;
+    const share = speed / (alone * count);
+    const max = (count * THREADS * 1000) / UPSTREAM_MS;
     say(
-      `seeding by ${workers}: ${speed.toFixed(1)} metatiles/s of at most ${most}; ${share.toFixed(2)} of linear`,
+      `seeding by ${count}: ${speed.toFixed(1)} metatiles/s of at most ${max}; ${share.toFixed(2)} of linear`,
     );
   }
-  for (const hand of hands) await end(hand);
+  for (const worker of workers) await worker.stop();
 }
 
-/** Not those of truncated layers, which are being removed. */
-const STORED =
-  'select tile_set, detail from packs join tile_sets on tile_sets.id = tile_set where dropped_at is null';
-
-/** Rows beside those that a seed has left; their objects are not there. */
+/** Rows without objects, beside those of a tile. */
 async function fill(client: pg.Client): Promise<void> {
   const { rows } = await client.query(`${STORED} limit 1`);
-  const width = Math.ceil(Math.sqrt(PACKS));
+  const width = Math.ceil(Math.sqrt(packs));
   await client.query(
     `insert into packs (tile_set, z, band, x, y, detail)
      select $1, 14, (n / $2) >> 5, n % $2, n / $2, $3 from generate_series(0, ($4)::int - 1) n`,
-    [rows[0].tile_set, width, rows[0].detail, PACKS],
+    [rows[0].tile_set, width, rows[0].detail, packs],
   );
   await client.query(
     `insert into pack_pages (tile_set, z, band, x, y, tiles, bytes, written_at, changed, renewed)
@@ -157,74 +126,48 @@ async function fill(client: pg.Client): Promise<void> {
   );
 }
 
-async function measureTruncation(server: ServerProcess): Promise<void> {
+async function measureTruncation({ url }: Server): Promise<void> {
   const client = new pg.Client(postgres.address);
   await client.connect();
-  for (let round = 0; round < ROUNDS; round++) {
-    await fetch(`${server.url}/tiles/bench/EPSG:900913/5/0/0.png`);
-    while ((await client.query(STORED)).rowCount === 0) await pause(50);
+  for (let round = 0; round < rounds; round++) {
+    await fetch(`${url}/tiles/bench/EPSG:900913/5/0/0.png`);
+    while ((await client.query(STORED)).rowCount === 0) await delay(50);
     await fill(client);
-    const begun = performance.now();
-    await post(
-      `${server.url}/masstruncate`,
-      'text/xml',
-      '<truncateLayer><layerName>bench</layerName></truncateLayer>',
-    );
-    say(`a layer of ${PACKS} packs: truncated by HTTP in ${(performance.now() - begun).toFixed(0)} ms`);
+    const ms = await truncateLayer(url, 'bench');
+    say(`a layer of ${packs} packs: truncated by HTTP in ${ms.toFixed(0)} ms`);
   }
   await client.end();
 }
 
-function contestant(name: string, { url, pid, stop }: ServerProcess): Contestant {
-  return { name, url, prefix: '/tiles/bench/EPSG:900913', pids: () => [pid], stop };
-}
-
-/** The first look at the bucket comes ten seconds after a start, and has the client of S3 loaded and compiled. */
-const IDLE_MS = 12_000;
-
-/** Both are restarted in each round: how the same code is compiled differs from process to process by some percent. */
-async function compareHits(idle: string): Promise<void> {
-  const load = { seconds: Math.ceil(SECONDS / 3), connections: 8, zoom: READ_ZOOM };
-  const all: Record<string, number[]> = { s3: [], bundles: [] };
-  const alone: Record<string, number[]> = { s3: [], bundles: [] };
-  for (let round = 0; round < ROUNDS; round++) {
+/** Both are restarted in each round: processes with the same code differ by some percent, as it is compiled differently. */
+async function compareHits(): Promise<void> {
+  const load = { seconds: Math.ceil(seconds / 3), connections: 8 };
+  const all: number[][] = [[], []];
+  const net: number[][] = [[], []];
+  for (let round = 0; round < rounds; round++) {
     const both = [
-      contestant('s3', await serve('second', onShared(idle))),
-      contestant('bundles', await serve('alone', configOf({ type: 'bundle' }, idle))),
-    ];
-    for (const one of both) await measureLoad(one, { ...load, seconds: 4 });
-    await pause(IDLE_MS);
+      await serve('second', sharedConfig(NO_WORKERS)),
+      await serve('alone', configOf({ type: 'bundle' }, NO_WORKERS)),
+    ].map((server) => contestantOf(server, 'a node', tiles, 'bench/EPSG:900913'));
+    for (const contestant of both) await measureLoad(contestant, { ...load, seconds: 4 });
+    await delay(IDLE_MS);
     const before = both.map(({ pids }) => processorSeconds(pids()));
-    await pause(IDLE_MS);
-    for (const [at, one] of both.entries()) {
-      const idling = (processorSeconds(one.pids()) - (before[at] ?? 0)) / (IDLE_MS / 1000);
-      const { microsecondsEach, requestsPerSecond } = await measureLoad(one, load);
-      all[one.name]?.push(microsecondsEach);
-      alone[one.name]?.push(microsecondsEach - (1e6 * idling) / requestsPerSecond);
+    await delay(IDLE_MS);
+    for (const [at, contestant] of both.entries()) {
+      const idle = (processorSeconds(contestant.pids()) - (before[at] ?? 0)) / (IDLE_MS / 1000);
+      const { microsecondsEach, requestsPerSecond } = await measureLoad(contestant, load);
+      all[at]?.push(microsecondsEach);
+      net[at]?.push(microsecondsEach - (1e6 * idle) / requestsPerSecond);
     }
-    for (const one of both) await one.stop();
+    for (const contestant of both) await contestant.stop();
   }
   sayHits('a hit from memory', all);
-  sayHits('the same without what each uses when idle', alone);
+  sayHits('the same without the use of each when idle', net);
 }
 
-function sayHits(what: string, { s3: far = [], bundles: near = [] }: Record<string, number[]>): void {
-  const middle = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const ratio = (middle(far) / middle(near)).toFixed(3);
+function sayHits(name: string, [s3Times = [], bundleTimes = []]: readonly number[][]): void {
+  const [far, near] = [quantile(s3Times), quantile(bundleTimes)];
   say(
-    `${what}: ${middle(far).toFixed(1)} µs of processor with s3, ${middle(near).toFixed(1)} with bundles; ${ratio}`,
+    `${name}: ${far.toFixed(1)} µs of processor with s3, ${near.toFixed(1)} with bundles; ${(far / near).toFixed(3)}`,
   );
-}
-
-try {
-  const idle = 'tasks: { workers: 0 }';
-  const first = await serve('first', onShared(idle));
-  await compareSeeding(first);
-  await compareHits(idle);
-  await measureTruncation(first);
-} finally {
-  for (const one of running) await one.stop();
-  upstream.close();
-  await s3.close();
-  await postgres.close();
 }

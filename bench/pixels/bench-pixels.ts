@@ -1,13 +1,14 @@
 // Reading, cutting and writing pictures by packages/pixels beside sharp: processor time for a metatile.
 // npm run bench -- pixels [--rounds 40]
-import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import { JpegCutter } from '../../packages/pixels/jpeg-cutter.ts';
 import { readOrdinaryPng } from '../../packages/pixels/ordinary-png.ts';
 import { Pixels } from '../../packages/pixels/pixels.ts';
-import { loadPictures } from '../seed/pictures.ts';
+import { readOptions } from '../harness/options.ts';
+import { loadPictures } from '../harness/pictures.ts';
+import { say } from '../harness/report.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '40' } } });
+const { rounds } = readOptions({ rounds: 40 });
 const SIDE = 1024;
 const TILE = 256;
 const QUALITY = 80;
@@ -20,7 +21,7 @@ const PARTS = Array.from({ length: 16 }, (_, i) => ({
   height: TILE,
 }));
 
-// On this thread, as the package works: the pool of the library would hide what it costs.
+// On this thread, like the package: the library's pool would hide its cost.
 sharp.concurrency(1);
 sharp.cache(false);
 const pixels = new Pixels();
@@ -59,7 +60,7 @@ function read(png: Buffer): void {
   if (!ordinary || !pixels.loadPng(ordinary, TILE, TILE)) throw new Error('not an ordinary PNG');
 }
 
-/** Of the picture that was read last. */
+/** The tiles of the picture in memory. */
 function write(): void {
   for (const part of PARTS) {
     const colours = pixels.index(part);
@@ -77,13 +78,12 @@ async function writeBySharp(data: Buffer, part: (typeof PARTS)[number]): Promise
 
 async function compare(name: string, ours: () => unknown, theirs: () => unknown): Promise<void> {
   const [own, library] = [await processorMs(ours), await processorMs(theirs)];
-  process.stdout.write(
-    `${name.padEnd(40)}${own.toFixed(1).padStart(7)} ms, sharp ${library.toFixed(1).padStart(7)} ms: ${(own / library).toFixed(2)}\n`,
+  say(
+    `${name.padEnd(40)}${own.toFixed(1).padStart(7)} ms, sharp ${library.toFixed(1).padStart(7)} ms: ${(own / library).toFixed(2)}`,
   );
 }
 
 async function processorMs(work: () => unknown): Promise<number> {
-  const rounds = Number(values.rounds);
   for (let i = 0; i < rounds / 4; i++) await work();
   const before = process.cpuUsage();
   for (let i = 0; i < rounds; i++) await work();

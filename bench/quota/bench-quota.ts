@@ -1,151 +1,80 @@
-// How far usage exceeds a quota while a seed writes five times as much, and how soon it is kept again.
-// npm run bench -- quota [--quota MIB] [--policy LRU] [--scope all|layer] [--seconds 45]. Reads are skewed; with
-// --scope layer the quota is that of the layer.
-import { mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The excess of usage over a quota while a seed writes five times as much, and the time until the quota holds again.
+// npm run bench -- quota [--quota MIB] [--seconds 45]. Reads are skewed; least recently used tiles are evicted.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { temporaryFolder } from '../harness/report.ts';
-import { startServerProcess } from '../harness/server-process.ts';
-import { openReplayUpstream } from '../seed/replay-upstream.ts';
+import { readOptions } from '../harness/options.ts';
+import { openReplayUpstream } from '../harness/replay-upstream.ts';
+import { judge, say, temporaryFolder } from '../harness/report.ts';
+import { readJson, readUsage, request, stopTasks, untilDone } from '../harness/request.ts';
+import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 
-const { values } = parseArgs({
-  options: {
-    quota: { type: 'string', default: '100' },
-    seconds: { type: 'string', default: '45' },
-    policy: { type: 'string', default: 'LRU' },
-    scope: { type: 'string', default: 'all' },
-    folder: { type: 'string', default: tmpdir() },
-  },
-});
+const options = readOptions({ quota: 100, seconds: 45 });
 const MIB = 1024 ** 2;
-const limit = Number(values.quota) * MIB;
-const tolerated = Math.max(limit * 0.01, 64 * MIB);
+const limit = options.quota * MIB;
+const tolerance = Math.max(limit * 0.01, 64 * MIB);
 const PERIOD_SECONDS = 10;
 const ZOOM = 12;
 /** Tiles along a side of one seeded area. */
 const STRIP = 128;
-const folder = temporaryFolder(values.folder);
-const data = join(folder, 'data');
-mkdirSync(data);
+const HALF_WORLD = 20037508.342789244;
 
 const upstream = await openReplayUpstream();
-const server = await startServerProcess(
-  data,
-  `log: { level: warn }
-upstreams: { '${new URL(upstream.url).host}': { concurrency: 32, allowPrivate: true } }
-layers:
-  - name: map
-    source: { type: wms, url: '${upstream.url}', layers: map }
-    formats: [image/png]
-    gridSets: [EPSG:900913]
-    metatile: [4, 4]
-`,
+const limits = upstreamLimits(upstream.url, 'concurrency: 32');
+const config = `log: { level: warn }\n${limits}layers:${wmsLayer('map', upstream.url)}\n`;
+const server = await startServer({ data: join(temporaryFolder(), 'data'), config });
+await request(
+  `${server.url}/api/v1/quota`,
+  {
+    enabled: true,
+    globalQuota: { value: options.quota, units: 'MiB' },
+    globalExpirationPolicyName: 'LRU',
+  },
+  { method: 'PUT' },
 );
 
-interface Usage {
-  readonly bytes: number;
-  readonly evicted: { readonly bytes: number; readonly tiles: number };
-}
-
-const usage = async () => (await (await fetch(`${server.url}/api/v1/usage`)).json()) as Usage;
-const quota = { value: limit / MIB, units: 'MiB' };
-await put('/api/v1/quota', {
-  enabled: true,
-  ...(values.scope === 'layer'
-    ? {
-        globalQuota: { value: 1, units: 'TiB' },
-        layerQuotas: [{ layer: 'map', expirationPolicyName: values.policy, quota }],
-      }
-    : { globalQuota: quota, globalExpirationPolicyName: values.policy }),
-});
-
-const begun = performance.now();
-const stop = new AbortController();
-const samples: { at: number; bytes: number }[] = [];
-const sampling = sample();
-const reading = readSkewed();
+const start = performance.now();
+const deadline = start + options.seconds * 1000;
+const over = new AbortController();
+let highest = 0;
+const background = [sampleUsage(), readSkewed()];
 let written = 0;
-const deadline = begun + Number(values.seconds) * 1000;
 for (let strip = 0; written < 5 * limit && strip < 32 && performance.now() < deadline; strip++) {
   written = await seedStrip(strip);
 }
-const seededAfter = performance.now() - begun;
-const full = samples.findIndex(({ bytes }) => bytes > limit);
-const highest = Math.max(...samples.slice(Math.max(0, full)).map(({ bytes }) => bytes));
-const backAfter = await untilBelow();
-stop.abort();
-await Promise.all([sampling, reading]);
+const seedEnd = performance.now();
+while ((await readUsage(server.url)).bytes > limit) await delay(100);
+const excessMs = performance.now() - seedEnd;
+over.abort();
+await Promise.all(background);
 await server.stop();
 await upstream.close();
 
-const held = highest <= limit + tolerated && backAfter <= (PERIOD_SECONDS + 5) * 1000;
-process.exitCode = held ? 0 : 1;
-const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
-process.stdout.write(
-  `${[
-    `quota                          ${mib(limit)} ${values.policy}, looked at every ${PERIOD_SECONDS} s`,
-    `made                           ${mib(written)} in ${(seededAfter / 1000).toFixed(1)} s`,
-    `highest usage                  ${mib(highest)}; tolerated ${mib(limit + tolerated)}: ${highest <= limit + tolerated}`,
-    `at or below the quota again    ${(backAfter / 1000).toFixed(1)} s after the last tile; allowed ${PERIOD_SECONDS + 5} s`,
-  ].join('\n')}\n`,
-);
+say(`quota ${options.quota} MiB, checked every ${PERIOD_SECONDS} s`);
+say(`written: ${(written / MIB).toFixed(1)} MiB in ${((seedEnd - start) / 1000).toFixed(1)} s`);
+judge('highest usage', highest / MIB, (limit + tolerance) / MIB, 'MiB');
+judge('at or below the quota again after the last tile', excessMs / 1000, PERIOD_SECONDS + 5, 's');
 
+/** Returns the bytes of all strips so far. */
 async function seedStrip(strip: number): Promise<number> {
-  const size = (2 * 20037508.342789244) / 2 ** ZOOM;
-  const west = -20037508.342789244 + strip * STRIP * size;
+  const size = (2 * HALF_WORLD) / 2 ** ZOOM;
+  const west = -HALF_WORLD + strip * STRIP * size;
   const bounds = [west + 1, 20037508 - STRIP * size, west + STRIP * size - 1, 20037507];
   const body = { layer: 'map', type: 'seed', zoomStart: ZOOM, zoomStop: ZOOM, bounds, threadCount: 16 };
-  const response = await fetch(`${server.url}/api/v1/tasks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (response.status !== 201) throw new Error(await response.text());
-  const { id } = (await response.json()) as { id: number };
-  for (;;) {
-    const task = (await (await fetch(`${server.url}/api/v1/tasks/${id}`)).json()) as { state: string };
-    if (task.state === 'done') break;
-    if (task.state === 'aborted') throw new Error('the seed was aborted');
-    if (performance.now() > deadline) {
-      await fetch(`${server.url}/api/v1/tasks/${id}`, { method: 'DELETE' });
-      break;
-    }
-    await delay(200);
-  }
-  const { bytes, evicted } = await usage();
+  const { id } = await readJson<{ readonly id: number }>(`${server.url}/api/v1/tasks`, body);
+  const rest = delay(deadline - performance.now(), 'late', { ref: false });
+  if ((await Promise.race([untilDone(server.url, id), rest])) === 'late') await stopTasks(server.url);
+  const { bytes, evicted } = await readUsage(server.url);
   return bytes + evicted.bytes;
 }
 
 /** Most reads go to a corner of the first strip. */
 async function readSkewed(): Promise<void> {
   const near = () => Math.floor(STRIP * Math.random() ** 6);
-  while (!stop.signal.aborted) {
+  for (; !over.signal.aborted; await delay(20))
     await (await fetch(`${server.url}/tiles/map/${ZOOM}/${near()}/${near()}.png`)).arrayBuffer();
-    await delay(20);
-  }
 }
 
-async function sample(): Promise<void> {
-  while (!stop.signal.aborted) {
-    samples.push({ at: performance.now(), bytes: (await usage()).bytes });
-    await delay(250);
-  }
-}
-
-async function untilBelow(): Promise<number> {
-  const from = performance.now();
-  while ((await usage()).bytes > limit) await delay(100);
-  return performance.now() - from;
-}
-
-async function put(path: string, body: object): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${server.url}${path}`, {
-    method: 'PUT',
-    headers,
-    body: JSON.stringify(body),
-  });
-  if (response.status !== 200) throw new Error(await response.text());
+async function sampleUsage(): Promise<void> {
+  for (; !over.signal.aborted; await delay(250))
+    highest = Math.max(highest, (await readUsage(server.url)).bytes);
 }

@@ -3,37 +3,33 @@
 //                       [--seeders Tilewarden,MapCache,MapProxy] [--json figures.json] [--svg docs/images/seed.svg]
 // The same upstream, metatiles of 4 × 4, 2 threads, in turns. `slow` answers after 150 ms; `live` is MapServer itself, which
 // draws only the first kind of picture. A run adds its figures to those of earlier ones in --json, and draws them all in --svg.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../harness/options.ts';
+import type { PictureName } from '../harness/pictures.ts';
+import { openReplayUpstream } from '../harness/replay-upstream.ts';
 import { quantile, say, temporaryFolder } from '../harness/report.ts';
-import type { PictureName } from './pictures.ts';
 import { plotSpeeds } from './plot-speeds.ts';
-import { openReplayUpstream, type UpstreamFigures } from './replay-upstream.ts';
 import { SEEDERS, type SeedResult } from './seeders.ts';
 
-const { values } = parseArgs({
-  options: {
-    pictures: { type: 'string', default: 'drawn,busy,photo' },
-    zooms: { type: 'string', default: '6,7' },
-    upstreams: { type: 'string', default: 'instant,slow,live' },
-    seeders: { type: 'string', default: SEEDERS.map(({ name }) => name).join(',') },
-    rounds: { type: 'string', default: '3' },
-    svg: { type: 'string' },
-    json: { type: 'string' },
-  },
+const options = readOptions({
+  pictures: ['drawn', 'busy', 'photo'],
+  zooms: [6, 7],
+  upstreams: ['instant', 'slow', 'live'],
+  seeders: SEEDERS.map(({ name }) => name),
+  rounds: 3,
+  svg: '',
+  json: '',
 });
-
-type UpstreamName = 'instant' | 'slow' | 'live';
 
 interface Comparison {
   readonly picture: PictureName;
   readonly zoom: number;
-  readonly upstream: UpstreamName;
+  readonly upstream: string;
 }
 
-interface Measured extends SeedResult {
-  /** Null where it is not known. */
+interface Run extends SeedResult {
+  /** Unknown of MapServer itself. */
   readonly idleShare: number | null;
   readonly upstreamMs: number;
 }
@@ -52,9 +48,7 @@ interface SeedFigures extends Comparison {
 }
 
 const SLOW_MS = 150;
-const MIB = 1024 ** 2;
-const seeders = SEEDERS.filter(({ name }) => values.seeders.split(',').includes(name));
-
+const seeders = SEEDERS.filter(({ name }) => options.seeders.includes(name));
 const folder = temporaryFolder();
 const upstream = await openReplayUpstream();
 try {
@@ -64,49 +58,40 @@ try {
 }
 
 function* comparisons(): Generator<Comparison> {
-  for (const picture of values.pictures.split(',') as PictureName[]) {
-    for (const zoom of values.zooms.split(',').map(Number)) {
-      for (const name of values.upstreams.split(',') as UpstreamName[]) {
+  for (const picture of options.pictures as readonly PictureName[]) {
+    for (const zoom of options.zooms) {
+      for (const name of options.upstreams) {
         if (name !== 'live' || picture === 'drawn') yield { picture, zoom, upstream: name };
       }
     }
   }
 }
 
-async function compare(comparison: Comparison): Promise<ReadonlyMap<string, readonly Measured[]>> {
-  const { picture, zoom, upstream: name } = comparison;
-  const runs = new Map(seeders.map((seeder) => [seeder.name, [] as Measured[]]));
+async function compare({ picture, zoom, upstream: name }: Comparison): Promise<ReadonlyMap<string, Run[]>> {
+  const runs = new Map(seeders.map((seeder) => [seeder.name, [] as Run[]]));
   const delayMs = name === 'slow' ? SLOW_MS : 0;
   const format = picture === 'photo' ? 'image/jpeg' : 'image/png';
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     for (const seeder of seeders) {
-      const place = join(folder, `${seeder.name}-${round}`);
+      const place = join(folder, seeder.name);
+      mkdirSync(place);
       const mapServerUrl = await upstream.replay({ picture, zoom, delayMs });
-      const live = name === 'live' && mapServerUrl !== null;
-      const source = live
-        ? { wmsUrl: mapServerUrl, wmsLayer: 'land' }
-        : { wmsUrl: upstream.url, wmsLayer: 'a' };
+      const live = name === 'live' ? mapServerUrl : null;
       const before = await upstream.figures();
-      const result = await seeder.seed({ folder: place, zoom, format, ...source });
-      runs.get(seeder.name)?.push({ ...result, ...partOf(await upstream.figures(), before, live) });
-      rmSync(place, { recursive: true, force: true });
+      const result = await seeder.seed({ folder: place, zoom, format, wmsUrl: live ?? upstream.url });
+      const { idleShare, processorMs } = await upstream.figures();
+      runs.get(seeder.name)?.push({
+        ...result,
+        idleShare: live === null ? idleShare : null,
+        upstreamMs: processorMs - before.processorMs,
+      });
+      rmSync(place, { recursive: true });
     }
   }
   return runs;
 }
 
-function partOf(
-  after: UpstreamFigures,
-  before: UpstreamFigures,
-  live: boolean,
-): Pick<Measured, 'idleShare' | 'upstreamMs'> {
-  return {
-    idleShare: live ? null : after.idleShare,
-    upstreamMs: after.processorMs - before.processorMs,
-  };
-}
-
-function show(comparison: Comparison, runs: ReadonlyMap<string, readonly Measured[]>): SeedFigures[] {
+function show(comparison: Comparison, runs: ReadonlyMap<string, readonly Run[]>): SeedFigures[] {
   const tiles = (4 ** (comparison.zoom + 1) - 1) / 3;
   const lines = [...runs].map(([seeder, all]) => ({ ...comparison, seeder, ...figuresOf(all, tiles) }));
   say(`\n${titleOf(comparison)}: ${tiles} tiles`);
@@ -122,49 +107,50 @@ function titleOf({ picture, zoom, upstream: name }: Comparison): string {
   return `${picture}, zoom 0 to ${zoom}, ${name === 'slow' ? `${SLOW_MS} ms` : name} upstream`;
 }
 
-function figuresOf(all: readonly Measured[], tiles: number): Omit<SeedFigures, keyof Comparison | 'seeder'> {
-  const speeds = all.map(({ seconds }) => tiles / seconds);
-  const middle = (figure: (one: Measured) => number) => quantile(all.map(figure));
-  const idle = all.some(({ idleShare }) => idleShare === null)
-    ? null
-    : middle(({ idleShare }) => idleShare ?? 0);
+function figuresOf(runs: readonly Run[], tiles: number): Omit<SeedFigures, keyof Comparison | 'seeder'> {
+  const speeds = runs.map(({ seconds }) => tiles / seconds);
+  const median = (figure: (run: Run) => number) => quantile(runs.map(figure));
+  const idle = median(({ idleShare }) => idleShare ?? Number.NaN);
   return {
     tilesPerSecond: Math.round(quantile(speeds)),
     slowest: Math.round(Math.min(...speeds)),
     fastest: Math.round(Math.max(...speeds)),
-    cpuMsPerTile: Number((middle(({ processorMs }) => processorMs) / tiles).toFixed(3)),
-    upstreamCpuMsPerTile: Number((middle(({ upstreamMs }) => upstreamMs) / tiles).toFixed(3)),
-    bytesPerTile: Math.round(middle(({ diskBytes }) => diskBytes) / tiles),
-    peakMiB: Math.round(middle(({ peakBytes }) => peakBytes) / MIB),
-    idlePercent: idle === null ? null : Math.round(100 * idle),
+    cpuMsPerTile: Number((median(({ processorMs }) => processorMs) / tiles).toFixed(3)),
+    upstreamCpuMsPerTile: Number((median(({ upstreamMs }) => upstreamMs) / tiles).toFixed(3)),
+    bytesPerTile: Math.round(median(({ diskBytes }) => diskBytes) / tiles),
+    peakMiB: Math.round(median(({ peakBytes }) => peakBytes) / 1024 ** 2),
+    idlePercent: Number.isNaN(idle) ? null : Math.round(100 * idle),
   };
 }
 
 function lineOf(line: SeedFigures, ours: number | undefined): string {
-  const times =
-    ours === undefined || line.seeder === 'Tilewarden'
-      ? ''
-      : `we are ${(ours / line.tilesPerSecond).toFixed(2)} × as fast`;
-  const idle = line.idlePercent === null ? '–' : `${line.idlePercent} %`;
-  const speed = `${line.tilesPerSecond} (${line.slowest}–${line.fastest})`;
-  return `| ${line.seeder} | ${speed} | ${line.cpuMsPerTile} | ${line.bytesPerTile} | ${line.peakMiB} MiB | ${idle} | ${times} |`;
+  const isOther = ours !== undefined && line.seeder !== 'Tilewarden';
+  const cells = [
+    line.seeder,
+    `${line.tilesPerSecond} (${line.slowest}–${line.fastest})`,
+    line.cpuMsPerTile,
+    line.bytesPerTile,
+    `${line.peakMiB} MiB`,
+    line.idlePercent === null ? '–' : `${line.idlePercent} %`,
+    isOther ? `we are ${(ours / line.tilesPerSecond).toFixed(2)} × as fast` : '',
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
-/** In place of what an earlier run found for the same. */
+/** Replaces the figures of an earlier run for the same comparison. */
 function keep(lines: readonly SeedFigures[]): void {
-  const { json, svg } = values;
+  const { json, svg } = options;
   if (!json) return;
-  const known = existsSync(json) ? (JSON.parse(readFileSync(json, 'utf8')) as SeedFigures[]) : [];
+  const earlier = existsSync(json) ? (JSON.parse(readFileSync(json, 'utf8')) as SeedFigures[]) : [];
   const titles = new Set(lines.map(titleOf));
-  const all = [...known.filter((line) => !titles.has(titleOf(line))), ...lines];
+  const all = [...earlier.filter((line) => !titles.has(titleOf(line))), ...lines];
   writeFileSync(json, `${JSON.stringify(all, null, 2)}\n`);
   if (!svg) return;
-  const groups = [...new Set(all.map(titleOf))].map((title) => {
-    const bars = all.filter((line) => titleOf(line) === title);
-    return {
-      title,
-      bars: bars.map(({ seeder, tilesPerSecond }) => ({ label: seeder, value: tilesPerSecond })),
-    };
-  });
+  const groups = [...new Set(all.map(titleOf))].map((title) => ({
+    title,
+    bars: all
+      .filter((line) => titleOf(line) === title)
+      .map(({ seeder, tilesPerSecond }) => ({ label: seeder, value: tilesPerSecond })),
+  }));
   writeFileSync(svg, plotSpeeds(groups));
 }

@@ -10,15 +10,15 @@ const LEFT = 110;
 const BAR = 16;
 const GROUP_GAP = 34;
 
-/** Bars of tiles a second, a group for each thing that was measured, each group on its own scale. */
+/** Bars of tiles a second, a group for each comparison on its own scale. */
 export function plotSpeeds(groups: readonly SpeedGroup[]): string {
   let y = 10;
   const parts = groups.flatMap(({ title, bars }) => {
-    const most = Math.max(...bars.map(({ value }) => value));
+    const max = Math.max(...bars.map(({ value }) => value));
     const heading = text(LEFT, y + 12, title, 'font-weight="600"');
     y += 20;
     const lines = bars.map(({ label, value }, i) => {
-      const length = Math.max(1, (value / most) * (WIDTH - LEFT - 110));
+      const length = Math.max(1, (value / max) * (WIDTH - LEFT - 110));
       const bar = `<rect x="${LEFT}" y="${y}" width="${length.toFixed(1)}" height="${BAR - 3}" fill="${COLOURS[i]}"/>`;
       const name = text(LEFT - 8, y + 11, label, 'text-anchor="end"');
       const figure = text(LEFT + length + 6, y + 11, `${Math.round(value)} tiles/s`, '');

@@ -2,27 +2,29 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServerUnderTest } from '../../test/faults/server-under-test.ts';
-import { type ProcessUse, ProcessWatch } from './process-watch.ts';
+import { type ProcessUse, ProcessWatch } from '../harness/processes.ts';
+import { startTask, untilDone } from '../harness/request.ts';
+import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 
 export interface SeedOrder {
+  /** Empty. */
   readonly folder: string;
+  /** A WMS with a layer `land`. */
   readonly wmsUrl: string;
-  readonly wmsLayer: string;
   readonly zoom: number;
   readonly format: 'image/png' | 'image/jpeg';
 }
 
 export interface SeedResult extends ProcessUse {
-  /** From the request to its end, the start of the program not counted where it is a server. */
+  /** From the request to its end; the start of a server does not count. */
   readonly seconds: number;
-  /** Of the files that hold tiles, once the program has ended. */
+  /** The blocks of all files with tiles, after the end of the program. */
   readonly diskBytes: number;
 }
 
-export interface Seeder {
+interface Seeder {
   readonly name: string;
-  /** Null: it comes with us. */
+  /** Null for Tilewarden. */
   readonly program: string | null;
   seed(order: SeedOrder): Promise<SeedResult>;
 }
@@ -35,66 +37,48 @@ const QUALITY = 80;
 const tilewarden: Seeder = {
   name: 'Tilewarden',
   program: null,
-  async seed({ folder, wmsUrl, wmsLayer, zoom, format }) {
-    const config = join(folder, 'tilewarden.yaml');
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(
-      config,
-      `
-upstreams: { '${new URL(wmsUrl).host}': { concurrency: 8, allowPrivate: true } }
-layers:
-  - { name: bench, source: { type: wms, url: '${wmsUrl}', layers: ${wmsLayer} }, formats: [${format}], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }
-tasks: { workers: ${THREADS} }
-`,
-    );
+  async seed({ folder, wmsUrl, zoom, format }) {
+    const limits = upstreamLimits(wmsUrl, 'concurrency: 8');
+    const config = `${limits}tasks: { workers: ${THREADS} }\nlayers:${wmsLayer('bench', wmsUrl, format)}\n`;
     const watch = new ProcessWatch();
-    const server = await ServerUnderTest.start(join(folder, 'data'), config);
-    let ended = false;
+    const data = join(folder, 'data');
+    const { url, stop } = await startServer({ data, config: `log: { level: error }\n${config}` });
+    const seed = async (seedRequest: object) =>
+      untilDone(url, await startTask(url, 'bench', { name: 'bench', ...seedRequest }));
     try {
-      await untilDone(server, await server.seed('bench', { type: 'seed', zoomStop: 0, threadCount: 1 }));
+      await seed({ type: 'seed', zoomStop: 0, threadCount: 1 });
       watch.restart();
-      const began = Date.now();
-      const order = { type: 'reseed', zoomStop: zoom, threadCount: THREADS };
-      const endedAt = await untilDone(server, await server.seed('bench', order));
-      const seconds = (endedAt - began) / 1000;
+      const start = Date.now();
+      const end = await seed({ type: 'reseed', zoomStop: zoom, threadCount: THREADS });
       const use = watch.stop();
-      await server.end('SIGTERM');
-      ended = true;
-      return { seconds, ...use, diskBytes: bytesBelow(join(folder, 'data', 'stores')) };
+      await stop();
+      return { seconds: (end - start) / 1000, ...use, diskBytes: bytesBelow(join(data, 'stores')) };
     } finally {
       watch.stop();
-      if (!ended) await server.end('SIGTERM');
+      await stop();
     }
   },
 };
 
-/** Resolves to when it ended, in milliseconds since 1970: to ask often would be work for the server. */
-async function untilDone(server: ServerUnderTest, id: number): Promise<number> {
-  for (;;) {
-    const task = (await server.tasks()).find((one) => one.id === id);
-    if (task?.state === 'done') return Date.parse(task.endedAt ?? '');
-    if (task?.state === 'aborted') throw new Error(`the task was aborted: ${task.reason}`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
 const mapCache: Seeder = {
   name: 'MapCache',
   program: MAPCACHE,
-  async seed({ folder, wmsUrl, wmsLayer, zoom, format }) {
+  async seed({ folder, wmsUrl, zoom, format }) {
     const config = join(folder, 'mapcache.xml');
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(config, mapCacheConfig(folder, wmsUrl, wmsLayer, format));
-    const grid = ['-g', 'GoogleMapsCompatible', '-z', `0,${zoom}`, '-M', '4,4'];
-    const times = await timed(MAPCACHE, ['-c', config, '-t', 'bench', ...grid, '-n', `${THREADS}`, '-f']);
-    return { ...times, diskBytes: bytesBelow(join(folder, 'tiles')) };
+    writeFileSync(config, mapCacheConfig(folder, wmsUrl, format));
+    return await measure(MAPCACHE, mapCacheArguments(config, `0,${zoom}`), join(folder, 'tiles'));
   },
 };
 
-/** As fast as it can be set, in the store that it is fastest with. */
-export function mapCacheConfig(folder: string, wmsUrl: string, wmsLayer: string, format: string): string {
+export function mapCacheArguments(config: string, zooms: string): string[] {
+  const tiles = ['-t', 'bench', '-g', 'GoogleMapsCompatible', '-z', zooms, '-M', '4,4'];
+  return ['-c', config, ...tiles, '-n', `${THREADS}`, '-f', '-q'];
+}
+
+/** Its fastest settings, and its fastest store. */
+export function mapCacheConfig(folder: string, wmsUrl: string, format: string): string {
   mkdirSync(join(folder, 'tiles'), { recursive: true });
-  const params = `<FORMAT>${format}</FORMAT><LAYERS>${wmsLayer}</LAYERS>`;
+  const params = `<FORMAT>${format}</FORMAT><LAYERS>land</LAYERS>`;
   return `<mapcache>
   <source name="wms" type="wms"><getmap><params>${params}</params></getmap><http><url>${wmsUrl}</url></http></source>
   <cache name="sqlite" type="sqlite3"><dbfile>${join(folder, 'tiles', 'tiles.sqlite3')}</dbfile></cache>
@@ -110,22 +94,22 @@ export function mapCacheConfig(folder: string, wmsUrl: string, wmsLayer: string,
 const mapProxy: Seeder = {
   name: 'MapProxy',
   program: MAPPROXY,
-  async seed({ folder, wmsUrl, wmsLayer, zoom, format }) {
-    const [config, seed] = [join(folder, 'mapproxy.yaml'), join(folder, 'seed.yaml')];
-    mkdirSync(folder, { recursive: true });
+  async seed({ folder, wmsUrl, zoom, format }) {
+    const [config, seed, tiles] = ['mapproxy.yaml', 'seed.yaml', 'tiles'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string];
     writeFileSync(
       config,
       `
 sources:
-  wms: { type: wms, req: { url: '${wmsUrl}', layers: ${wmsLayer} }, image: { format: ${format} }, supported_srs: ['EPSG:3857'] }
+  wms: { type: wms, req: { url: '${wmsUrl}', layers: land }, image: { format: ${format} }, supported_srs: ['EPSG:3857'] }
 caches:
-  bench: { sources: [wms], grids: [GLOBAL_WEBMERCATOR], format: ${format}, request_format: ${format}, meta_size: [4, 4], meta_buffer: 0, cache: { type: file, directory: '${join(folder, 'tiles')}' } }
+  bench: { sources: [wms], grids: [GLOBAL_WEBMERCATOR], format: ${format}, request_format: ${format}, meta_size: [4, 4], meta_buffer: 0, cache: { type: file, directory: '${tiles}' } }
 globals: { cache: { base_dir: '${folder}' }, image: { paletted: false, formats: { image/jpeg: { encoding_options: { jpeg_quality: ${QUALITY} } } } } }
 `,
     );
     writeFileSync(seed, `seeds:\n  all: { caches: [bench], levels: { from: 0, to: ${zoom} } }\n`);
-    const times = await timed(MAPPROXY, ['-f', config, '-s', seed, '-c', `${THREADS}`]);
-    return { ...times, diskBytes: bytesBelow(join(folder, 'tiles')) };
+    return await measure(MAPPROXY, ['-f', config, '-s', seed, '-c', `${THREADS}`], tiles);
   },
 };
 
@@ -133,26 +117,23 @@ export const SEEDERS: readonly Seeder[] = [tilewarden, mapCache, mapProxy].filte
   ({ program }) => program === null || existsSync(program),
 );
 
-async function timed(program: string, args: readonly string[]): Promise<Omit<SeedResult, 'diskBytes'>> {
+async function measure(program: string, args: readonly string[], tiles: string): Promise<SeedResult> {
   const watch = new ProcessWatch();
-  const began = performance.now();
+  const start = performance.now();
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let complaint = '';
+  let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
+    errors += text;
   });
   const [code] = await once(child, 'close');
-  const seconds = (performance.now() - began) / 1000;
+  const seconds = (performance.now() - start) / 1000;
   const use = watch.stop();
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaint.slice(-500)}`);
-  return { seconds, ...use };
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${errors.slice(-500)}`);
+  return { seconds, ...use, diskBytes: bytesBelow(tiles) };
 }
 
-/** What the files take on disk: in blocks, for a file of 100 bytes does not take 100. */
-export function bytesBelow(folder: string): number {
-  let sum = 0;
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile()) sum += statSync(join(entry.parentPath, entry.name)).blocks * 512;
-  }
-  return sum;
+function bytesBelow(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).blocks * 512, 0);
 }

@@ -1,66 +1,31 @@
 // Starting: the server on an empty data folder, and its workers with the first task.
 // npm run bench -- start [--rounds 5]. The first task removes nothing: its time is the start of the workers.
-import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readOptions } from '../harness/options.ts';
+import { childrenOf, memoryOf, processorSeconds } from '../harness/processes.ts';
 import { say, temporaryFolder } from '../harness/report.ts';
-import { startServerProcess } from '../harness/server-process.ts';
-import { childrenOf, processorSeconds } from '../hits/measure-hits.ts';
+import { startTask, untilDone } from '../harness/request.ts';
+import { startServer } from '../harness/server.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-interface Use {
-  readonly processorMs: number;
-  readonly mebibytes: number;
-}
-
-function useOf(pid: number): Use {
-  const memory = /^Rss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
-  return {
-    processorMs: Math.round(processorSeconds([pid]) * 1000),
-    mebibytes: Math.round(Number(memory) / 1024),
-  };
-}
-
-async function firstTask(url: string): Promise<number> {
-  const began = performance.now();
-  await fetch(`${url}/rest/seed/world.json`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ seedRequest: { type: 'truncate', zoomStart: 0, zoomStop: 0 } }),
-  });
-  for (;;) {
-    const list = (await (await fetch(`${url}/rest/seed.json`)).json()) as { 'long-array-array': unknown[] };
-    if (list['long-array-array'].length === 0) return performance.now() - began;
-    await pause(10);
-  }
-}
-
-async function round(): Promise<string> {
-  const folder = temporaryFolder();
-  const { url, pid, readyAfter, stop } = await startServerProcess(
-    join(folder, 'data'),
-    'log: { level: warn }',
-  );
-  try {
-    const own = useOf(pid);
-    const task = await firstTask(url);
-    await pause(1000);
-    const workers = childrenOf(pid).map(useOf);
-    const [worker] = workers;
-    return (
-      `| ${Math.round(readyAfter)} | ${own.processorMs} | ${own.mebibytes} | ${Math.round(task)} | ` +
-      `${workers.length} × ${worker?.processorMs} | ${worker?.mebibytes} |`
-    );
-  } finally {
-    await stop();
-    rmSync(folder, { recursive: true });
-  }
-}
+const folder = temporaryFolder();
+const { rounds } = readOptions({ rounds: 5 });
+const milliseconds = (pid: number) => Math.round(processorSeconds([pid]) * 1000);
+const mebibytes = (pid: number) => Math.round(memoryOf(pid, 'Rss') / 1024 ** 2);
 
 say(
   '| server ready, ms | its CPU ms | its MiB | first task, ms | CPU ms of workers | MiB of a worker, idle |',
 );
 say('| ---: | ---: | ---: | ---: | ---: | ---: |');
-for (let at = 0; at < Number(values.rounds); at++) say(await round());
+for (let round = 0; round < rounds; round++) {
+  const { url, pid, readyAfter, stop } = await startServer({ data: join(folder, `${round}`, 'data') });
+  const own = [milliseconds(pid), mebibytes(pid)];
+  const start = performance.now();
+  await untilDone(url, await startTask(url, 'world', { type: 'truncate', zoomStart: 0, zoomStop: 0 }), 10);
+  const task = Math.round(performance.now() - start);
+  await delay(1000);
+  const [worker = 0, ...others] = childrenOf(pid);
+  const workers = [`${others.length + 1} × ${milliseconds(worker)}`, mebibytes(worker)];
+  say(`| ${[Math.round(readyAfter), ...own, task, ...workers].join(' | ')} |`);
+  await stop();
+}

@@ -1,10 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { openBundles, tileSet } from '../harness/tile-store.ts';
 
 export const PAGES_OF_A_BUNDLE = 64;
 const PAGES_PER_SIDE = 8;
@@ -12,24 +8,24 @@ const PAGE = 16;
 const TILE_BYTES = 500;
 export const ZOOM = 20;
 
-/** So many pages of one tile each, in full bundles side by side. Returns how many bundles that are. */
+/** Pages of one tile each, in full bundles side by side. Returns the number of bundles. */
 export async function fillPages(root: string, layer: string, pages: number): Promise<number> {
-  const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-  const tools = { root, log: silentLogger, clock: systemClock };
-  const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), tools);
+  const store = await openBundles(root);
   const tiles = Array.from({ length: PAGES_OF_A_BUNDLE }, (_, page) => ({
     x: (page % PAGES_PER_SIDE) * PAGE,
     y: Math.floor(page / PAGES_PER_SIDE) * PAGE,
     bytes: Buffer.alloc(TILE_BYTES, page),
     createdAt: Date.now(),
   }));
-  await store.putMany(set, ZOOM, tiles, 0);
+  await store.putMany(tileSet(layer), ZOOM, tiles, 0);
   await store.close();
-  return copyBundle(root, Math.max(1, Math.ceil(pages / PAGES_OF_A_BUNDLE)));
+  const bundles = Math.max(1, Math.ceil(pages / PAGES_OF_A_BUNDLE));
+  copyBundle(root, bundles);
+  return bundles;
 }
 
-/** A copy is listed and counted as one that was written. Its tiles are not shown: their proofs are those of another place. */
-function copyBundle(root: string, bundles: number): number {
+/** A copy is listed and counted as the original. Its tiles are not shown: their proofs are those of another place. */
+function copyBundle(root: string, bundles: number): void {
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
   const file = join(root, names.find((name) => /0_0\/.*\.sqlite$/.test(name)) ?? '');
   const zoom = dirname(dirname(file));
@@ -39,5 +35,4 @@ function copyBundle(root: string, bundles: number): number {
     mkdirSync(folder);
     copyFileSync(file, join(folder, `${bundle}.sqlite`));
   }
-  return bundles;
 }

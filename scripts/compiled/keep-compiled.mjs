@@ -10,10 +10,10 @@ import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { root } from '../steps.mjs';
 
-/** Milliseconds. A machine with much else to do is given time. */
+/** Long enough for a busy machine. */
 const TIMEOUT_MS = 120_000;
 
-/** Answers as a step does. */
+/** Returns the result of a step. */
 export async function keepCompiled(dist) {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-build-'));
   const maps = createServer(drawMap).listen(0, '127.0.0.1');
@@ -46,10 +46,10 @@ function startServer(dist, folder) {
   const keep = ['--require', join(root, 'scripts', 'compiled', 'keep.cjs')];
   const config = ['--config', join(folder, 'tilewarden.yaml'), '--data', join(folder, 'data')];
   const args = ['serve', '--no-auth', '--port', '0', '--processes', '2', ...config];
-  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
+  const env = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
   return spawn(process.execPath, [...keep, join(dist, 'cli', 'main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: Object.fromEntries(ours),
+    env: Object.fromEntries(env),
     timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
@@ -57,11 +57,11 @@ function startServer(dist, folder) {
 
 async function useServer(server) {
   const log = text(server.stderr);
-  const ended = once(server, 'close');
+  const end = once(server, 'close');
   try {
-    await askForTiles(server.stdout);
+    await requestTiles(server.stdout);
     server.kill('SIGTERM');
-    const [code] = await ended;
+    const [code] = await end;
     return { ok: code === 0, output: await log };
   } catch (error) {
     server.kill('SIGKILL');
@@ -69,7 +69,7 @@ async function useServer(server) {
   }
 }
 
-async function askForTiles(output) {
+async function requestTiles(output) {
   const { value } = await createInterface(output)[Symbol.asyncIterator]().next();
   if (!value) throw new Error('The server did not start.');
   const url = value.replace(/^.* /, '');
@@ -81,17 +81,21 @@ async function askForTiles(output) {
     format: 'image/png',
   };
   const headers = { 'content-type': 'application/json' };
-  await ask(`${url}rest/seed/noise.json`, { method: 'POST', headers, body: JSON.stringify({ seedRequest }) });
-  while (!/"long-array-array": *\[\]/.test(await ask(`${url}rest/seed.json`))) {
+  await request(`${url}rest/seed/noise.json`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ seedRequest }),
+  });
+  while (!/"long-array-array": *\[\]/.test(await request(`${url}rest/seed.json`))) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  await ask(`${url}tiles/noise/0/0/0.png`);
-  await ask(`${url}tiles/noise/5/0/0.png`);
+  await request(`${url}tiles/noise/0/0/0.png`);
+  await request(`${url}tiles/noise/5/0/0.png`);
 }
 
-async function ask(url, options) {
-  const answer = await fetch(url, options);
-  const body = await answer.text();
-  if (!answer.ok) throw new Error(`The server answered ${answer.status} to ${url}: ${body}`);
+async function request(url, options) {
+  const response = await fetch(url, options);
+  const body = await response.text();
+  if (!response.ok) throw new Error(`The server answered ${response.status} to ${url}: ${body}`);
   return body;
 }

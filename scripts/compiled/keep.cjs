@@ -1,11 +1,11 @@
-// Loaded by the build before a server that it starts: when a process or thread of it ends, what V8 has compiled is kept.
+// Loaded by the build before a server that it starts: when one of its processes or threads ends, V8's compiled code is kept.
 const { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, join } = require('node:path');
 const { isMainThread, threadId } = require('node:worker_threads');
 const vm = require('node:vm');
 
 /** Readable by the account that runs the server, as the rest of the build. */
-const AS_THE_BUILD = 0o022;
+const UMASK = 0o022;
 const scripts = new Map();
 
 vm.Script = class extends vm.Script {
@@ -16,7 +16,7 @@ vm.Script = class extends vm.Script {
 };
 
 process.on('exit', () => {
-  process.umask(AS_THE_BUILD);
+  process.umask(UMASK);
   const dist = join(dirname(process.argv[1]), '..');
   const { compiledFile, enter } = require(join(dist, 'load.cjs'));
   if (isMainThread) loadOthers(dist, enter);
@@ -29,7 +29,7 @@ function loadOthers(dist, enter) {
   for (const name of files) enter({ filename: join(dist, name.replace(/cjs$/, 'js')) });
 }
 
-/** Several processes load the same file: who has used more of it has compiled more. */
+/** Several processes load the same file: the one that used more of it has compiled more. */
 function keepLarger(file, compiled) {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size >= compiled.length) return;

@@ -1,4 +1,4 @@
-// Part of the build: loads its files with the code that V8 compiled of them when it was built. See docs/decisions/0320.
+// Part of the build: loads its files with the code that V8 compiled during the build. See docs/decisions/0320.
 const { readFileSync } = require('node:fs');
 const { dirname, join, relative } = require('node:path');
 const { cachedDataVersionTag } = require('node:v8');
@@ -6,7 +6,7 @@ const { Script } = require('node:vm');
 
 /** Compiled code is good for one Node.js with one set of V8's flags on one kind of processor; others compile again. */
 const folder = join(__dirname, 'compiled', `${process.version}-${process.arch}-${cachedDataVersionTag()}`);
-const loaded = new Map();
+const modules = new Map();
 
 function compiledFile(file) {
   return join(folder, relative(__dirname, file).replace(/[\\/]/g, '+'));
@@ -18,10 +18,10 @@ function enter(entry) {
 }
 
 function load(file) {
-  const known = loaded.get(file);
-  if (known) return known.exports;
+  const earlier = modules.get(file);
+  if (earlier) return earlier.exports;
   const module = { exports: {} };
-  loaded.set(file, module);
+  modules.set(file, module);
   const here = dirname(file);
   const requireFrom = (name) => (name.startsWith('.') ? load(join(here, name)) : require(name));
   compile(file)(module.exports, requireFrom, module, file, here);
@@ -31,12 +31,12 @@ function load(file) {
 function compile(file) {
   const script = new Script(readFileSync(file, 'latin1'), {
     filename: file,
-    cachedData: readIfThere(compiledFile(file)),
+    cachedData: readIfPresent(compiledFile(file)),
   });
   return script.runInThisContext();
 }
 
-function readIfThere(file) {
+function readIfPresent(file) {
   try {
     return readFileSync(file);
   } catch {

@@ -1,5 +1,5 @@
-// Makes HTML pages of docs/**/*.md, which the server has under /docs/. Decision records are left out: they are for those who
-// change the code.
+// Writes HTML pages of docs/**/*.md, which the server serves under /docs/. Decision records are left out: they are for
+// developers.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { Marked } from 'marked';
@@ -84,7 +84,7 @@ function createMarkdown(file, pages, headings) {
   });
 }
 
-/** As GitHub makes them, so that one link works in both places. `ids`: how often each was given on the page. */
+/** The same as GitHub's, so that one link works in both places. `ids`: how often each is used on the page. */
 function anchorOf(text, ids) {
   const plain = text.replace(/&(?:\w+|#\d+);/g, '');
   const id = plain

@@ -1,9 +1,11 @@
-/** The pictures that are replayed, one for each metatile of 4×4 tiles, kept in .build/ from one run to the next. */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+/** Pictures of an upstream, one for each metatile of 4×4 tiles, kept in .build/ from one run to the next. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCanvas } from '@napi-rs/canvas';
 import sharp from 'sharp';
+import { request } from './request.ts';
+import { hash } from './tile-store.ts';
 
 export type PictureName = 'drawn' | 'busy' | 'photo';
 
@@ -23,25 +25,24 @@ export interface Pictures {
 /** Half of the width of the world in EPSG:3857. */
 const HALF = 20037508.342789244;
 const METATILE = 4;
-/** Pictures that are made side by side. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 const FOLDER = fileURLToPath(new URL('../../.build/bench-seed', import.meta.url));
 
-/**
- * Makes what is not there yet for the zooms from 0 on; `mapServerUrl` draws the first kind. A run that is ended meanwhile
- * leaves what it has made to the next.
- */
+/** Creates the missing pictures of the zooms from 0 on; those of an interrupted run are used. `mapServerUrl` draws the first kind. */
 export async function loadPictures(name: PictureName, zoom: number, mapServerUrl: string): Promise<Pictures> {
   const folder = join(FOLDER, name);
   mkdirSync(folder, { recursive: true });
   const loaded = new Map<string, Buffer>();
   const load = async (place: PicturePlace) => {
     const file = join(folder, keyOf(place));
-    loaded.set(keyOf(place), readOrNull(file) ?? (await make(name, place, mapServerUrl, file)));
+    loaded.set(
+      keyOf(place),
+      existsSync(file) ? readFileSync(file) : await create(name, place, mapServerUrl, file),
+    );
   };
   const places = [...placesUpTo(zoom)];
-  for (let at = 0; at < places.length; at += AT_ONCE) {
-    await Promise.all(places.slice(at, at + AT_ONCE).map(load));
+  for (let at = 0; at < places.length; at += CONCURRENCY) {
+    await Promise.all(places.slice(at, at + CONCURRENCY).map(load));
   }
   return {
     mediaType: name === 'photo' ? 'image/jpeg' : 'image/png',
@@ -53,7 +54,7 @@ export async function loadPictures(name: PictureName, zoom: number, mapServerUrl
   };
 }
 
-/** The same picture wherever one of its size is asked for. */
+/** The same picture for all places, in each size. */
 export function picturesOfOneKind(): Pictures {
   const drawn = new Map<number, Buffer>();
   return {
@@ -76,13 +77,13 @@ function* placesUpTo(zoom: number): Generator<PicturePlace> {
   }
 }
 
-export function boundsOf({ z, column, row, side }: PicturePlace): readonly [number, number, number, number] {
+function boundsOf({ z, column, row, side }: PicturePlace): readonly [number, number, number, number] {
   const width = (2 * HALF * side) / (256 * 2 ** z);
   const [west, north] = [-HALF + column * width, HALF - row * width];
   return [west, north - width, west + width, north];
 }
 
-/** The picture that a WMS request means; clients round its box differently. */
+/** The place of a WMS request; clients round its box differently. */
 export function placeOf(query: URLSearchParams): PicturePlace {
   const [west = 0, , east = 0, north = 0] = (query.get('bbox') ?? '').split(',').map(Number);
   const side = Number(query.get('width'));
@@ -95,15 +96,7 @@ function keyOf({ z, column, row, side }: PicturePlace): string {
   return `${z}-${column}-${row}-${side}`;
 }
 
-function readOrNull(file: string): Buffer | null {
-  try {
-    return readFileSync(file);
-  } catch {
-    return null;
-  }
-}
-
-async function make(
+async function create(
   name: PictureName,
   place: PicturePlace,
   mapServerUrl: string,
@@ -116,31 +109,24 @@ async function make(
 }
 
 const MAKERS: Readonly<Record<PictureName, (place: PicturePlace, url: string) => Promise<Buffer>>> = {
-  drawn: askMapServer,
+  drawn: requestMap,
   busy: async (place) => drawBusy(place),
   photo: photograph,
 };
 
-async function askMapServer(place: PicturePlace, url: string): Promise<Buffer> {
+async function requestMap(place: PicturePlace, url: string): Promise<Buffer> {
   const { side } = place;
   const box = boundsOf(place).join(',');
   const query = `SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&SRS=EPSG:3857&BBOX=${box}&WIDTH=${side}&HEIGHT=${side}&FORMAT=image/png`;
-  const answer = await fetch(`${url}?${query}`);
-  if (!answer.ok) throw new Error(`MapServer answered ${answer.status}`);
-  return Buffer.from(await answer.arrayBuffer());
+  return Buffer.from(await (await request(`${url}?${query}`)).arrayBuffer());
 }
 
-/** A number from 0 to 1 that follows from what it is for. */
-function chance(place: PicturePlace, n: number): number {
-  const { z, column, row } = place;
-  let hash =
-    Math.imul(z + 1, 0x9e3779b1) ^ Math.imul(column + 7, 0x85ebca6b) ^ Math.imul(row + 13, 0xc2b2ae35) ^ n;
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
-  return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;
+/** A number from 0 to 1, the same in every run. */
+function chance({ z, column, row }: PicturePlace, n: number): number {
+  return hash(hash(z, column), hash(row, n)) / 2 ** 32;
 }
 
-/** Areas, antialiased lines and dots over a ground: 600 to 10,000 colours a tile, as a town plan has them. */
+/** Areas, antialiased lines and dots over a ground: 600 to 10,000 colours a tile, as in a town plan. */
 function drawBusy(place: PicturePlace): Buffer {
   const { side } = place;
   const canvas = createCanvas(side, side);
@@ -161,7 +147,7 @@ function drawBusy(place: PicturePlace): Buffer {
   return canvas.toBuffer('image/png');
 }
 
-/** Noise of several sizes laid over each other, which costs a compressor what an aerial photograph does. */
+/** Noise of several sizes, blended: it costs a compressor as much as an aerial photograph. */
 async function photograph(place: PicturePlace): Promise<Buffer> {
   const { side } = place;
   const grains = await Promise.all(

@@ -1,10 +1,12 @@
 /**
- * Loaded before a server: measures the longest turn of its event loop, by the clock and by the processor's time that
- * the loop's thread had in it; the second is the same on a busy machine. `GET /` on the port in the file that
- * TURN_METER names answers both in milliseconds and resets them.
+ * Loaded before a server: measures the longest turn of its event loop, by the clock and by the processor time of the loop's
+ * thread; the second is the same on a busy machine. It listens on the port in the file that TURN_METER names: `GET /turns`
+ * returns both in milliseconds and resets them, `GET /heap` the bytes in use after a collection of garbage.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
 const RESOLUTION = 2;
@@ -24,13 +26,21 @@ function measure(portFile) {
     };
     last = { clock, processor };
   }, RESOLUTION).unref();
-  const server = createServer((_request, response) => {
+  const server = createServer(({ url }, response) => {
     const { user, system } = process.cpuUsage();
-    response.end(JSON.stringify({ longest, processor: (user + system) / 1000 }));
-    longest = { clock: 0, processor: 0 };
+    response.end(JSON.stringify(url === '/heap' ? heap() : { longest, processor: (user + system) / 1000 }));
+    if (url === '/turns') longest = { clock: 0, processor: 0 };
+    else last = now();
   });
   server.listen(0, '127.0.0.1', () => writeFileSync(portFile, String(server.address().port)));
   server.unref();
+}
+
+/** Node.js without the flag from the start: with it, the code that the build keeps compiled would not be used. */
+function heap() {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
 }
 
 /** Milliseconds; those of the processor are the main thread's, to a few. */

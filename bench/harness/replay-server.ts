@@ -1,13 +1,12 @@
-/** The process of `openReplayUpstream`: a WMS that sends pictures that were made before, each after the same time. */
+// The process of `openReplayUpstream`: a WMS that sends finished pictures, each after the same time.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openMapServer } from '../../test/fixtures/mapserver/mapserver.ts';
-import { loadPictures, type Pictures, picturesOfOneKind, placeOf } from './pictures.ts';
-import type { Replayed, UpstreamFigures } from './replay-upstream.ts';
+import { programPath } from '../../test/fixtures/needs.ts';
+import { loadPictures, picturesOfOneKind, placeOf } from './pictures.ts';
+import type { Replay, UpstreamFigures } from './replay-upstream.ts';
 
-const MAPSERVER = '/usr/bin/mapserv';
-
-let pictures: Pictures = picturesOfOneKind();
+let pictures = picturesOfOneKind();
 let delayMs = 0;
 let mapServer: Awaited<ReturnType<typeof openMapServer>> | null = null;
 let [requests, active, idleMs, busyMs, changedAt] = [0, 0, 0, 0, 0];
@@ -26,16 +25,16 @@ const server = createServer((request, response) => {
   response.on('close', () => count(-1));
   const bytes = pictures.of(placeOf(new URLSearchParams(request.url?.toLowerCase().split('?')[1])));
   const headers = { 'content-type': pictures.mediaType, 'content-length': bytes.length };
-  const answer = () => response.writeHead(200, headers).end(bytes);
-  if (delayMs === 0) answer();
-  else setTimeout(answer, delayMs);
+  const send = () => response.writeHead(200, headers).end(bytes);
+  if (delayMs === 0) send();
+  else setTimeout(send, delayMs);
 });
 
-async function replay({ picture, zoom, ...wanted }: Replayed): Promise<string | null> {
-  delayMs = wanted.delayMs;
+async function replay({ picture, zoom = 0, ...next }: Replay): Promise<string | null> {
+  delayMs = next.delayMs;
   [requests, active, idleMs, busyMs] = [0, 0, 0, 0];
-  mapServer ??= picture === 'drawn' ? await openMapServer(MAPSERVER) : null;
-  pictures = await loadPictures(picture, zoom, mapServer?.url ?? '');
+  if (picture === 'drawn') mapServer ??= await openMapServer(programPath('mapserver'));
+  pictures = picture ? await loadPictures(picture, zoom, mapServer?.url ?? '') : picturesOfOneKind();
   return mapServer?.url ?? null;
 }
 
@@ -45,14 +44,13 @@ function figures(): UpstreamFigures {
   return { requests, idleShare, processorMs: (user + system) / 1000 };
 }
 
-process.on('message', (wanted: Replayed | null) => {
-  if (!wanted) process.send?.(figures());
-  else void replay(wanted).then((mapServerUrl) => process.send?.({ mapServerUrl }));
+process.on('message', (message: Replay | 'figures') => {
+  if (message === 'figures') process.send?.(figures());
+  else void replay(message).then((mapServerUrl) => process.send?.(mapServerUrl));
 });
 process.on('disconnect', () => {
-  void mapServer?.close().finally(() => process.exit());
-  if (!mapServer) process.exit();
+  void Promise.resolve(mapServer?.close()).finally(() => process.exit());
 });
 server.listen(0, '127.0.0.1', () => {
-  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms` });
+  process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`);
 });
