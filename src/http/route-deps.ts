@@ -60,18 +60,7 @@ export interface RouteDeps extends Env {
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
-  readonly accounts: Pick<
-    Accounts,
-    | 'users'
-    | 'tokens'
-    | 'sessions'
-    | 'externalSessions'
-    | 'oidc'
-    | 'readerKeys'
-    | 'authenticator'
-    | 'audit'
-    | 'throttle'
-  >;
+  readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `ServiceDeps`. */
