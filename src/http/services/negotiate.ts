@@ -16,13 +16,13 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifi
 
 /** The document, or 304 where the caller has it already; `headers` go with both. */
 export function validated(
-  { headers: asked }: { readonly headers: IncomingHttpHeaders },
+  { headers: request }: { readonly headers: IncomingHttpHeaders },
   etag: string,
   headers: Headers,
   { body, type, modifiedAt = Number.POSITIVE_INFINITY }: ValidatedBody,
 ): Response {
   const all = ['ETag', etag, ...headers];
-  if (isNotModified(asked, etag, modifiedAt)) return { status: 304, headers: all, body: null };
+  if (isNotModified(request, etag, modifiedAt)) return { status: 304, headers: all, body: null };
   return { status: 200, headers: ['Content-Type', type, ...all], body };
 }
 
@@ -94,32 +94,18 @@ export function chooseMediaType<Offer extends string>(
 ): Offer | null {
   if (accept === undefined || accept.trim() === '') return offered[0] ?? null;
   const wishes = accept.split(',', MAX_ACCEPTED_TYPES).map(readWish);
-  let best: { readonly offer: Offer; readonly quality: number; readonly specificity: number } | null = null;
-  for (const offer of offered) {
-    const wish = { offer, ...liking(wishes, offer) };
-    if (wish.quality > 0 && (best === null || isBetter(wish, best))) best = wish;
-  }
-  return best?.offer ?? null;
+  const ranked = offered
+    .map((offer) => ({ offer, ...preferenceFor(offer, wishes) }))
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality || a.range - b.range);
+  return ranked[0]?.offer ?? null;
 }
 
-interface Liking {
-  readonly quality: number;
-  /** 2: by name; 1: `image/*`; 0: anything. */
-  readonly specificity: number;
-}
-
-function isBetter(a: Liking, b: Liking): boolean {
-  return a.quality > b.quality || (a.quality === b.quality && a.specificity > b.specificity);
-}
-
-function liking(wishes: readonly Wish[], offer: string): Liking {
-  const [main = ''] = offer.split('/', 1);
-  const ranges = ['*/*', `${main}/*`, offer];
-  for (let specificity = 2; specificity >= 0; specificity--) {
-    const found = wishes.find(({ type }) => type === ranges[specificity]);
-    if (found) return { quality: found.quality, specificity };
-  }
-  return { quality: 0, specificity: 0 };
+/** `range` 0: by name; 1: `image/*`; 2: anything. */
+function preferenceFor(offer: string, wishes: readonly Wish[]) {
+  const ranges = [offer, `${offer.split('/', 1)[0]}/*`, '*/*'];
+  const range = ranges.findIndex((name) => wishes.some((wish) => wish.type === name));
+  return { quality: wishes.find(({ type }) => type === ranges[range])?.quality ?? 0, range };
 }
 
 /** Parameters other than `q` are not looked at: we have one representation of each type. */
