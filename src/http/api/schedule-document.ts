@@ -124,12 +124,12 @@ export function scheduleDocument(
   nextRuns: readonly number[],
   lastRun: ScheduleRun | null,
 ): object {
-  const { gridSetId, coords, parameters: values, area, ...asked } = draft;
+  const { gridSetId, coords, parameters: values, area, ...rest } = draft;
   return {
     ...shown,
     type: work,
     ...NOT_SAID,
-    ...asked,
+    ...rest,
     gridSet: gridSetId ?? null,
     parameters: values ? Object.fromEntries(values) : null,
     bounds: coords ?? null,

@@ -183,7 +183,7 @@ export function refuseUnknownNames(
 /** A task as our own interface and its events show it. */
 export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {
   const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...given } = request;
-  const { archive: _archive, ...asked } = given;
+  const { archive: _archive, ...rest } = given;
   return {
     id,
     layer,
@@ -191,7 +191,7 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     ...task,
     order: 'zoom',
     share: null,
-    ...asked,
+    ...rest,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     bounds: coordsOf(box),

@@ -1,7 +1,19 @@
 import { z } from 'zod';
+import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
-import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type TaskType } from '../../tasks/task.ts';
+import {
+  TASK_OUTCOMES,
+  TASK_STATES,
+  TASK_TYPES,
+  type Task,
+  type TaskState,
+  type TaskType,
+  UNFINISHED,
+} from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
 
 /** Query parameters that may be given more than once. */
@@ -72,7 +84,7 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
 }
 
 /** An empty filter does not mean all tasks: that must be explicit. */
-export function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
+function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
   const given = Object.keys(fields);
   if (all && given.length > 0)
     throw invalid(`all cannot be given with ${given.join(', ')}; give one or the other.`);
@@ -81,4 +93,42 @@ export function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stop
     throw invalid(`The body names no tasks; give some of ${allowed}, or "all": true for every task.`);
   }
   return taskFilterOf(fields);
+}
+
+export async function stopTasks(
+  { body, caller, note }: Call<{ body: typeof stopBody }>,
+  { catalog, tasks }: ApiDeps,
+) {
+  const filter = stopFilterOf(body);
+  if (body.layer !== undefined) requireLayerScope(caller, boundLayer(catalog, body.layer).layer.name);
+  const own = await ownUnfinished(tasks, caller, filter);
+  if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
+  const stopped = await tasks.cancel(own, caller.name);
+  const count = stoppable(countOf(stopped));
+  const target = body.layer === undefined ? 'tasks' : `layer:${body.layer}`;
+  note({ target, after: { count }, summary: `stopped ${stopped.length} tasks` });
+  return { count, tasks: stopped.map(({ id }) => id) };
+}
+
+/** Of the tasks that a filter describes, those that have not ended and that the caller may stop. */
+export async function ownUnfinished(
+  tasks: Pick<ApiDeps['tasks'], 'layersOf'>,
+  caller: Caller,
+  filter: TaskFilter,
+): Promise<TaskFilter> {
+  const states = UNFINISHED.filter((state) => filter.states?.includes(state) ?? true);
+  const unfinished = { ...filter, states };
+  if (mayWorkOnAll(caller)) return unfinished;
+  const layers = await tasks.layersOf(unfinished);
+  return { ...unfinished, layers: layers.filter((layer) => mayWorkOn(caller, layer)) };
+}
+
+function countOf(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {
+  const count = { pending: 0, running: 0, paused: 0, done: 0, aborted: 0 };
+  for (const { state } of tasks) count[state] += 1;
+  return count;
+}
+
+function stoppable({ running, pending, paused }: Readonly<Record<TaskState, number>>) {
+  return { running, pending, paused };
 }

@@ -67,12 +67,12 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
   const gridSets = gridSetsOf(body, layer, names === 'offered');
   // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
-  const asked = values && new Map(Object.entries(values));
-  if (asked) refuseUnknownParameters(layer.parameters, asked);
+  const named = values && new Map(Object.entries(values));
+  if (named) refuseUnknownParameters(layer.parameters, named);
   return {
     ...(gridSets && { gridSets }),
     ...(formats && { formats: names === 'any' ? formats : formats.map(offered) }),
-    ...(asked && { parametersId: selectParameters(layer.parameters, asked).id }),
+    ...(named && { parametersId: selectParameters(layer.parameters, named).id }),
     ...(zoomStart !== undefined && { zoomStart }),
     ...(zoomStop !== undefined && { zoomStop }),
     ...(coords && { bounds: boundsOf(coords) }),

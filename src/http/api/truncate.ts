@@ -51,8 +51,8 @@ export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, sel
 /** Or a plain list of tiles; the other fields are then in the query. */
 function readInvalidation(context: Context): z.output<typeof invalidateBody> {
   if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
-  const asked = readQuery(context, invalidateQuery);
-  return checkBody({ tiles: tileLines(context.body), ...asked }, invalidateBody);
+  const query = readQuery(context, invalidateQuery);
+  return checkBody({ tiles: tileLines(context.body), ...query }, invalidateBody);
 }
 
 /** The answer; the audit log has it too. */

@@ -87,8 +87,8 @@ function requireScope(caller: Caller, request: MassTruncateRequest): void {
 
 export function listTruncations({ context }: Call) {
   const { baseUrl, target, headers } = context;
-  const asked = headers.accept ?? '';
-  const asTextXml = /\btext\/xml\b/i.test(asked) && !/\bapplication\/xml\b/i.test(asked);
+  const accept = headers.accept ?? '';
+  const asTextXml = /\btext\/xml\b/i.test(accept) && !/\bapplication\/xml\b/i.test(accept);
   return {
     status: 200,
     headers: ['Content-Type', asTextXml ? 'text/xml' : 'application/xml'],

@@ -47,7 +47,7 @@ export function resource<const Path extends `/${string}`>(
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
       return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
-        handler(call as Parameters<typeof handler>[0], deps, ending ?? formatAsked(call.context)),
+        handler(call as Parameters<typeof handler>[0], deps, ending ?? requestedFormat(call.context)),
       );
     }),
   );
@@ -61,7 +61,7 @@ function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
 }
 
 /** `?format=json`, or what `Accept` would rather have; XML by default. */
-function formatAsked({ query, headers }: Context): DocumentFormat {
+function requestedFormat({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
   const accepted = headers.accept ?? '';

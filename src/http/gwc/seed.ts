@@ -6,7 +6,7 @@ import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { ownUnfinished } from '../api/stop-tasks.ts';
+import { ownUnfinished } from '../api/task-filter.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn, type Context } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';

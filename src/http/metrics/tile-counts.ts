@@ -63,7 +63,7 @@ export function countReads(reads: Reads, clock: Clock, tally: TileTally): Counte
   return {
     flush,
     read(tiles, tile, signal) {
-      const asked = clock.monotonic();
+      const started = clock.monotonic();
       const reading = reads.read(tiles, tile, signal);
       const { layer } = tiles.set;
       if (!(reading instanceof Promise)) {
@@ -71,7 +71,7 @@ export function countReads(reads: Reads, clock: Clock, tally: TileTally): Counte
         return reading;
       }
       reading.then(
-        (answer) => answered(layer, answer, clock.monotonic() - asked),
+        (answer) => answered(layer, answer, clock.monotonic() - started),
         (error: unknown) => failed(layer, error),
       );
       return reading;

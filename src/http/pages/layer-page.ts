@@ -39,11 +39,11 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
 /** What `?gridSet=…&format=…` and the layer's parameters say; in web mercator, if it has that, when they do not. */
 function tilesShown({ query }: Context, bound: BoundLayer): ResolvedTileSet {
   const { gridSubsets, parameters } = bound.layer;
-  const asked = new URLSearchParams(query);
+  const choice = new URLSearchParams(query);
   const usual = gridSubsets.find(({ gridSet }) => isWebMercator(gridSet)) ?? gridSubsets[0];
   return resolveTileSet(bound, {
-    gridSet: asked.get('gridSet') ?? usual.gridSet.name,
-    format: asked.get('format'),
+    gridSet: choice.get('gridSet') ?? usual.gridSet.name,
+    format: choice.get('format'),
     parameters: parametersOf(query, parameters),
   });
 }

@@ -76,8 +76,8 @@ export function parametersOf(
 }
 
 /** `cached=false`, as GeoWebCache's clients ask for a picture straight from the source. The layer must allow it. */
-export function bypassAsked(asked: Kvp, tiles: ResolvedTileSet): ResolvedTileSet {
-  if (asked('CACHED')?.toLowerCase() !== 'false') return tiles;
+export function withBypass(kvp: Kvp, tiles: ResolvedTileSet): ResolvedTileSet {
+  if (kvp('CACHED')?.toLowerCase() !== 'false') return tiles;
   const { layer } = tiles.bound;
   if (layer.cacheBypass) return { ...tiles, bypass: true };
   throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);

@@ -62,14 +62,14 @@ export function readPairs(context: Context): Kvp {
   return (name) => pairs(name) ?? own(name);
 }
 
-export function required(asked: Kvp, name: string, locator = name): string {
-  const value = asked(name);
+export function required(kvp: Kvp, name: string, locator = name): string {
+  const value = kvp(name);
   if (value !== null) return value;
   throw new ServiceException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
 }
 
-export function checkService(asked: Kvp, own: 'WMS' | 'WMTS'): void {
-  const service = asked('SERVICE');
+export function checkService(kvp: Kvp, own: 'WMS' | 'WMTS'): void {
+  const service = kvp('SERVICE');
   if (service === null || service.toUpperCase() === own) return;
   const message = `This is a ${own}, not a ${shortened(service)}; leave SERVICE out or say SERVICE=${own}.`;
   throw badValue('SERVICE', message);

@@ -40,9 +40,9 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
 export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const bound = await layerFor(context, catalog, asked('LAYER') ?? '');
-    return answerTileJson(context, bound, bound.layer.formats[0], asked('STYLE'));
+  return async (context: Context, kvp: Kvp): Promise<Response> => {
+    const bound = await layerFor(context, catalog, kvp('LAYER') ?? '');
+    return answerTileJson(context, bound, bound.layer.formats[0], kvp('STYLE'));
   };
 }
 

@@ -83,7 +83,7 @@ export function describeStyle(root: string, layer: Layer, style: string): object
   };
 }
 
-type CollectionPage = ReturnType<typeof pageAsked>;
+type CollectionPage = ReturnType<typeof requestedPage>;
 
 const USUAL_LIMIT = 100;
 /** As many as are written in a few milliseconds. */
@@ -91,13 +91,10 @@ const MAX_LIMIT = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
 /** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
-export function pageAsked({ query }: Context) {
+export function requestedPage({ query }: Context) {
   if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
-  const asked = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
-  const [limit, offset] = [
-    numberAsked(asked('LIMIT'), 'limit', 1),
-    numberAsked(asked('OFFSET'), 'offset', 0),
-  ];
+  const kvp = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
+  const [limit, offset] = [integer(kvp('LIMIT'), 'limit', 1), integer(kvp('OFFSET'), 'offset', 0)];
   return {
     limit: Math.min(limit ?? USUAL_LIMIT, MAX_LIMIT),
     offset: offset ?? 0,
@@ -119,7 +116,7 @@ function pageLinks(
   ];
 }
 
-function numberAsked(text: string | null, name: string, least: number): number | null {
+function integer(text: string | null, name: string, least: number): number | null {
   if (text === null) return null;
   if (WHOLE_NUMBER.test(text) && Number(text) >= least) return Number(text);
   throw invalid(`${name} must be a whole number from ${least}, not ${shortened(text)}.`);

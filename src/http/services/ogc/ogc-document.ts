@@ -30,7 +30,7 @@ type DocumentResponder = (context: Context, document: OgcDocument) => Response;
 /** The one way of every document here: JSON or HTML by `f` or `Accept`, with a validator. */
 export function createDocumentResponder(page: PageWriter): DocumentResponder {
   return (context, document) => {
-    const type = typeAsked(context);
+    const type = requestedType(context);
     const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
     const freshness = ['Cache-Control', lifetime, 'Vary', 'Accept'];
@@ -46,12 +46,12 @@ export function createDocumentResponder(page: PageWriter): DocumentResponder {
 }
 
 /** `f` goes before the header: a user typed it. */
-function typeAsked(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
-  const asked = formatParameter(context);
-  if (asked === null) return typeAccepted(context);
-  if (asked === 'json' || asked === JSON_TYPE) return JSON_TYPE;
-  if (asked === 'html' || asked === HTML_TYPE) return HTML_TYPE;
-  throw invalid(`f must be json or html, not ${shortened(asked)}.`);
+function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
+  const name = formatParameter(context);
+  if (name === null) return typeAccepted(context);
+  if (name === 'json' || name === JSON_TYPE) return JSON_TYPE;
+  if (name === 'html' || name === HTML_TYPE) return HTML_TYPE;
+  throw invalid(`f must be json or html, not ${shortened(name)}.`);
 }
 
 /** Null when the address does not say. */
@@ -59,8 +59,8 @@ export function formatParameter(context: Context): string | null {
   if (context.query === '') return null;
   const given = new Set(new URLSearchParams(context.query).getAll('f'));
   if (given.size > 1) throw invalid('The parameter f is given twice.');
-  const [asked = ''] = given;
-  return asked === '' ? null : asked;
+  const [name = ''] = given;
+  return name === '' ? null : name;
 }
 
 function typeAccepted(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {

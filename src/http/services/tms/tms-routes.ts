@@ -75,7 +75,7 @@ function describeTileMap(catalog: Services['catalog']): Handler {
 function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'documentOf'>): Handler {
   return remembering(async (context) => {
     checkVersion(context);
-    const place = placeAsked(context);
+    const place = placeIn(context);
     const { row, extension } = splitRow(place.tile);
     const name = readTileMapName(catalog, context.param('map'));
     const { bound } = name;
@@ -87,11 +87,11 @@ function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'doc
       parameters: parametersOf(context.query, bound.layer.parameters),
     });
     const flipped = isFlipped(context);
-    return answerTile(context, tiles, indexAsked({ ...place, row, flipped }, bound.layer, subset));
+    return answerTile(context, tiles, tileIndex({ ...place, row, flipped }, bound.layer, subset));
   });
 }
 
-interface AskedPlace {
+interface TmsPlace {
   readonly z: string;
   readonly x: string;
   readonly row: string;
@@ -104,7 +104,7 @@ function namesTile({ query }: Context): boolean {
 }
 
 /** From the path, or from the query of a tile map's address. */
-function placeAsked(context: Context): { readonly z: string; readonly x: string; readonly tile: string } {
+function placeIn(context: Context): { readonly z: string; readonly x: string; readonly tile: string } {
   if (!namesTile(context)) {
     return { z: context.param('z'), x: context.param('x'), tile: context.param('tile') };
   }
@@ -114,11 +114,11 @@ function placeAsked(context: Context): { readonly z: string; readonly x: string;
   throw invalid(`${TILE_IN_QUERY} must be the place of a tile such as /3/2/1.png, not ${shortened(value)}.`);
 }
 
-function indexAsked(asked: AskedPlace, layer: Layer, subset: GridSubset): TileIndex {
-  const { flipped } = asked;
-  const z = indexOf('zoom', asked.z);
-  const x = indexOf('column', asked.x);
-  const row = indexOf('row', asked.row);
+function tileIndex(place: TmsPlace, layer: Layer, subset: GridSubset): TileIndex {
+  const { flipped } = place;
+  const z = indexOf('zoom', place.z);
+  const x = indexOf('column', place.x);
+  const row = indexOf('row', place.row);
   const last = levelOf(subset.gridSet, z).rows - 1;
   const y = flipped ? row : last - row;
   const isAllowed = flipped || layer.outside === 'transparent';

@@ -14,8 +14,7 @@ import {
   stylesOf,
   titleOf,
 } from '../layer-facts.ts';
-import { MAX_LAYERS } from './requested-map.ts';
-import { crsNames, isDimension, isYFirst, type WmsVersion } from './wms-parameters.ts';
+import { crsNames, isDimension, isYFirst, MAX_LAYERS, type WmsVersion } from './map-request.ts';
 
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';

@@ -24,19 +24,19 @@ import {
   withExceptions,
 } from '../service-exception.ts';
 import { createGetMap, type MapServices } from './get-map.ts';
-import { requestedLayers } from './requested-map.ts';
-import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 import {
-  asksForTileSets,
   backgroundColour,
   isTrue,
   negotiatedVersion,
+  requestedLayers,
   versionOf,
   type WmsVersion,
+  wantsTileSets,
   wholeNumber,
-} from './wms-parameters.ts';
+} from './map-request.ts';
+import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 
-type Operation = (context: Context, asked: Kvp) => Promise<Response>;
+type Operation = (context: Context, kvp: Kvp) => Promise<Response>;
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes(services: MapServices): readonly Route[] {
@@ -53,15 +53,15 @@ export function wmsRoutes(services: MapServices): readonly Route[] {
     ['getlegendgraphic', createGetLegendGraphic(catalog)],
   ]);
   const answer = screen(async (context) => {
-    const asked = readPairs(context);
-    return requestedOperation(operations, asked)(context, asked);
+    const kvp = readPairs(context);
+    return requestedOperation(operations, kvp)(context, kvp);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
-function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  checkService(asked, 'WMS');
-  const name = required(asked, 'REQUEST');
+function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp): Operation {
+  checkService(kvp, 'WMS');
+  const name = required(kvp, 'REQUEST');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
   throw new ServiceException(
@@ -76,16 +76,16 @@ const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 
 /** OGC 05-078r4, 12: passed to the layer's source. */
 function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const name = required(asked, 'LAYER');
+  return async (context: Context, kvp: Kvp): Promise<Response> => {
+    const name = required(kvp, 'LAYER');
     const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
     await requireVisible(context, bound.layer);
     const request = {
-      style: asked('STYLE') ?? '',
-      format: formatAsked(asked),
-      width: sideAsked(asked, 'WIDTH'),
-      height: sideAsked(asked, 'HEIGHT'),
-      scale: asked('SCALE'),
+      style: kvp('STYLE') ?? '',
+      format: requestedFormat(kvp),
+      width: legendSide(kvp, 'WIDTH'),
+      height: legendSide(kvp, 'HEIGHT'),
+      scale: kvp('SCALE'),
       signal: context.signal,
     };
     const legend = await askLegend(bound, request);
@@ -94,15 +94,15 @@ function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
   };
 }
 
-function formatAsked(asked: Kvp): string {
-  const format = asked('FORMAT') ?? 'image/png';
+function requestedFormat(kvp: Kvp): string {
+  const format = kvp('FORMAT') ?? 'image/png';
   if (FORMATS.includes(format)) return format;
   throw new ServiceException('InvalidFormat', 'FORMAT', `FORMAT must be ${FORMATS.join(', ')}.`);
 }
 
-function sideAsked(asked: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
-  if (asked(name) === null) return null;
-  const side = wholeNumber(asked, name);
+function legendSide(kvp: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
+  if (kvp(name) === null) return null;
+  const side = wholeNumber(kvp, name);
   if (side >= 1 && side <= MAX_SIDE) return side;
   throw badValue(name, `${name} must lie between 1 and ${MAX_SIDE}.`);
 }
@@ -129,11 +129,11 @@ function createWmsCapabilities(
     tiled: document('1.1.1', true),
     '1.3.0': document('1.3.0', false),
   };
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const version = negotiatedVersion(asked);
-    const kind = version === '1.1.1' && asksForTileSets(asked) ? 'tiled' : version;
-    if (asked('LAYERS') === null) return documents[kind].aboutAll(context);
-    const layers = requestedLayers(catalog, asked, 'LAYERS').map(({ layer }) => layer);
+  return async (context: Context, kvp: Kvp): Promise<Response> => {
+    const version = negotiatedVersion(kvp);
+    const kind = version === '1.1.1' && wantsTileSets(kvp) ? 'tiled' : version;
+    if (kvp('LAYERS') === null) return documents[kind].aboutAll(context);
+    const layers = requestedLayers(catalog, kvp, 'LAYERS').map(({ layer }) => layer);
     for (const layer of layers) await requireVisible(context, layer);
     return documents[kind].about(context, layers);
   };
@@ -155,21 +155,21 @@ const DOCTYPE =
 /** Failures of `handler` are written in the requested exception format. */
 function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
   return withExceptions(handler, log, async (report, context) => {
-    const asked = readPairs(context);
-    const picture = await pictureOf(report, asked, paint, context.signal);
-    return picture ?? documentOf(report, versionOfReport(asked));
+    const kvp = readPairs(context);
+    const picture = await pictureOf(report, kvp, paint, context.signal);
+    return picture ?? documentOf(report, versionOfReport(kvp));
   });
 }
 
 /** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made. */
 async function pictureOf(
   report: ExceptionReport,
-  asked: Kvp,
+  kvp: Kvp,
   paint: NoticePainter,
   signal: AbortSignal,
 ): Promise<Response | null> {
-  const form = quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
-  const frame = form === 'xml' ? null : frameOf(asked);
+  const form = quietly(() => FORMS[kvp('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
+  const frame = form === 'xml' ? null : frameOf(kvp);
   if (!frame) return null;
   const text = form === 'inimage' ? report.message : '';
   const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
@@ -184,13 +184,13 @@ function unlessBusy(error: unknown): null {
   throw error;
 }
 
-function frameOf(asked: Kvp) {
+function frameOf(kvp: Kvp) {
   return quietly(() => {
-    const format = formatOf(asked('FORMAT') ?? 'image/png');
-    const [width, height] = [wholeNumber(asked, 'WIDTH'), wholeNumber(asked, 'HEIGHT')];
+    const format = formatOf(kvp('FORMAT') ?? 'image/png');
+    const [width, height] = [wholeNumber(kvp, 'WIDTH'), wholeNumber(kvp, 'HEIGHT')];
     checkMapSize(width, height);
     if (format?.kind !== 'raster') return null;
-    const background = format.alpha && isTrue(asked, 'TRANSPARENT') ? null : backgroundColour(asked);
+    const background = format.alpha && isTrue(kvp, 'TRANSPARENT') ? null : backgroundColour(kvp);
     return { width, height, format, background };
   });
 }
@@ -205,8 +205,8 @@ function quietly<Result>(read: () => Result): Result | null {
   }
 }
 
-function versionOfReport(asked: Kvp): WmsVersion {
-  return quietly(() => versionOf(asked)) ?? quietly(() => negotiatedVersion(asked)) ?? '1.3.0';
+function versionOfReport(kvp: Kvp): WmsVersion {
+  return quietly(() => versionOf(kvp)) ?? quietly(() => negotiatedVersion(kvp)) ?? '1.3.0';
 }
 
 /** WMS 1.3.0, annex E.2, and WMS 1.1.1, annex A.3. */

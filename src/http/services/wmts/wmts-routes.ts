@@ -18,10 +18,10 @@ import {
 } from '../service-exception.ts';
 import { createGetTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { createGetTile, layerAsked } from './get-tile.ts';
+import { createGetTile, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
 
-type Operation = (context: Context, asked: Kvp) => Promise<Response>;
+type Operation = (context: Context, kvp: Kvp) => Promise<Response>;
 
 const REST = '/service/wmts/rest';
 const PLACE = '{gridSet}/{matrix}/{row}/{column}';
@@ -40,10 +40,10 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
     ['gettilejson', createGetTileJson(deps.catalog)],
   ]);
   const answerPairs: Handler = async (context) => {
-    const asked = readPairs(context);
+    const kvp = readPairs(context);
     // The bare address answers the capabilities.
-    if (pairsOf(context) === '') return getCapabilities(context, asked);
-    return requestedOperation(operations, asked)(context, asked);
+    if (pairsOf(context) === '') return getCapabilities(context, kvp);
+    return requestedOperation(operations, kvp)(context, kvp);
   };
   const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
@@ -57,10 +57,10 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   ];
 }
 
-function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  const name = required(asked, 'REQUEST', 'request');
+function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp): Operation {
+  const name = required(kvp, 'REQUEST', 'request');
   // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
-  if (name.toLowerCase() !== 'getcapabilities') checkService(asked, 'WMTS');
+  if (name.toLowerCase() !== 'getcapabilities') checkService(kvp, 'WMTS');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
@@ -83,12 +83,12 @@ function readPath(context: Context): Kvp {
 
 /** As above, but the format is that of the response; the tile itself is not requested. */
 function readInfoPath(context: Context): Kvp {
-  const asked = readPath(context);
+  const kvp = readPath(context);
   const { i, j } = context.params;
   const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
   return (name) => {
-    if (name === 'INFOFORMAT') return asked('INFOFORMAT') ?? asked('FORMAT');
-    return name === 'FORMAT' ? null : (inPath[name] ?? asked(name));
+    if (name === 'INFOFORMAT') return kvp('INFOFORMAT') ?? kvp('FORMAT');
+    return name === 'FORMAT' ? null : (inPath[name] ?? kvp(name));
   };
 }
 
@@ -105,18 +105,18 @@ function createGetCapabilities(
     fileName: 'wmts-getcapabilities.xml',
   });
 
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    checkVersions(asked);
-    if (asked('LAYER') === null) return document.aboutAll(context);
-    const { layer } = layerAsked(catalog, asked);
+  return async (context: Context, kvp: Kvp): Promise<Response> => {
+    checkVersions(kvp);
+    if (kvp('LAYER') === null) return document.aboutAll(context);
+    const { layer } = requestedLayer(catalog, kvp);
     await requireVisible(context, layer);
     return document.about(context, [layer]);
   };
 }
 
 /** OGC 06-121r3, 7.3.2: a client that accepts no supported version gets an exception; one that names none, the newest. */
-function checkVersions(asked: Kvp): void {
-  const accepted = asked('ACCEPTVERSIONS');
+function checkVersions(kvp: Kvp): void {
+  const accepted = kvp('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
   throw new ServiceException('VersionNegotiationFailed', null, `The only supported version is ${VERSION}.`);
 }
