@@ -9,7 +9,6 @@ export interface AccessLogSettings {
   readonly format: 'combined' | 'json';
 }
 
-/** A request that was answered. */
 export interface AccessEntry {
   readonly request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'headers'>;
   readonly address: string;
@@ -135,7 +134,7 @@ function escaped(text: string): string {
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 
-/** An address with the values of parameters that may be secrets masked, and without a password before its host. */
+/** Masks the values of parameters that may be secrets, and drops a password before the host. */
 export function withoutSecrets(address: string): string {
   const bare = address.includes('@') ? address.replace(/\/\/[^/?#@]*@/, '//') : address;
   const mark = bare.search(/[?#]/);

@@ -17,7 +17,7 @@ import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 
-/** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
+/** All routes, below each prefix. If two patterns match a path, the first one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const parts = {
     ...deps,
@@ -37,7 +37,6 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
   return routes;
 }
 
-/** Map services and their pages. */
 function serviceRoutes(deps: RouteDeps): readonly Route[] {
   const { catalog } = deps;
   const services = openServices(deps);

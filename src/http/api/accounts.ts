@@ -122,7 +122,6 @@ export async function listTokens(_: Call, { accounts: { tokens } }: ApiDeps) {
   return { tokens: (await tokens.list()).map(secretDocument) };
 }
 
-/** The one time that the token is shown. */
 export async function createToken(
   { body, caller, context, note }: Call<{ body: typeof tokenBody }>,
   { accounts: { tokens } }: ApiDeps,
@@ -141,7 +140,6 @@ export async function listKeys(_: Call, { accounts: { readerKeys } }: ApiDeps) {
   return { keys: (await readerKeys.list()).map(secretDocument) };
 }
 
-/** The one time that the key is shown. */
 export async function createKey(
   { body, caller, context, note }: Call<{ body: typeof keyBody }>,
   { accounts: { readerKeys } }: ApiDeps,
@@ -156,13 +154,12 @@ export async function removeKey(call: Call<{ params: 'id' }>, { accounts: { read
   call.note({ target: `key:${call.params.id}`, before });
 }
 
-/** A token that was made by means of another belongs to the same user, and goes when that one goes. */
+/** A token that was created with another token belongs to the same user, and is removed with that user. */
 function makerOf({ account, via, owner, name }: Caller): string {
-  // Not the name alone: a local user may have the same one.
+  // The name alone is not enough: a local user may have the same one.
   return account === undefined ? (owner ?? name) : `${via}:${name}`;
 }
 
-/** A token or a key, without its secret. */
 function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey): object {
   const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
   return { ...shown, ...times, lastUsedAt: isoTime(lastUsedAt) };

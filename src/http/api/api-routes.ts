@@ -34,7 +34,7 @@ const declaring = {
   answer: catalog.declarationResponse,
 };
 
-/** Our own interface. Of two patterns that fit a path the upper one counts. */
+/** The API. If two patterns match a path, the first one counts. */
 // biome-ignore format: a table
 export const API_ROUTES = [
   route('GET /api/v1/tasks', 'viewer', 'List tasks, newest first', { query: taskListQuery, repeatable: REPEATABLE, answer: taskListResponse }, tasks.listTasks),

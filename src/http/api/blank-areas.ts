@@ -19,7 +19,7 @@ import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from './value
 const PLACES = ['bounds', 'area', 'tiles'] as const;
 const MAX_ZOOM = 30;
 
-/** `POST /api/v1/layers/{layer}/blank-areas`: one of bounds, area and tiles, or zooms alone. */
+/** One of bounds, area and tiles, or zooms alone. */
 export const blankAreaBody = z.strictObject({
   gridSet: name.exactOptional().describe('All grid sets when absent; needed with bounds and tiles'),
   zoomStart: zoom.exactOptional(),
@@ -70,7 +70,6 @@ async function layerIn({ context, params }: OfLayer, { catalog }: ApiDeps): Prom
   return layer;
 }
 
-/** Where empty pictures are right, and where they are suspect. */
 export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
   const layer = await layerIn(call, deps);
   const kept = await deps.blankAreas.list(layer.name);
@@ -122,7 +121,7 @@ function placeDocument({ gridSet, zoomStart, zoomStop, area }: BlankArea): objec
   };
 }
 
-/** None for areas decided in the meantime. */
+/** Empty if the area was decided in the meantime. */
 function suspectDocuments(
   layer: Layer,
   areas: readonly BlankArea[],
@@ -138,7 +137,7 @@ function suspectDocuments(
   return [{ ...place, format, parametersId, at: isoTime(at), times, refused }];
 }
 
-/** As the request takes them. */
+/** In the form that the request takes. */
 function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonly string[] {
   const tiles: string[] = [];
   for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) tiles.push(`${z}/${x}/${y}`);
@@ -147,7 +146,6 @@ function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonl
 
 type BlankAreaBody = z.output<typeof blankAreaBody>;
 
-/** Throws `request-invalid` or `grid-set-unknown`. */
 export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
   const places = PLACES.filter((place) => body[place] !== undefined);
   if (places.length > 1) throw invalid(`${places.join(' and ')} exclude each other; give one of them.`);
@@ -179,7 +177,7 @@ function blankPlace(body: BlankAreaBody, gridSet: GridSet | null): Omit<BlankAre
   return { zoomStart, zoomStop, area };
 }
 
-/** As they are listed among the suspects; without zooms, at their own only. */
+/** In the form of the suspects; without zooms, at the tiles' own zoom only. */
 function areaOfTiles(
   { zoomStart, zoomStop }: BlankAreaBody,
   tiles: readonly string[],

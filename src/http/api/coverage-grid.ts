@@ -3,17 +3,17 @@ import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 
-/** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
+/** Cells per side; a cell is one tile if that many are enough. */
 export const MAX_CELLS = 128;
 
-/** Seconds. A tile has the first of these that it is not older than; there is one more kind for all that are older. */
+/** Seconds: upper limits of the age classes; one more class holds older tiles. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
-/** `age`: 0 not there, 1 old … 5 younger than an hour. `share`: the percentage of the tiles that are there. */
+/** `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. */
 export const COVERAGE_KINDS = ['age', 'share'] as const;
 export type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
-/** A picture of the cache: cells from the top left, row by row. */
+/** Cells from the top left, row by row. */
 export interface CoverageGrid {
   readonly rect: TileRect;
   /** Tiles along a side of a cell. */
@@ -40,7 +40,7 @@ export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** One cell for each tile. Asks the store's index, for ages once for each step, and never for a tile. */
+/** One cell per tile. Queries the index of the store, once per age class, and reads no tile. */
 export async function gridOfTiles(
   { bound, set }: ResolvedTileSet,
   z: number,
@@ -73,7 +73,7 @@ export interface CountedPart {
   readonly changedAt: number;
 }
 
-/** Cells of whole pages or blocks, by how many of their tiles are there or by when one of these last changed. */
+/** Cells of whole pages or blocks: the share of cached tiles, or the age of the last change. */
 export async function gridOfParts(
   { subset }: ResolvedTileSet,
   z: number,
@@ -105,7 +105,7 @@ export async function gridOfParts(
   return { rect, cell, columns, rows, values };
 }
 
-/** Values and how often each comes, in turn. */
+/** Run-length encoding: value, count, value, count, … */
 export function runsOf(values: Uint8Array): number[] {
   const runs: number[] = [];
   for (const value of values) {
@@ -116,7 +116,7 @@ export function runsOf(values: Uint8Array): number[] {
   return runs;
 }
 
-/** 0 and 100 mean none and all, exactly. */
+/** 0 and 100 are exact: none and all. */
 function percent(count: number, of: number): number {
   if (count <= 0) return 0;
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));

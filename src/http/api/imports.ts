@@ -31,10 +31,9 @@ export const previewQuery = z.object({
     .meta({ type: 'string', description: 'The layer as POST /api/v1/layers takes it' }),
 });
 
-/** Seconds; a map that is moved to and fro asks once. */
+/** Seconds; a map that is moved back and forth requests each tile once. */
 const PREVIEW_SECONDS = 60;
 
-/** A preview of a layer before it is declared. */
 export async function readService(
   { body, context }: Call<{ body: typeof importBody }>,
   { imports }: ApiDeps,

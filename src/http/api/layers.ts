@@ -144,7 +144,7 @@ function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> 
   for (const layer of layers) yield writeJson(summary(layer, deps));
 }
 
-/** A line of a list of thousands. */
+/** One of thousands. */
 function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
   const { name, title, enabled, access, gridSubsets, formats } = layer;
   const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
@@ -203,10 +203,9 @@ export function failureDocument(failure: LayerState['lastFailure']) {
   return failure && { ...failure, at: isoTime(failure.at) };
 }
 
-/** Everything that a client needs to show, seed or truncate a layer, with its source and effective settings. */
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    // Keys that are the layer's own names come last.
+    // Must come first: later fields override the layer's own.
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
@@ -220,7 +219,7 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   };
 }
 
-/** Options without secrets. URLs are shown without query and user, which may hold keys. */
+/** Options without secrets. URLs are shown without query and user, which may contain keys. */
 const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
 
 function sourceDocument(source: unknown): Record<string, string> {

@@ -15,7 +15,7 @@ import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
 
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
 
-/** `POST /api/v1/schedules`: the fields of a task with those that say when. */
+/** The fields of a task and of a timetable. */
 export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true, uses: true }).extend({
   name: z
     .string()
@@ -93,7 +93,7 @@ export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDecl
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }
 
-/** Validates with the timetable itself, and returns its message without the field's name. */
+/** Validates with the timetable itself, whose message begins with the field's name. */
 function readable(field: keyof typeof ANY_TIME) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {

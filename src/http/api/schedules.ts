@@ -94,7 +94,7 @@ async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Sc
   throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
 }
 
-/** One that the caller may change. */
+/** Throws unless the caller may change it. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
   const schedule = await scheduleOf(call, deps);
   requireLayerScope(call.caller, schedule.layer);

@@ -16,7 +16,6 @@ import { requireLayerScope } from '../auth/request-checks.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
 
-/** Query parameters that may be given more than once. */
 export const REPEATABLE = ['state', 'outcome'] as const;
 
 const listed = <Values extends readonly string[]>(values: Values, what: string) =>
@@ -26,7 +25,6 @@ const listed = <Values extends readonly string[]>(values: Values, what: string) 
     .pipe(z.array(z.enum(values)))
     .describe(`${what}: any of ${values.join(', ')}; repeated, or separated by commas`);
 
-/** `GET /api/v1/tasks` */
 export const taskListQuery = z.strictObject({
   state: listed(TASK_STATES, 'State').exactOptional(),
   outcome: listed(TASK_OUTCOMES, 'How they ended').exactOptional(),
@@ -50,7 +48,6 @@ const filterFields = {
   until: moment.exactOptional().describe('Created before this time'),
 };
 
-/** `POST /api/v1/tasks/stop` */
 export const stopBody = z.strictObject({
   ...filterFields,
   all: z.literal(true).exactOptional().describe('Every task that has not ended; in place of a filter'),
@@ -83,7 +80,7 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
   };
 }
 
-/** An empty filter does not mean all tasks: that must be explicit. */
+/** An empty filter does not mean all tasks; that must be explicit. */
 function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
   const given = Object.keys(fields);
   if (all && given.length > 0)
@@ -110,7 +107,7 @@ export async function stopTasks(
   return { count, tasks: stopped.map(({ id }) => id) };
 }
 
-/** Of the tasks that a filter describes, those that have not ended and that the caller may stop. */
+/** The unfinished tasks among them that the caller may stop. */
 export async function ownUnfinished(
   tasks: Pick<ApiDeps['tasks'], 'layersOf'>,
   caller: Caller,

@@ -24,7 +24,6 @@ export const tileAddressesResponse = z.object({
     .describe('For each address which of the tile sets, and zoom, column and row of the page; null: no tile'),
 });
 
-/** Which pages the addresses of an access log are in, for seeds by use. */
 export async function findTiles(
   { body, context }: Call<{ body: typeof tileAddressesBody }>,
   { tileAt }: ApiDeps,

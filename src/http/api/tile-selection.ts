@@ -22,7 +22,6 @@ export const tileList = z
 
 const all = 'All when absent';
 
-/** Which of a layer's cached tiles; each field narrows. */
 const selectionBody = z
   .strictObject({
     gridSets: names.exactOptional().describe(all),
@@ -56,7 +55,7 @@ export const invalidateQuery = z.strictObject({
 
 type Selection = z.output<typeof selectionBody> & Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
-/** `offered`: only grid sets and formats that the layer has now; else names of yesterday are welcome. */
+/** `offered`: only current grid sets and formats of the layer; `any`: former ones too. */
 export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
   const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
@@ -65,7 +64,7 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
   const area = selectedPlace(body, layer);
   const offered = (format: string) => formatOfLayer(layer, format).mediaType;
   const gridSets = gridSetsOf(body, layer, names === 'offered');
-  // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
+  // Before anything is removed: an area that does not fit one of the grid sets is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
   const named = values && new Map(Object.entries(values));
   if (named) refuseUnknownParameters(layer.parameters, named);
@@ -87,7 +86,7 @@ function selectedPlace(body: Selection, layer: Layer) {
   return body.tiles ? areaOfTiles(layer, body.tiles) : area;
 }
 
-/** A place on earth is only known in grid sets that the layer has. */
+/** A place on earth needs grid sets that the layer has. */
 function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
   const placed = body.bounds !== undefined || body.area !== undefined || body.tiles !== undefined;
   if (!body.gridSets) return placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : undefined;
@@ -97,7 +96,7 @@ function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly s
   });
 }
 
-/** In tiles, so that rounding reaches no neighbour. */
+/** In tiles: rounding must not reach a neighbour. */
 const INSET = 1e-3;
 
 export function tileLines(body: Buffer): readonly string[] {
@@ -108,7 +107,6 @@ export function tileLines(body: Buffer): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** The places on earth of web mercator tiles. */
 export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable<TaskDraft['area']> {
   const gridSet = layer.gridSubsets.find((subset) => isWebMercator(subset.gridSet))?.gridSet;
   const projection = gridSet && projectionOf(gridSet);
@@ -128,7 +126,6 @@ export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable
   return { polygons, crs: 'EPSG:4326' };
 }
 
-/** Throws for a tile that the grid set does not have. */
 export function parseTile(text: string, gridSet: GridSet): TileIndex {
   const [, z = NaN, x = NaN, y = NaN] = TILE.exec(text)?.map(Number) ?? [];
   const { columns = 0, rows = 0 } = z < gridSet.levels.length ? levelOf(gridSet, z) : {};

@@ -23,7 +23,6 @@ export const truncateResponse = z.object({
 });
 export const invalidateResponse = truncateResponse.extend({ tasks: z.array(z.number().int()) });
 
-/** Removes a selection of a layer's tiles. */
 export async function truncate(
   call: Call<{ params: 'layer'; body: typeof truncateBody }>,
   { catalog, selections }: ApiDeps,
@@ -35,7 +34,6 @@ export async function truncate(
   return report(call, 'deleted', layer.name, body.dryRun, selected);
 }
 
-/** Marks a selection of a layer's tiles as stale. */
 export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
   const { layer } = boundLayer(catalog, call.params.layer);
   const body = readInvalidation(call.context);
@@ -48,14 +46,13 @@ export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, sel
   return { ...document, tasks: tasks.map(({ id }) => id) };
 }
 
-/** Or a plain list of tiles; the other fields are then in the query. */
+/** JSON, or a plain list of tiles with the other fields in the query. */
 function readInvalidation(context: Context): z.output<typeof invalidateBody> {
   if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
   const query = readQuery(context, invalidateQuery);
   return checkBody({ tiles: tileLines(context.body), ...query }, invalidateBody);
 }
 
-/** The answer; the audit log has it too. */
 function report(
   { note }: Call,
   done: string,

@@ -12,7 +12,7 @@ export function leavesTrace({ method, role, asksOnly }: Route, context: Context)
   return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }
 
-/** The intent is logged before anything changes, and the outcome before the response is sent. */
+/** Logs the intent before anything changes, and the outcome before the response is sent. */
 export async function withTrace(
   audit: AuditSink,
   route: Route,

@@ -70,8 +70,8 @@ export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: 
 }
 
 /**
- * A page of another site must not make a browser change anything here with credentials that the browser keeps.
- * Browsers name the origin of a request; what names none (curl, scripts) is not a browser.
+ * A page of another site must not change anything here with credentials of the browser. Browsers name the origin of a
+ * request; a request without one does not come from a browser.
  */
 function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   const site = request.headers['sec-fetch-site'];
@@ -84,14 +84,14 @@ function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
-/** `changes`: false for what only reads though it is a POST, as the forms of map services: other sites may send them, as they may GET. */
+/** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */
 export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, changes: boolean): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
   if (changes) refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
   refuseEncodedBody(request);
 }
 
-/** Compressed bodies are refused unread: no request body is ever decompressed. */
+/** Refused unread: no request body is ever decompressed. */
 function refuseEncodedBody(request: IncomingMessage): void {
   if (request.headers['content-encoding'] === undefined) return;
   throw new HttpProblem(
@@ -122,7 +122,7 @@ export function credentialsOf(
   };
 }
 
-/** Null: the request does not have the header of the user. RFC 9110, 5.3: one that comes twice is joined with a comma. */
+/** Null: no header of the user. RFC 9110, 5.3: repeated headers are joined with a comma. */
 function headersNamed({ headers }: IncomingMessage, { user, groups }: ProxyHeaderNames): ProxyHeaders | null {
   const joined = (name: string) => [headers[name] ?? ''].flat().join(',');
   return headers[user] === undefined ? null : { user: joined(user), groups: joined(groups) };

@@ -37,7 +37,6 @@ export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
 
-/** An error response of several lines. */
 async function explainingUnits(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
@@ -130,7 +129,7 @@ function positiveField(root: WireElement, name: string): number | undefined {
   throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
 }
 
-/** Its two parts are separate fields: an omitted one is unchanged. */
+/** Both parts are optional: an omitted one is unchanged. */
 function partialQuotaField(
   parent: WireElement,
   name: string,
@@ -169,7 +168,7 @@ function unitsField(quota: WireElement, name: string, format: DocumentFormat): S
   throw new UnknownUnit(shortened(text), `${name}.units`, format === 'xml' ? child.place.line : -1);
 }
 
-/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; a list without entries clears what there was. */
+/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; an empty list removes all. */
 function layerQuotasField(root: WireElement, format: DocumentFormat): readonly LayerQuota[] | undefined {
   const lists = childrenNamed(root, 'layerQuotas');
   const [first, second] = lists;
@@ -202,7 +201,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
 
 const LABEL_WIDTH = 20;
 
-/** A size in a unit that does not exist. Section 7 of the specification asks for an answer of several lines. */
+/** Section 7 of the specification requires an error of several lines. */
 export class UnknownUnit extends Error {
   readonly report: string;
 
@@ -230,7 +229,7 @@ function row(label: string, value: string): string {
   return `${label.padEnd(LABEL_WIDTH)}: ${value}`;
 }
 
-/** A unit comes from a caller; what would break the line is made visible. */
+/** A unit comes from a client; control characters are made visible. */
 function visible(text: string): string {
   return text.replace(/\p{Control}/gu, '\ufffd');
 }

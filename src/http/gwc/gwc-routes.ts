@@ -20,7 +20,7 @@ const form: Shape = { answerType: 'text/html', bodyTypes: ['application/x-www-fo
 /** GeoWebCache's clients use both. */
 const PREFIXES = ['', '/rest'] as const;
 
-/** GeoWebCache's interface. Of two patterns that fit a path the upper one counts. */
+/** GeoWebCache's interface. If two patterns match a path, the first one counts. */
 // biome-ignore format: a table
 export const GWC_ROUTES: readonly ApiRoute[] = [
   route('GET /rest/seed.json', 'viewer', 'The numbers of all tasks', json, seed.listTasks),

@@ -110,7 +110,7 @@ function* namesOf(layers: readonly Layer[]): Generator<string> {
   for (const { name } of layers) yield name;
 }
 
-/** What GeoWebCache's documents have no word for stays as it was. */
+/** Settings that GeoWebCache's documents cannot express are kept. */
 function merged(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
   if (!document.source) return { ...before, ...document };
@@ -141,7 +141,7 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
     ]);
 }
 
-/** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
+/** `/rest/bounds/{layer}/{gridSet}/java`: the tiles of a layer at each zoom, as a Java array. */
 export async function showBounds(
   { context, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
   { catalog }: ApiDeps,
@@ -159,7 +159,7 @@ export async function showBounds(
 
 const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
 
-/** Scripts know these by GeoWebCache's own words. */
+/** GeoWebCache's wording, which scripts match. */
 function layerRefused(code: keyof typeof NAMES, message: string) {
   const status = statusOf(code);
   const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;

@@ -24,7 +24,7 @@ import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 const JSON_TYPE = 'application/json';
 const MAX_NAMED = 100;
 
-/** Sections 2.3, 2.4 and 4.4 of the specification. The answer is sent when no reader sees the tiles any more. */
+/** Sections 2.3, 2.4 and 4.4 of the specification. Responds when no reader sees the tiles any longer. */
 export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
   const mediaType = requireMediaType(context.headers, [...BODY_TYPES.xml, JSON_TYPE]);
   const body = mediaType === FORM ? unpackForm(context.body) : context.body;
@@ -40,7 +40,7 @@ export async function massTruncate({ context, caller, note }: Call, { catalog, m
 }
 
 /**
- * `curl -d` says that its body is a form, and sends it as it is. GeoWebCache's own page sends one: a field named
+ * `curl -d` declares its body as a form, and sends it unchanged. GeoWebCache's own page sends a form: a field named
  * `<truncateAll>` with the value `</truncateAll>`.
  */
 function unpackForm(body: Buffer): Buffer {
@@ -63,7 +63,7 @@ function allPage(layers: readonly string[]) {
   );
 }
 
-/** Answers which layers there were, if it was all of them. */
+/** Returns the names of the layers, if all were truncated. */
 async function carryOut(
   truncation: MassTruncation,
   request: MassTruncateRequest,

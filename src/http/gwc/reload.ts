@@ -6,7 +6,6 @@ import type { Reloaded } from '../route-deps.ts';
 
 const MAX_NAMED = 100;
 
-/** Applies changes of the configuration file. */
 export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
   // A widespread client library says that the form is JSON.
   requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);

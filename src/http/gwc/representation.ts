@@ -35,7 +35,7 @@ type ResourceHandler<Path extends string> = (
 
 /**
  * Entries for a resource at its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name.
- * `what` it is, e.g. `a layer`, becomes the summary.
+ * `what`, e.g. `a layer`, is part of the summary.
  */
 export function resource<const Path extends `/${string}`>(
   path: Path,
@@ -60,7 +60,7 @@ function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
   return { answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
-/** `?format=json`, or what `Accept` would rather have; XML by default. */
+/** `?format=json`, or the first of both in `Accept`; XML by default. */
 function requestedFormat({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
@@ -80,7 +80,7 @@ export function documentResponse(root: DocumentNode, format: DocumentFormat): Re
   return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
 }
 
-/** Names, each with the address of what bears it. There may be thousands, so they are written in turns. */
+/** Names with their addresses. Yields: there may be thousands. */
 export async function listResponse(
   context: Context,
   format: DocumentFormat,

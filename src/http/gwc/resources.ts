@@ -15,7 +15,7 @@ const BLOCK_SIZE = 4096;
 
 type OfStore = Call<{ params: 'store' }>;
 
-/** Our stores in GeoWebCache's words. They are declared in the configuration file. */
+/** Stores are declared in the configuration file. */
 export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
   const names = rest.stores.map(({ name }) => name);
   return listResponse(context, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
@@ -59,7 +59,6 @@ function fixedOf({ about, rest }: ApiDeps) {
   return { version: about.version, identifier: 'tilewarden', location: rest.configFile };
 }
 
-/** The service's metadata in capabilities. */
 export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
   const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
   return documentResponse(writeGlobal(document), format);

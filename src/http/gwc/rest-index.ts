@@ -3,7 +3,6 @@ import { html, pageResponse } from '../pages/html.ts';
 
 const RESOURCES = ['layers', 'gridsets', 'blobstores', 'global', 'statistics', 'seed.json', 'masstruncate'];
 
-/** Links to what GeoWebCache's interface has, as GeoWebCache shows it. */
 export function showIndex({ context: { baseUrl } }: Call) {
   return pageResponse(
     'Resources',

@@ -30,7 +30,7 @@ const FIELDS = [
   'totalFailuresBeforeAborting',
 ];
 
-/** A seed request as GeoWebCache's clients send it. The layer is the one of the path; `name` in the body does not matter. */
+/** The layer is that of the path; `name` in the body is ignored. */
 export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
   const { root, document } = readDocumentNamed(body, format, 'seedRequest');
   const type = textField(root, 'type');
@@ -62,7 +62,7 @@ const FORM_FIELDS: readonly (readonly [field: string, name: string])[] = [
   ['tileFormat', 'format'],
 ];
 
-/** The same as the form on GeoWebCache's seed page; an empty field says nothing. */
+/** The form on GeoWebCache's seed page; empty fields are ignored. */
 export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
   const filled = [...form].filter(([, value]) => value.trim() !== '');
   const given = new Map(filled);
@@ -102,7 +102,7 @@ export function parametersField(parent: WireElement): ReadonlyMap<string, string
   return given.length === 0 ? undefined : new Map(given.flatMap(pairsOf));
 }
 
-/** For what removes tiles: an element that was emptied would select another combination than the one it held. */
+/** For deletions: an emptied element would select another combination than before. */
 export function refuseEmptyParameters(parent: WireElement): void {
   const [first] = childrenNamed(parent, 'parameters');
   if (!first || first.nothing || first.children.length > 0) return;
@@ -122,7 +122,7 @@ function pairsOf(parameters: WireElement): readonly Pair[] {
   );
 }
 
-/** Two texts, a name and its value. Of the value every space counts. */
+/** A name and its value, with all its spaces. */
 function pairOf(entry: WireElement): Pair {
   const [name, value, surplus] = entry.children;
   const isText = (one: WireElement) => one.children.length === 0 && !one.nothing;

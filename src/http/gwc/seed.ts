@@ -25,7 +25,7 @@ export async function listTasksOfLayer({ params }: OfLayer, { catalog, tasks }: 
   return taskListResponse(await tasks.active(layer.name));
 }
 
-/** The answer is sent when the task is recorded durably. */
+/** Responds when the task is recorded durably. */
 export function seedBy(format: DocumentFormat) {
   return async (call: OfLayer, deps: ApiDeps) => {
     const { context, params } = call;

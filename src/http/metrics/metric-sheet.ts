@@ -9,7 +9,7 @@ export interface Metric<Source> {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
-  /** As it is now; null: nothing is known. */
+  /** The current value; null: unknown. */
   readonly read: (source: Source) => number | null | Iterable<Sample>;
 }
 

@@ -31,11 +31,10 @@ export interface MetricsDeps {
 export interface NodeState {
   /** Whether this node runs the quota, schedules and clean-up for all. */
   leads(): boolean;
-  /** Whether it cannot reach a database that it shares with others. */
+  /** Whether the shared database is unreachable. */
   isAway(): boolean;
 }
 
-/** `/metrics`, in the text format of Prometheus. */
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const { tasks, changes, quota, node } = deps;
   const sheet = new MetricSheet();
@@ -139,7 +138,7 @@ const READER_KEYS = [
 
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 
-/** Hosts come from layers that an administrator declared, so there are few of them. */
+/** Hosts are declared by administrators, so there are few. */
 const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['requests_total'], 'Requests sent to the host', ({ requests }) => [[requests]]),
   host(['answer_seconds_total'], 'Time from sending a request to the end of its response', (status) => [

@@ -3,13 +3,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, CacheOutcome, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../context.ts';
 
-/** How tiles of one layer were answered since the last time. */
+/** Responses for tiles of one layer since the last batch. */
 export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
   readonly layer: string;
   readonly bytes: number;
-  /** How long those took that were not there. */
+  /** Of all misses together. */
   readonly missMilliseconds: number;
-  /** By the failure's code. */
   readonly failures: ReadonlyMap<string, number>;
 }
 
@@ -23,11 +22,11 @@ export interface TileTally {
 type Reads = Pick<TilePipeline, 'read'>;
 
 export interface CountedReads extends Reads {
-  /** Reports now what would be reported at the end of the turn. */
+  /** Reports immediately instead of at the end of the turn. */
   flush(): void;
 }
 
-/** The same reads; they are counted once per turn of the event loop. */
+/** Counts reads, and reports once per turn of the event loop. */
 export function countReads(reads: Reads, clock: Clock, tally: TileTally): CountedReads {
   let drafts = new Map<string, Draft>();
   let last: Draft | null = null;

@@ -6,7 +6,7 @@ export interface Html {
   readonly markup: string;
 }
 
-/** The only way to make markup: whatever is put in is escaped, unless it is markup already. */
+/** The only way to make markup: escapes everything that is not markup already. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]

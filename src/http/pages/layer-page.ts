@@ -36,7 +36,7 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
   ];
 }
 
-/** What `?gridSet=…&format=…` and the layer's parameters say; in web mercator, if it has that, when they do not. */
+/** `?gridSet=…&format=…` and the layer's parameters; web mercator by default, if the layer has it. */
 function tilesShown({ query }: Context, bound: BoundLayer): ResolvedTileSet {
   const { gridSubsets, parameters } = bound.layer;
   const choice = new URLSearchParams(query);
@@ -88,7 +88,6 @@ ${gridSetTable(layer)}
 ${documentList(layer, base)}`;
 }
 
-/** Links to this page for every grid set, format and listed parameter value. */
 function choices(shown: ResolvedTileSet, base: string): Html {
   const { layer } = shown.bound;
   const current: Readonly<Record<string, string>> = {
@@ -127,7 +126,7 @@ function snippet({ id, client, how, text }: Snippet): Html {
 </section>`;
 }
 
-/** The first tile that there is, as far out as the layer goes. */
+/** The first existing tile at the lowest zoom. */
 function preview(layer: Layer, base: string): Html {
   const [{ gridSet, zoomStart, coverages }] = layer.gridSubsets;
   const format = layer.formats.find(({ kind }) => kind === 'raster');

@@ -152,10 +152,10 @@ function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
   return checkInfoFormat(layer, required(kvp, 'INFOFORMAT'), 'InvalidParameterValue', 'INFOFORMAT');
 }
 
-/** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
+/** The content is another server's: a browser shows it under our address, but runs nothing. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** The source's response. It is not cached: it may change. */
+/** Not cached: it may change. */
 function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
   return {

@@ -22,7 +22,7 @@ interface FinderDeps extends ServiceDeps {
 
 export type TileFinder = ReturnType<typeof createTileFinder>;
 
-/** The services themselves read the address; no tile is read or made. Null: it names no tile that the caller may see. */
+/** Uses the services to read an address; reads and makes no tile. Null: not a tile that the caller may see. */
 export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
   const named = new WeakMap<Target, NamedTile>();
   const note: TileResponder = ({ target }, tiles, index) => {

@@ -29,7 +29,6 @@ export function mercatorRoutes(deps: Services): readonly Route[] {
   ];
 }
 
-/** Tiles of the layer's web mercator grid set, by query parameters. */
 function createMercatorService(
   { catalog, answerTile, remembering }: Services,
   placeOf: (kvp: Kvp) => TileIndex,

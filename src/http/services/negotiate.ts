@@ -14,7 +14,7 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifi
   return !Number.isNaN(time) && Math.floor(modifiedAt / 1000) * 1000 <= time;
 }
 
-/** The document, or 304 where the caller has it already; `headers` go with both. */
+/** The document, or 304; `headers` go with both. */
 export function validated(
   { headers: request }: { readonly headers: IncomingHttpHeaders },
   etag: string,
@@ -29,11 +29,11 @@ export function validated(
 interface ValidatedBody {
   readonly body: Buffer | string;
   readonly type: string;
-  /** Milliseconds since 1970; only the tag counts when absent. */
+  /** Milliseconds since 1970; absent: only the tag counts. */
   readonly modifiedAt?: number;
 }
 
-/** RFC 9110, 13.1.1: without the header any version will do. */
+/** RFC 9110, 13.1.1: without the header any version matches. */
 export function isSameVersion(ifMatch: string | undefined, etag: string): boolean {
   return ifMatch === undefined || matchesTag(ifMatch, etag);
 }
@@ -65,7 +65,7 @@ export function requestedRange(
   ]);
 }
 
-/** RFC 9110, 12.5.3: nothing but `identity` may be sent to a client that names no coding. */
+/** RFC 9110, 12.5.3: a client without the header gets `identity`. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   const codings = String(acceptEncoding ?? '')
     .split(',')
@@ -76,7 +76,7 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
 
 interface Wish {
   readonly type: string;
-  /** 0 to 1; 0: on no account. */
+  /** 0 to 1; 0: not acceptable. */
   readonly quality: number;
 }
 
@@ -108,7 +108,7 @@ function preferenceFor(offer: string, wishes: readonly Wish[]) {
   return { quality: wishes.find(({ type }) => type === ranges[range])?.quality ?? 0, range };
 }
 
-/** Parameters other than `q` are not looked at: we have one representation of each type. */
+/** Ignores parameters other than `q`: each type has one representation. */
 function readWish(text: string): Wish {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
@@ -116,7 +116,7 @@ function readWish(text: string): Wish {
   return { type, quality: Number.isNaN(quality) ? 0 : Math.min(Math.max(quality, 0), 1) };
 }
 
-/** The best match for the caller's `Accept`; the first without one. Responses vary by that header. */
+/** The best match for `Accept`; without one the first. Responses vary by that header. */
 export function formatAccepted(context: Context, offered: readonly Format[]): Format {
   const types = [...new Set(offered.map(({ contentType }) => contentType))];
   const chosen = chooseMediaType(context.headers.accept, types);

@@ -68,7 +68,7 @@ async function answerTileJson(
     {
       ...documentOf(layer, subset),
       tiles: [`${folder}/{z}/{x}/{y}${ending}`],
-      // Not of the standard, which lets us add keys of our own: for clients that choose by the screen.
+      // Not in the standard, which allows further keys: for clients that choose by the screen.
       ...(dense && { tiles2x: [`${folder}/{z}/{x}/{y}${RETINA_SUFFIX}${ending}`] }),
       // TileJSON 3.0.0, 3.3: required for vector tiles; only the source has this list.
       ...(vectorLayers && { vector_layers: vectorLayers }),
@@ -98,8 +98,8 @@ function middle(a: number, b: number): number {
 }
 
 /**
- * `/tiles.json`: what a map needs to show any layer in any of its grid sets. With `?layer=…` of one, and with `?brief=true` only
- * what is needed to choose one: thousands of layers take megabytes otherwise.
+ * `/tiles.json`: everything that a map needs to show any layer. With `?layer=…` only one, and with `?brief=true` only the
+ * fields to choose one: thousands of layers take megabytes otherwise.
  */
 export function createLayerList(
   catalog: Pick<Catalog, 'layer'>,
@@ -138,7 +138,6 @@ function describeLayer(layer: Layer): object {
   };
 }
 
-/** A layer's properties, as a map client needs them. */
 export function layerOffer(layer: Layer) {
   return {
     gridSets: layer.gridSubsets.map(describeSubset),

@@ -54,7 +54,6 @@ export function createTileService(deps: Services): Handler {
   }
 }
 
-/** For a caller who may see it. */
 export async function layerFor(
   context: Context,
   catalog: Pick<Catalog, 'layer'>,
@@ -117,7 +116,7 @@ function readTileName(text: string) {
   throw invalid(`A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`);
 }
 
-/** Of `image/png8` and `image/png` the extension `png` means the latter; a layer that has only the former gives that. */
+/** `png` means `image/png` rather than `image/png8`, unless the layer has only the latter. */
 export function formatNamed(layer: Layer, extension: string): Format {
   const wanted = formatOfExtension(extension);
   const found =

@@ -99,7 +99,7 @@ function documentNamed(catalog: Pick<Catalog, 'layer'>, text: string) {
   return { bound: boundLayer(catalog, name), extension, kind };
 }
 
-/** `x1y2z3.png` is a tile, rows from the bottom; `x1y2z3.png.kml` tells of it. */
+/** `x1y2z3.png` is a tile, rows from the bottom; `x1y2z3.png.kml` is its document. */
 function tileNamed(subset: GridSubset, text: string) {
   const { rest, kind } = splitKind(text);
   const [, x, y, z, extension] = TILE.exec(rest) ?? [];
@@ -111,7 +111,7 @@ function tileNamed(subset: GridSubset, text: string) {
   return { index: { z: zoom, x: Number(x), y: row }, extension, kind };
 }
 
-/** KML knows longitude and latitude only. */
+/** KML supports longitude and latitude only. */
 function degreesSubset(layer: Layer): GridSubset {
   const found = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
   if (found) return found;
@@ -138,17 +138,17 @@ interface KmlLayer {
   /** Address of the layer's folder, without a closing slash. */
   readonly folder: string;
   readonly extension: string;
-  /** With its question mark; empty when there is none. */
+  /** With its question mark, or empty. */
   readonly query: string;
 }
 
-/** Pixels that a region takes on the screen before it is looked into. */
+/** Pixels of a region on the screen before its tiles are loaded. */
 const MIN_PIXELS = 128;
 const ANY_PIXELS = -1;
 const MAX_LINKS = 1000;
 const WORLD: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 
-/** Links to the coarsest tiles of the grid that the layer reaches into. */
+/** Links to the coarsest tiles. */
 function rootDocument(kml: KmlLayer): string {
   const { layer, subset } = kml;
   const links = tilesWithin(subset, 0, subset.extent).map((tile) => networkLink(kml, tile));
@@ -157,7 +157,7 @@ function rootDocument(kml: KmlLayer): string {
   );
 }
 
-/** One tile laid on the ground, and links to the finer ones. Null where the layer has nothing. */
+/** One tile as an overlay, and links to the finer ones. Null outside the layer. */
 function tileDocument(kml: KmlLayer, tile: TileIndex): string | null {
   const { subset } = kml;
   const bounds = boundsOfTile(subset.gridSet, tile.z, tile.x, tile.y);
@@ -187,7 +187,7 @@ function tilesWithin({ gridSet, zoomStop }: GridSubset, z: number, bounds: Bound
   return tiles;
 }
 
-/** Where zooms do not halve, a tile can reach into two coarser ones; only one of them links to it. */
+/** If zooms do not halve, a tile can overlap two coarser ones; only one of them links to it. */
 function isCentredIn({ gridSet }: GridSubset, { z, x, y }: TileIndex, parent: Bounds): boolean {
   const { minX, minY, maxX, maxY } = boundsOfTile(gridSet, z, x, y);
   const [longitude, latitude] = [(minX + maxX) / 2, (minY + maxY) / 2];

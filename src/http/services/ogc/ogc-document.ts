@@ -17,17 +17,17 @@ import { reportOf } from '../service-exception.ts';
 export interface OgcDocument {
   readonly title: string;
   readonly content: object;
-  /** Part of the media type too, for JSON with its own type. */
+  /** The media type of the JSON form, if it has its own. */
   readonly jsonType?: string;
   /** The content depends on the caller. */
   readonly personal: boolean;
-  /** Those that its addresses lead to. */
+  /** The layers that its addresses lead to. */
   readonly layers?: readonly Layer[];
 }
 
 type DocumentResponder = (context: Context, document: OgcDocument) => Response;
 
-/** The one way of every document here: JSON or HTML by `f` or `Accept`, with a validator. */
+/** JSON or HTML by `f` or `Accept`, with a validator. */
 export function createDocumentResponder(page: PageWriter): DocumentResponder {
   return (context, document) => {
     const type = requestedType(context);
@@ -45,7 +45,7 @@ export function createDocumentResponder(page: PageWriter): DocumentResponder {
   };
 }
 
-/** `f` goes before the header: a user typed it. */
+/** `f` takes precedence over the header: a user typed it. */
 function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
   const name = formatParameter(context);
   if (name === null) return typeAccepted(context);
@@ -54,7 +54,7 @@ function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
   throw invalid(`f must be json or html, not ${shortened(name)}.`);
 }
 
-/** Null when the address does not say. */
+/** Null when missing. */
 export function formatParameter(context: Context): string | null {
   if (context.query === '') return null;
   const given = new Set(new URLSearchParams(context.query).getAll('f'));
@@ -93,7 +93,7 @@ export function jsonLink(href: string, rel: string, title: string): OgcLink {
   return { href, rel, type: JSON_TYPE, title };
 }
 
-/** The document itself in both its forms. The bare address gives the JSON to whatever does not ask for HTML. */
+/** The document in both forms. Without `f`, clients that do not accept HTML get JSON. */
 export function selfLinks(href: string): readonly OgcLink[] {
   const query = href.includes('?') ? '&' : '?';
   return [
@@ -109,7 +109,7 @@ export function pathPart(name: string): string {
 
 const NOTHING = html``;
 
-/** Any of our JSON documents as markup: nothing is in the one that is not in the other. */
+/** Any JSON document as markup, with the same content. */
 function describeInHtml(content: object): Html {
   const { links, ...rest } = content as { readonly links?: readonly OgcLink[] };
   return html`${describeMembers(rest)}
@@ -168,7 +168,7 @@ ${links.map((link) => html`<li>${linkItem(link)}</li>`)}
 </ul>`;
 }
 
-/** A template is no address: who follows it gets nowhere. */
+/** A template is not an address, so it is no link. */
 function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Html {
   const kind = html` <small>${type}</small>`;
   if (templated) return html`${title}: <code>${href}</code>${kind}`;
@@ -189,7 +189,7 @@ export function withProblemDetails(handler: Handler, log: Logger): Handler {
   });
 }
 
-/** Elsewhere a grid set is a parameter; here it is part of the path, and a path that leads nowhere is a 404. */
+/** Here a grid set is part of the path, so an unknown one is a 404. */
 function asPathProblem(error: unknown): unknown {
   return isTilewardenError(error, 'grid-set-unknown')
     ? new HttpProblem('path-unknown', error.message)

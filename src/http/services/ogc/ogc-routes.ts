@@ -66,7 +66,6 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     add(path, summary, (context) => answer(context, { ...describe(context), personal: false }));
   }
 
-  /** Of all layers that the caller may see. */
   function addOfAll(
     path: string,
     summary: string,
@@ -182,7 +181,7 @@ function checkKind(layer: Layer, kind: TileKind): void {
   throw new HttpProblem('path-unknown', `Layer ${layer.name} has no ${kind} tiles.`);
 }
 
-/** Null where the address names none. */
+/** Null: no style in the address. */
 function requestedStyle(context: Context, layer: Layer): string | null {
   const { style } = context.params;
   if (style === undefined) return null;
@@ -241,7 +240,7 @@ function requestedIndex(context: Context, subset: GridSubset): TileIndex {
   };
 }
 
-/** By the level's name; by its number too, where no level has that for a name. */
+/** By the level's name, or by its number if no level has that name. */
 function zoomNamed(subset: GridSubset, name: string): number {
   const { levels } = subset.gridSet;
   const named = levels.findIndex((level) => level.name === name);

@@ -19,18 +19,18 @@ const TITLE = 'Tilewarden';
 const SAME_EDGE = 1e-3;
 
 /**
- * Clients append `/{x}/{y}.{ext}` to the address of a zoom, whatever that ends with. With a key in the query, the place of
- * the tile is the last value of it: `…@png?key=…&tms-tile=/3/2/1.png`.
+ * Clients append `/{x}/{y}.{ext}` to the address of a zoom, whatever its end. With a key in the query, the tile is the
+ * last value of the query: `…@png?key=…&tms-tile=/3/2/1.png`.
  */
 export const TILE_IN_QUERY = 'tms-tile';
 
-/** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
+/** The root: services and versions. `folder` is the address of the service, without a closing slash. */
 export function servicesDocument(folder: string): Markup {
   // GDAL detects the document by its version attribute, which must come first.
   return markup`<Services><TileMapService version="${VERSION}" title="${TITLE}" href="${folder}/${VERSION}"/></Services>`;
 }
 
-/** All tile maps; `place` is that of the service below the address of the server. */
+/** All tile maps; `place` is the path of the service. */
 export function serviceWriter(place: string): DocumentWriter {
   return function* (layers) {
     yield '<?xml version="1.0" encoding="UTF-8"?>\n';
@@ -113,24 +113,23 @@ function isWorldInDegrees({ srs, extent, levels }: GridSet): boolean {
   );
 }
 
-/** What TMS calls a tile map: one layer in one grid set and one format. */
+/** A tile map of TMS: one layer in one grid set and one format. */
 interface TileMap {
   readonly bound: BoundLayer;
   readonly subset: GridSubset;
   readonly format: Format;
 }
 
-/** `layer@gridSet@extension`; names may hold an `@`, so it is read from its end. */
+/** `layer@gridSet@extension`, matched from the end: names may contain an `@`. */
 const FULL_NAME = /^(?<layer>.+)@(?<gridSet>[^@]+)@(?<extension>[^@]+)$/;
 
-/** A layer, and the rest of a tile map's name, which is not looked at before the caller is known to be allowed to see the layer. */
+/** A layer and the rest of a tile map's name, which is not read before the caller may see the layer. */
 export interface TileMapName {
   readonly bound: BoundLayer;
   /** Null: the bare name of a layer. */
   readonly rest: { readonly gridSet: string; readonly extension: string } | null;
 }
 
-/** Throws `layer-unknown`. */
 export function readTileMapName(catalog: Pick<Catalog, 'layer'>, name: string): TileMapName {
   const parts = FULL_NAME.exec(name)?.groups;
   const short = catalog.layer(name);
@@ -150,7 +149,7 @@ export function tileMapNamed({ bound, rest }: TileMapName, extension: string | n
   return map;
 }
 
-/** The extension of a tile says the same as that of its tile map, in whatever spelling. */
+/** The extensions of a tile and its tile map must mean the same format. */
 function checkExtension({ bound, format }: TileMap, ofMap: string, ofTile: string): void {
   if (formatNamed(bound.layer, ofTile) === format) return;
   throw new TilewardenError(

@@ -27,7 +27,7 @@ import {
   withSubsets,
 } from './map-request.ts';
 
-/** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
+/** In tiles. GeoWebCache's tolerance, for clients that request tiles or can get nothing else. */
 const TOLERANCE_FOR_TILES = 0.1;
 /** Half a pixel of 256: where any box is allowed, a tile must match exactly. */
 const TOLERANCE_FOR_MAPS = 0.002;
@@ -43,7 +43,7 @@ interface MapRequest {
   readonly tiled: boolean;
 }
 
-/** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
+/** A box that is a tile is answered with that tile; others are composed of tiles, if the layers allow it. */
 export function createGetMap({ catalog, answerTile, composer, clock }: MapServices) {
   return async (context: Context, kvp: Kvp): Promise<Response> => {
     const map = await readMap(catalog, context, kvp);
@@ -75,7 +75,7 @@ async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp)
   return { kvp, layers: [first, ...others], place, format, tiled };
 }
 
-/** Null: it is no tile, or has to be drawn on a colour. */
+/** Null: not a tile, or one on a background colour. */
 function tileOf({ kvp, layers, place, tiled }: MapRequest): MatchedTile | null {
   const [{ bound, subsets }, ...others] = layers;
   if (others.length > 0) return null;
@@ -160,7 +160,7 @@ function cacheControl({ layers }: MapRequest, { outcome, zoom, standIn }: Compos
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 
-/** `WMS` and `OTHER` are GeoWebCache's values for maps that are no tiles. */
+/** `WMS` and `OTHER` are GeoWebCache's values for maps that are not tiles. */
 function placeHeaders({ layers, place }: MapRequest, { outcome }: ComposedMap): Headers {
   const [{ subsets }] = layers;
   const { gridSet } = subsets[0];
@@ -182,7 +182,7 @@ interface MatchedTile {
   readonly error: number;
 }
 
-/** The tile that a box means, if it is off by no more than `tolerance` tiles; of several grid sets the best. */
+/** The tile closest to a box, if it is off by at most `tolerance` tiles. */
 function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance: number): MatchedTile | null {
   const matches = subsets
     .flatMap((subset) => matchesIn(subset, place))

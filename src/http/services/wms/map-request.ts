@@ -43,7 +43,7 @@ export function backgroundColour(kvp: Kvp): readonly [number, number, number] {
   throw badValue('BGCOLOR', `BGCOLOR must be a colour such as 0xFFFFFF, not ${shortened(text)}.`);
 }
 
-/** Those that are not their defaults. `style`: this layer's entry in STYLES. */
+/** Values other than the defaults. `style`: this layer's entry in STYLES. */
 function filterValues(layer: Layer, kvp: Kvp, style: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const filter of layer.parameters) {
@@ -56,7 +56,7 @@ function filterValues(layer: Layer, kvp: Kvp, style: string): ReadonlyMap<string
   return found;
 }
 
-/** A layer that has no styles has the default one, whose name is empty. */
+/** A layer without styles has the default one, with an empty name. */
 function refuseStyle(layer: Layer, style: string): void {
   if (style === '' || style === DEFAULT) return;
   const message = `Layer ${layer.name} has no style ${shortened(style)}.`;
@@ -79,8 +79,8 @@ export type WmsVersion = (typeof WMS_VERSIONS)[number];
 const PARTS = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/;
 
 /**
- * The version that a map is kvp in. `WMTVER` is what WMS 1.0.0 called it. Who says nothing speaks as GeoWebCache's
- * clients do, unless they use a word of 1.3.0.
+ * The version of a map request. WMS 1.0.0 calls the parameter `WMTVER`. Without one it is 1.1.1, as in GeoWebCache, unless
+ * the request uses a parameter of 1.3.0.
  */
 export function versionOf(kvp: Kvp): WmsVersion {
   const given = kvp('VERSION') ?? kvp('WMTVER');
@@ -96,7 +96,7 @@ export function versionOf(kvp: Kvp): WmsVersion {
 /** WMS 1.3.0, 6.2.4: the requested version, else the next lower one, else the lowest; by default the highest. */
 export function negotiatedVersion(kvp: Kvp): WmsVersion {
   const given = kvp('VERSION') ?? kvp('WMTVER');
-  // GeoWebCache tells of its tile sets in 1.1.1 only.
+  // GeoWebCache describes its tile sets in 1.1.1 only.
   if (given === null) return wantsTileSets(kvp) ? '1.1.1' : '1.3.0';
   const [, major = '0', minor = '0'] = PARTS.exec(given) ?? [];
   return Number(major) > 1 || Number(minor) >= 3 ? '1.3.0' : '1.1.1';
@@ -106,7 +106,7 @@ export function wantsTileSets(kvp: Kvp): boolean {
   return kvp('TILED')?.toLowerCase() === 'true';
 }
 
-/** What differs from 1.1.1 before it, and from 1.3.0 after it, is nothing that we look at. */
+/** The other versions of 1.0, 1.1 and 1.3 do not differ in what we read. */
 function nearest(given: string): WmsVersion | null {
   const [, major, minor] = PARTS.exec(given) ?? [];
   if (major !== '1') return null;

@@ -110,7 +110,7 @@ function describeTileSets(layer: Layer): Markup {
   return { markup: sets.map((set) => set.markup).join('\n') };
 }
 
-/** The grid's own extent is where its tiles are counted from. */
+/** Tiles are counted from the grid's own extent. */
 function describeGrid(subset: GridSubset, name: string): Markup {
   const { extent, tileWidth, tileHeight } = subset.gridSet;
   const box = boxElement('1.1.1', name, extent);

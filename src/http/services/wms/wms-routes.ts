@@ -107,7 +107,7 @@ function legendSide(kvp: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
   throw badValue(name, `${name} must lie between 1 and ${MAX_SIDE}.`);
 }
 
-/** WMS 1.1.1, 6.2: its document has a type of its own. */
+/** WMS 1.1.1, 6.2: the document has its own type. */
 const TYPES: Readonly<Record<WmsVersion, string>> = {
   '1.1.1': 'application/vnd.ogc.wms_xml; charset=utf-8',
   '1.3.0': 'text/xml; charset=utf-8',
@@ -161,7 +161,7 @@ function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger):
   });
 }
 
-/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made. */
+/** WMS 1.3.0, 7.3.3.11. Null: a document is requested, or no picture can be made. */
 async function pictureOf(
   report: ExceptionReport,
   kvp: Kvp,
@@ -174,7 +174,7 @@ async function pictureOf(
   const text = form === 'inimage' ? report.message : '';
   const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
   if (!body) return null;
-  // It is meant to be shown in place of the map, and programs show no picture that comes with an error's status.
+  // Shown in place of the map: clients do not show a picture with an error status.
   const headers = ['Content-Type', contentTypeOf(frame.format, body), ...report.headers];
   return { status: 200, headers, body };
 }
@@ -195,7 +195,7 @@ function frameOf(kvp: Kvp) {
   });
 }
 
-/** The first error is known; a second one must not hide it. */
+/** A second error must not hide the first. */
 function quietly<Result>(read: () => Result): Result | null {
   try {
     return read();

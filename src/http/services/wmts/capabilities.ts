@@ -82,8 +82,8 @@ function metadataAddresses(): Markup {
 }
 
 /**
- * OGC 07-057r7, tables 13 and 14; in the order of its schema. Levels deeper than `zoomStop` are left out: not every
- * client looks at the limits of a layer before it asks for the deepest level of its grid set.
+ * OGC 07-057r7, tables 13 and 14; in the order of its schema. Without levels deeper than `zoomStop`: some clients request
+ * the deepest level of a grid set whatever the limits of the layer.
  */
 function describeMatrixSet(gridSet: GridSet, zoomStop: number, crs: GridSetCrs): Markup {
   const { wellKnownScaleSet: scaleSet } = crs;
@@ -151,7 +151,7 @@ function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
   });
 }
 
-/** Left out for layers whose grid sets are all in a CRS that we cannot turn into degrees. */
+/** Empty if no grid set can be converted to degrees. */
 function wgs84Box(layer: Layer): Markup {
   const box = geographicExtent(layer);
   if (!box) return NOTHING;
@@ -170,7 +170,7 @@ function matrixSetLink(subset: GridSubset): Markup {
   );
 }
 
-/** Written without the help of `markup`: of a thousand layers there are a hundred thousand lines. */
+/** Written without `markup`: a thousand layers have a hundred thousand lines. */
 function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
   const names = escapedLevelNames(gridSet);
   const lines = coverages.map((coverage, offset) => {
@@ -189,7 +189,6 @@ function escapedLevelNames(gridSet: GridSet): readonly string[] {
 
 interface Resource {
   readonly type: string;
-  /** Below the layer. */
   readonly place: string;
 }
 

@@ -27,7 +27,7 @@ export function createGetTile({ catalog, answerTile }: Services) {
   };
 }
 
-/** With transparent tiles outside the layer, every place of the grid has a tile. */
+/** With transparent tiles outside the layer, the whole grid has tiles. */
 function tilesAnswered({ bound, subset }: ResolvedTileSet): GridSubset {
   return bound.layer.outside === 'transparent' ? createGridSubset(subset.gridSet) : subset;
 }
@@ -41,7 +41,7 @@ export function requestedLayer(catalog: Pick<Catalog, 'layer'>, kvp: Kvp): Bound
   throw new ServiceException('InvalidParameterValue', 'LAYER', message, { cause });
 }
 
-/** `format`: that of the tile; null: the requested one. */
+/** `format` of the tile; null: the requested one. */
 export function wmtsTileSet(bound: BoundLayer, kvp: Kvp, format: string | null = null): ResolvedTileSet {
   const { layer } = bound;
   const parameters = filterValues(layer.parameters, kvp);
@@ -57,7 +57,7 @@ function requestedFormat(layer: Layer, name: string): string {
   throw badValue('FORMAT', `Unable to determine requested FORMAT, ${shortened(name)}`);
 }
 
-/** Those that are not their defaults. */
+/** Values other than the defaults. */
 function filterValues(filters: readonly ParameterFilter[], kvp: Kvp): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const filter of filters) {

@@ -66,7 +66,7 @@ function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
-/** The format and the dimensions of a RESTful address are in its query. */
+/** Format and dimensions of a RESTful address are in its query. */
 function readPath(context: Context): Kvp {
   const inQuery = readPairs(context);
   const { layer, style, gridSet, matrix, row, column } = context.params;
@@ -81,7 +81,7 @@ function readPath(context: Context): Kvp {
   return (name) => inPath[name] ?? inQuery(name);
 }
 
-/** As above, but the format is that of the response; the tile itself is not requested. */
+/** As above; FORMAT is the format of the response, because no tile is requested. */
 function readInfoPath(context: Context): Kvp {
   const kvp = readPath(context);
   const { i, j } = context.params;
