@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { polygonOfBounds } from '../../domain/blank-area.ts';
 import { boundsOf, expandBounds } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
@@ -7,11 +8,27 @@ import { everySubset, findGridSubset, formatOfLayer, gridSubsetOf, type Layer } 
 import { refuseUnknownParameters, selectParameters } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
+import { type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
 import { areaIn } from '../../tasks/task-area.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { TileSelection } from '../../tasks/tile-selection.ts';
-import { AREA_FIELDS, areaOf, bounds, flag, moment, names, parameters, yesOrNo, zoom } from './values.ts';
+import type { SelectedTiles, TileSelection } from '../../tasks/tile-selection.ts';
+import { mediaTypeOf } from '../auth/request-body.ts';
+import { authorIn, type Context } from '../context.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { checkBody, readBody, readQuery } from './read-body.ts';
+import {
+  AREA_FIELDS,
+  amount,
+  areaOf,
+  bounds,
+  flag,
+  moment,
+  names,
+  parameters,
+  tileSetName,
+  yesOrNo,
+  zoom,
+} from './values.ts';
 
 /** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
@@ -133,4 +150,59 @@ export function parseTile(text: string, gridSet: GridSet): TileIndex {
   throw invalid(
     `tiles must be z/x/y of grid set ${gridSet.name}, rows from the top, not "${shortened(text)}".`,
   );
+}
+
+export const truncateResponse = z.object({
+  layer: z.string(),
+  dryRun: z.boolean(),
+  ...amount,
+  tileSets: z.array(z.object({ ...tileSetName, ...amount })),
+});
+export const invalidateResponse = truncateResponse.extend({ tasks: z.array(z.number().int()) });
+
+export async function truncate(
+  call: Call<{ params: 'layer'; body: typeof truncateBody }>,
+  { catalog, selections }: ApiDeps,
+) {
+  const { body } = call;
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const selection = selectionOf(body, layer, 'any');
+  const selected = await selections[body.dryRun ? 'count' : 'truncate'](layer.name, selection);
+  return report(call, 'deleted', layer.name, body.dryRun, selected);
+}
+
+export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const body = readInvalidation(call.context);
+  const selection = selectionOf(body, layer, 'offered');
+  const by = body.renew ? authorIn(call) : null;
+  const { marked, tasks } = body.dryRun
+    ? { marked: await selections.count(layer.name, selection), tasks: [] }
+    : await selections.invalidate(layer.name, selection, by);
+  const document = report(call, 'invalidated', layer.name, body.dryRun, marked);
+  return { ...document, tasks: tasks.map(({ id }) => id) };
+}
+
+/** JSON, or a plain list of tiles with the other fields in the query. */
+function readInvalidation(context: Context): z.output<typeof invalidateBody> {
+  if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
+  const query = readQuery(context, invalidateQuery);
+  return checkBody({ tiles: tileLines(context.body), ...query }, invalidateBody);
+}
+
+function report(
+  { note }: Call,
+  done: string,
+  layer: string,
+  dryRun: boolean,
+  selected: readonly SelectedTiles[],
+) {
+  const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
+  const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
+  note({ target: `layer:${layer}`, after: all, summary: `${done} ${all.tiles} tiles of ${layer}` });
+  const tileSets = selected.map(({ set, tiles, bytes }) => {
+    const { layer: _, ...names } = tileSetNames(set);
+    return { ...names, tiles, bytes };
+  });
+  return { layer, ...all, tileSets };
 }

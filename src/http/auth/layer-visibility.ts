@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Headers } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';
-import { keyForbidden, keyRefused, type PresentedKey } from './reader-key.ts';
+import { keyRefused, layerRefused, type PresentedKey } from './reader-key.ts';
 
 /** Throws unless the caller may see the layer. Public layers need no `await`: hot paths check `isOpenTo` first. */
 export async function requireVisible(context: Context, layer: Layer): Promise<void> {
@@ -18,7 +18,7 @@ export async function requireVisible(context: Context, layer: Layer): Promise<vo
 export async function requireReadable(context: Context, layer: Layer): Promise<void> {
   const key = keyFor(context, layer);
   if (key?.opens(layer)) return;
-  if (key) throw key.refusal === null ? keyForbidden() : keyRefused(key);
+  if (key) throw layerRefused(key);
   if (layer.access === 'public') return;
   context.audience = 'caller';
   const caller = await context.identify();
@@ -44,7 +44,7 @@ export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): L
   return (handler) =>
     recovering(handler, async (error, context) => {
       if (!isAboutUnknownLayer(error)) throw error;
-      if (context.key) throw context.key.refusal === null ? keyForbidden() : keyRefused(context.key);
+      if (context.key) throw layerRefused(context.key);
       if (areOpen(await allLayers())) throw error;
       context.audience = 'caller';
       throw (await context.identify()) ? error : context.credentialsNeeded();

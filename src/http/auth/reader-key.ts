@@ -118,11 +118,10 @@ function decoded(value: string): string {
   }
 }
 
-const FORBIDDEN_LAYER = 'This key is not valid for this layer.';
-
-/** The same for all other layers, existing or not. */
-export function keyForbidden(): HttpProblem {
-  return new HttpProblem('forbidden', FORBIDDEN_LAYER);
+/** For a layer that the key does not open: the same whether or not it exists. */
+export function layerRefused(key: PresentedKey): HttpProblem {
+  if (key.refusal !== null) return keyRefused(key);
+  return new HttpProblem('forbidden', 'This key is not valid for this layer.');
 }
 
 /** For everything that the key does not open; `refuse` decides the response. */

@@ -3,10 +3,12 @@ import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/docum
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
+import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
-import { HttpProblem } from '../problems.ts';
+import { type Html, html, pageResponse } from '../pages/html.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
 import { textResponse } from '../response.ts';
-import type { StoreDescription } from '../route-deps.ts';
+import type { Reloaded, StoreDescription } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
 
@@ -104,4 +106,56 @@ function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
     if (outcome === 'miss' || outcome === 'bypass') misses += count;
   }
   return { hits, misses };
+}
+
+const MAX_NAMED = 100;
+
+export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
+  // A widespread client library says that the form is JSON.
+  requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
+  const form = new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
+  if (!form.has('reload_configuration')) {
+    throw new HttpProblem(
+      'header-invalid',
+      'Unknown or malformed request: the form must have reload_configuration=1.',
+    );
+  }
+  const done = await rest.reload();
+  if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
+  const { changed, upstreams } = done;
+  note({ target: 'configuration', after: { changed: changed.slice(0, MAX_NAMED), upstreams } });
+  return donePage(done);
+}
+
+function problemPage(problems: readonly string[]) {
+  const body = html`<p>There was a problem reloading the configuration; nothing has changed:</p>
+${list(problems)}`;
+  return pageResponse('The configuration was not reloaded', body);
+}
+
+/** The first sentence is GeoWebCache's: its clients look for it. */
+function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
+  const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
+${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MAX_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
+${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MAX_NAMED).join(', ')}.</p>`}
+${restart.length === 0 ? html`` : html`<p>Changes to ${restart.join(', ')} take effect after a restart.</p>`}`;
+  return pageResponse('Configuration reloaded', body);
+}
+
+function list(lines: readonly string[]): Html {
+  return html`<ul>
+${lines.map((line) => html`<li>${line}</li>`)}
+</ul>`;
+}
+
+const RESOURCES = ['layers', 'gridsets', 'blobstores', 'global', 'statistics', 'seed.json', 'masstruncate'];
+
+export function showIndex({ context: { baseUrl } }: Call) {
+  return pageResponse(
+    'Resources',
+    html`<p>Resources available from here:</p>
+<ul>
+${RESOURCES.map((name) => html`<li><a href="${baseUrl}/rest/${name}">${name}</a></li>`)}
+</ul>`,
+  );
 }

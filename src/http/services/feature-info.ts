@@ -9,6 +9,7 @@ import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibili
 import type { Context } from '../context.ts';
 import { pairs, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
+import type { Operation } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import {
   type MapLayer,
@@ -28,25 +29,23 @@ import { integer, requestedIndex, requestedLayer, wmtsTileSet } from './wmts/get
 const MAX_FEATURES = 100;
 
 /** Passed to the layer's source, one layer at a time. */
-export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const version = versionOf(kvp);
-    const layer = await layerQueried(catalog, context, kvp, version);
-    const { bound, subsets } = layer;
-    const wanted = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
-    const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
-    const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
-    const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat(bound, kvp);
-    const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
-      ...place,
-      ...queryPoint(kvp, place, version),
-      infoFormat,
-      featureCount: featureCount(kvp),
-      signal: context.signal,
-    });
-    return infoResponse(info, bound.layer);
-  };
-}
+export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+  const version = versionOf(kvp);
+  const layer = await layerQueried(catalog, context, kvp, version);
+  const { bound, subsets } = layer;
+  const wanted = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
+  const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
+  const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
+  const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat(bound, kvp);
+  const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
+    ...place,
+    ...queryPoint(kvp, place, version),
+    infoFormat,
+    featureCount: featureCount(kvp),
+    signal: context.signal,
+  });
+  return infoResponse(info, bound.layer);
+};
 
 async function layerQueried(
   catalog: Pick<Catalog, 'layer'>,
@@ -120,29 +119,27 @@ function featureCount(kvp: Kvp): number {
 const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
-export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const bound = requestedLayer(catalog, kvp);
-    const { layer } = bound;
-    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
-    const infoFormat = wmtsInfoFormat(layer, kvp);
-    const format = kvp('FORMAT') === null ? layer.formats[0].mediaType : null;
-    const tiles = wmtsTileSet(bound, kvp, format);
-    const { gridSet } = tiles.subset;
-    const { z, x, y } = requestedIndex(tiles.subset, kvp);
-    const info = await askFeatureInfo(tiles, {
-      bounds: boundsOfTile(gridSet, z, x, y),
-      width: gridSet.tileWidth,
-      height: gridSet.tileHeight,
-      i: checkPixel(integer(kvp, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
-      j: checkPixel(integer(kvp, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
-      infoFormat,
-      featureCount: WMTS_FEATURES,
-      signal: context.signal,
-    });
-    return infoResponse(info, layer);
-  };
-}
+export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+  const bound = requestedLayer(catalog, kvp);
+  const { layer } = bound;
+  if (!isOpenTo(context, layer)) await requireVisible(context, layer);
+  const infoFormat = wmtsInfoFormat(layer, kvp);
+  const format = kvp('FORMAT') === null ? layer.formats[0].mediaType : null;
+  const tiles = wmtsTileSet(bound, kvp, format);
+  const { gridSet } = tiles.subset;
+  const { z, x, y } = requestedIndex(tiles.subset, kvp);
+  const info = await askFeatureInfo(tiles, {
+    bounds: boundsOfTile(gridSet, z, x, y),
+    width: gridSet.tileWidth,
+    height: gridSet.tileHeight,
+    i: checkPixel(integer(kvp, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
+    j: checkPixel(integer(kvp, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
+    infoFormat,
+    featureCount: WMTS_FEATURES,
+    signal: context.signal,
+  });
+  return infoResponse(info, layer);
+};
 
 function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
   if (layer.infoFormats.length === 0) {

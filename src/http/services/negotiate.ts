@@ -104,8 +104,9 @@ export function chooseMediaType<Offer extends string>(
 /** `range` 0: by name; 1: `image/*`; 2: anything. */
 function preferenceFor(offer: string, wishes: readonly Wish[]) {
   const ranges = [offer, `${offer.split('/', 1)[0]}/*`, '*/*'];
-  const range = ranges.findIndex((name) => wishes.some((wish) => wish.type === name));
-  return { quality: wishes.find(({ type }) => type === ranges[range])?.quality ?? 0, range };
+  const found = ranges.map((name) => wishes.find(({ type }) => type === name));
+  const range = found.findIndex((wish) => wish !== undefined);
+  return { quality: found[range]?.quality ?? 0, range };
 }
 
 /** Ignores parameters other than `q`: each type has one representation. */

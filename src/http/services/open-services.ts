@@ -6,9 +6,11 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
-import type { Target } from '../context.ts';
+import type { Context, Target } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
+import type { Response } from '../response.ts';
 import type { Handler } from '../route.ts';
+import type { Kvp } from './kvp.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
 import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refresh-tile.ts';
 
@@ -24,6 +26,9 @@ export interface ServiceDeps extends Env {
 }
 
 export type Services = ReturnType<typeof openServices>;
+
+/** An operation of a KVP service. */
+export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: Deps) => Promise<Response>;
 
 /** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {

@@ -10,9 +10,9 @@ import { cacheControlOf } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
-import { type Kvp, parametersOf } from './kvp.ts';
-import type { DocumentResponder, LayerDocument } from './layer-documents.ts';
+import { parametersOf } from './kvp.ts';
 import { geographicBoxOf, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
+import type { Operation, Services } from './open-services.ts';
 import { formatNamed, layerFor } from './tiles.ts';
 
 const STYLES = 'STYLES';
@@ -39,12 +39,10 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
 }
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
-export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const bound = await layerFor(context, catalog, kvp('LAYER') ?? '');
-    return answerTileJson(context, bound, bound.layer.formats[0], kvp('STYLE'));
-  };
-}
+export const getTileJson: Operation = async (context, kvp, { catalog }) => {
+  const bound = await layerFor(context, catalog, kvp('LAYER') ?? '');
+  return answerTileJson(context, bound, bound.layer.formats[0], kvp('STYLE'));
+};
 
 async function answerTileJson(
   context: Context,
@@ -101,10 +99,7 @@ function middle(a: number, b: number): number {
  * `/tiles.json`: everything that a map needs to show any layer. With `?layer=…` only one, and with `?brief=true` only the
  * fields to choose one: thousands of layers take megabytes otherwise.
  */
-export function createLayerList(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-): Handler {
+export function createLayerList({ catalog, documentOf }: Services): Handler {
   const contentType = 'application/json';
   const whole = documentOf({ write: (layers) => writeList(layers, describeLayer), contentType });
   const brief = documentOf({ write: (layers) => writeList(layers, describeBriefly), contentType });

@@ -11,7 +11,7 @@ import { headerText, lifetimeHeaders } from '../../hits/tile-headers.ts';
 import { type Headers, pairs, type Response } from '../../response.ts';
 import { type Kvp, withBypass } from '../kvp.ts';
 import { validated } from '../negotiate.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation, Services } from '../open-services.ts';
 import { badValue, ServiceException } from '../service-exception.ts';
 import {
   backgroundColour,
@@ -44,20 +44,19 @@ interface MapRequest {
 }
 
 /** A box that is a tile is answered with that tile; others are composed of tiles, if the layers allow it. */
-export function createGetMap({ catalog, answerTile, composer, clock }: MapServices) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const map = await readMap(catalog, context, kvp);
-    const matched = tileOf(map);
-    if (matched && !isBlank(map, matched)) {
-      const tiles = tileSetOf(map.layers[0], matched.subset, map.format, kvp);
-      return answerTile(context, withBypass(kvp, tiles), matched.index);
-    }
-    if (!matched) checkComposable(map);
-    const made = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
-    const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
-    return mapResponse(context, map, made, [...message, ...cacheControl(map, made, clock.now())]);
-  };
-}
+export const getMap: Operation<MapServices> = async (context, kvp, services) => {
+  const { catalog, answerTile, composer, clock } = services;
+  const map = await readMap(catalog, context, kvp);
+  const matched = tileOf(map);
+  if (matched && !isBlank(map, matched)) {
+    const tiles = tileSetOf(map.layers[0], matched.subset, map.format, kvp);
+    return answerTile(context, withBypass(kvp, tiles), matched.index);
+  }
+  if (!matched) checkComposable(map);
+  const made = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
+  const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
+  return mapResponse(context, map, made, [...message, ...cacheControl(map, made, clock.now())]);
+};
 
 async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp): Promise<MapRequest> {
   const version = versionOf(kvp);

@@ -1,4 +1,4 @@
-import { boundLayer, type Catalog } from '../../../catalog/catalog.ts';
+import { boundLayer } from '../../../catalog/catalog.ts';
 import { isTilewardenError, shortened } from '../../../domain/errors.ts';
 import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
@@ -7,12 +7,12 @@ import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import { cacheControlOf, requireVisible } from '../../auth/layer-visibility.ts';
-import { CallerGone, type Context } from '../../context.ts';
+import { CallerGone } from '../../context.ts';
 import type { Response } from '../../response.ts';
 import type { Handler, Route } from '../../route.ts';
-import { createWmsFeatureInfo } from '../feature-info.ts';
+import { wmsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
-import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
+import type { Operation, Services } from '../open-services.ts';
 import {
   badValue,
   blaming,
@@ -23,7 +23,7 @@ import {
   ServiceException,
   withExceptions,
 } from '../service-exception.ts';
-import { createGetMap, type MapServices } from './get-map.ts';
+import { getMap, type MapServices } from './get-map.ts';
 import {
   backgroundColour,
   isTrue,
@@ -36,30 +36,27 @@ import {
 } from './map-request.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 
-type Operation = (context: Context, kvp: Kvp) => Promise<Response>;
-
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes(services: MapServices): readonly Route[] {
-  const { catalog, documentOf, screen, log } = services;
-  const getMap = createGetMap(services);
-  const getCapabilities = createWmsCapabilities(catalog, documentOf);
-  const operations = new Map<string, Operation>([
+  const { documentOf, screen, log } = services;
+  const getCapabilities = createWmsCapabilities(documentOf);
+  const operations = new Map<string, Operation<MapServices>>([
     ['getmap', getMap],
     ['map', getMap],
     ['getcapabilities', getCapabilities],
     ['capabilities', getCapabilities],
-    ['getfeatureinfo', createWmsFeatureInfo(catalog)],
-    ['feature_info', createWmsFeatureInfo(catalog)],
-    ['getlegendgraphic', createGetLegendGraphic(catalog)],
+    ['getfeatureinfo', wmsFeatureInfo],
+    ['feature_info', wmsFeatureInfo],
+    ['getlegendgraphic', getLegendGraphic],
   ]);
   const answer = screen(async (context) => {
     const kvp = readPairs(context);
-    return requestedOperation(operations, kvp)(context, kvp);
+    return requestedOperation(operations, kvp)(context, kvp, services);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
-function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp): Operation {
+function requestedOperation<Known>(operations: ReadonlyMap<string, Known>, kvp: Kvp): Known {
   checkService(kvp, 'WMS');
   const name = required(kvp, 'REQUEST');
   const operation = operations.get(name.toLowerCase());
@@ -75,24 +72,22 @@ const MAX_SIDE = 4096;
 const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 
 /** OGC 05-078r4, 12: passed to the layer's source. */
-function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const name = required(kvp, 'LAYER');
-    const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
-    await requireVisible(context, bound.layer);
-    const request = {
-      style: kvp('STYLE') ?? '',
-      format: requestedFormat(kvp),
-      width: legendSide(kvp, 'WIDTH'),
-      height: legendSide(kvp, 'HEIGHT'),
-      scale: kvp('SCALE'),
-      signal: context.signal,
-    };
-    const legend = await askLegend(bound, request);
-    const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
-    return { status: 200, headers, body: legend.bytes };
+const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
+  const name = required(kvp, 'LAYER');
+  const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
+  await requireVisible(context, bound.layer);
+  const request = {
+    style: kvp('STYLE') ?? '',
+    format: requestedFormat(kvp),
+    width: legendSide(kvp, 'WIDTH'),
+    height: legendSide(kvp, 'HEIGHT'),
+    scale: kvp('SCALE'),
+    signal: context.signal,
   };
-}
+  const legend = await askLegend(bound, request);
+  const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
+  return { status: 200, headers, body: legend.bytes };
+};
 
 function requestedFormat(kvp: Kvp): string {
   const format = kvp('FORMAT') ?? 'image/png';
@@ -114,10 +109,7 @@ const TYPES: Readonly<Record<WmsVersion, string>> = {
 };
 
 /** All layers visible to the caller, or those in `LAYERS`; naming an invisible one is an error. */
-function createWmsCapabilities(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-) {
+function createWmsCapabilities(documentOf: Services['documentOf']): Operation {
   const document = (version: WmsVersion, tileSets: boolean) =>
     documentOf({
       write: createWmsCapabilitiesWriter(version, tileSets),
@@ -129,7 +121,7 @@ function createWmsCapabilities(
     tiled: document('1.1.1', true),
     '1.3.0': document('1.3.0', false),
   };
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
+  return async (context, kvp, { catalog }) => {
     const version = negotiatedVersion(kvp);
     const kind = version === '1.1.1' && wantsTileSets(kvp) ? 'tiled' : version;
     if (kvp('LAYERS') === null) return documents[kind].aboutAll(context);

@@ -8,24 +8,20 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
-import type { Context } from '../../context.ts';
-import type { Response } from '../../response.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation } from '../open-services.ts';
 import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
 
 /** One tile has one address: no leading zeros, no plus sign. A tile outside the limits is `TileOutOfRange`, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
-export function createGetTile({ catalog, answerTile }: Services) {
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
-    const bound = requestedLayer(catalog, kvp);
-    if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
-    const tiles = wmtsTileSet(bound, kvp);
-    return answerTile(context, tiles, requestedIndex(tilesAnswered(tiles), kvp));
-  };
-}
+export const getTile: Operation = async (context, kvp, { catalog, answerTile }) => {
+  const bound = requestedLayer(catalog, kvp);
+  if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
+  const tiles = wmtsTileSet(bound, kvp);
+  return answerTile(context, tiles, requestedIndex(tilesAnswered(tiles), kvp));
+};
 
 /** With transparent tiles outside the layer, the whole grid has tiles. */
 function tilesAnswered({ bound, subset }: ResolvedTileSet): GridSubset {

@@ -1,13 +1,10 @@
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
-import { createWmtsFeatureInfo } from '../feature-info.ts';
+import { wmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
-import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation, Services } from '../open-services.ts';
 import {
   badValue,
   checkService,
@@ -16,12 +13,10 @@ import {
   ServiceException,
   withOwsExceptions,
 } from '../service-exception.ts';
-import { createGetTileJson } from '../tile-json.ts';
+import { getTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { createGetTile, requestedLayer } from './get-tile.ts';
+import { getTile, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
-
-type Operation = (context: Context, kvp: Kvp) => Promise<Response>;
 
 const REST = '/service/wmts/rest';
 const PLACE = '{gridSet}/{matrix}/{row}/{column}';
@@ -30,28 +25,26 @@ const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${
 
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
 export function wmtsRoutes(deps: Services): readonly Route[] {
-  const getTile = createGetTile(deps);
-  const getCapabilities = createGetCapabilities(deps.catalog, deps.documentOf);
-  const getFeatureInfo = createWmtsFeatureInfo(deps.catalog);
+  const getCapabilities = createGetCapabilities(deps.documentOf);
   const operations = new Map<string, Operation>([
     ['getcapabilities', getCapabilities],
     ['gettile', getTile],
-    ['getfeatureinfo', getFeatureInfo],
-    ['gettilejson', createGetTileJson(deps.catalog)],
+    ['getfeatureinfo', wmtsFeatureInfo],
+    ['gettilejson', getTileJson],
   ]);
   const answerPairs: Handler = async (context) => {
     const kvp = readPairs(context);
     // The bare address answers the capabilities.
-    if (pairsOf(context) === '') return getCapabilities(context, kvp);
-    return requestedOperation(operations, kvp)(context, kvp);
+    if (pairsOf(context) === '') return getCapabilities(context, kvp, deps);
+    return requestedOperation(operations, kvp)(context, kvp, deps);
   };
   const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
-  const tile = deps.remembering(async (context) => getTile(context, readPath(context)));
-  const info: Handler = async (context) => getFeatureInfo(context, readInfoPath(context));
+  const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
+  const info: Handler = async (context) => wmtsFeatureInfo(context, readInfoPath(context), deps);
   return [
     ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs))),
-    route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context))),
+    route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context), deps)),
     ...TILE_PATHS.map((path) => route(path, tile)),
     ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
@@ -95,17 +88,14 @@ function readInfoPath(context: Context): Kvp {
 const VERSION = '1.0.0';
 
 /** All layers visible to the caller, or the one in `LAYER`; naming an invisible one is an error. */
-function createGetCapabilities(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-) {
+function createGetCapabilities(documentOf: Services['documentOf']): Operation {
   const document = documentOf({
     write: createCapabilitiesWriter(createCrsNames()),
     contentType: 'text/xml; charset=utf-8',
     fileName: 'wmts-getcapabilities.xml',
   });
 
-  return async (context: Context, kvp: Kvp): Promise<Response> => {
+  return async (context, kvp, { catalog }) => {
     checkVersions(kvp);
     if (kvp('LAYER') === null) return document.aboutAll(context);
     const { layer } = requestedLayer(catalog, kvp);
