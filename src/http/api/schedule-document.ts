@@ -53,17 +53,8 @@ export const runResponse = z.object({
   detail: z.string().nullable(),
 });
 
-export const scheduleResponse = z.object({
-  id: z.number().int(),
-  layer: z.string(),
-  name: z.string(),
-  type: z.enum(SCHEDULED_WORK),
-  cron: z.string(),
-  timeZone: z.string(),
-  hours: z.string().nullable(),
-  overrun: z.enum(OVERRUNS),
-  enabled: z.boolean(),
-  origin: z.enum(['configuration', 'interface']),
+/** Null: the default of a task. */
+const taskFields = {
   gridSet: z.string().nullable(),
   format: z.string().nullable(),
   parameters: parameters.nullable(),
@@ -79,6 +70,20 @@ export const scheduleResponse = z.object({
   tileFailureRetryCount: z.number().int().nullable(),
   tileFailureRetryWaitTime: z.number().int().nullable(),
   totalFailuresBeforeAborting: z.number().int().nullable(),
+};
+
+export const scheduleResponse = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  name: z.string(),
+  type: z.enum(SCHEDULED_WORK),
+  cron: z.string(),
+  timeZone: z.string(),
+  hours: z.string().nullable(),
+  overrun: z.enum(OVERRUNS),
+  enabled: z.boolean(),
+  origin: z.enum(['configuration', 'interface']),
+  ...taskFields,
   nextRuns: z.array(time),
   lastRun: runResponse.nullable(),
   createdBy: z.string(),
@@ -106,19 +111,6 @@ function readable(field: keyof typeof ANY_TIME) {
   };
 }
 
-const NOT_SAID = {
-  format: null,
-  zoomStart: null,
-  zoomStop: null,
-  threadCount: null,
-  priority: null,
-  order: null,
-  share: null,
-  tileFailureRetryCount: null,
-  tileFailureRetryWaitTime: null,
-  totalFailuresBeforeAborting: null,
-};
-
 export function scheduleDocument(
   { draft, work, nextDue: _, ...shown }: Schedule,
   nextRuns: readonly number[],
@@ -128,13 +120,12 @@ export function scheduleDocument(
   return {
     ...shown,
     type: work,
-    ...NOT_SAID,
+    ...Object.fromEntries(Object.keys(taskFields).map((field) => [field, null])),
     ...rest,
-    gridSet: gridSetId ?? null,
-    parameters: values ? Object.fromEntries(values) : null,
-    bounds: coords ?? null,
-    area: area ? { type: 'MultiPolygon', coordinates: area.polygons } : null,
-    areaCrs: area?.crs ?? null,
+    ...(gridSetId !== undefined && { gridSet: gridSetId }),
+    ...(values && { parameters: Object.fromEntries(values) }),
+    ...(coords && { bounds: coords }),
+    ...(area && { area: { type: 'MultiPolygon', coordinates: area.polygons }, areaCrs: area.crs }),
     nextRuns: nextRuns.map((at) => isoTime(at)),
     lastRun: lastRun && runDocument(lastRun),
     createdAt: isoTime(shown.createdAt),

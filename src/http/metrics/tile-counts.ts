@@ -14,20 +14,14 @@ export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
 
 type Draft = { -readonly [Field in keyof TileBatch]: TileBatch[Field] } & { failures: Map<string, number> };
 
-/** Called with the outcome of tile requests. Must not throw. */
-export interface TileTally {
-  add(batch: TileBatch): void;
-}
-
 type Reads = Pick<TilePipeline, 'read'>;
 
-export interface CountedReads extends Reads {
-  /** Reports immediately instead of at the end of the turn. */
-  flush(): void;
-}
-
-/** Counts reads, and reports once per turn of the event loop. */
-export function countReads(reads: Reads, clock: Clock, tally: TileTally): CountedReads {
+/** Counts reads, and reports once per turn of the event loop, or at `flush`. `add` must not throw. */
+export function countReads(
+  reads: Reads,
+  clock: Clock,
+  tally: { add(batch: TileBatch): void },
+): Reads & { flush(): void } {
   let drafts = new Map<string, Draft>();
   let last: Draft | null = null;
 
@@ -85,7 +79,7 @@ export interface TileCountSeries {
 }
 
 /** Tile responses by layer. Only existing layers are counted, which bounds the number of series. */
-export class TileCounts implements TileTally {
+export class TileCounts {
   #layers = new Map<string, Draft>();
 
   add(batch: TileBatch): void {

@@ -126,13 +126,12 @@ const CRS84 = 'CRS:84';
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
 function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
-  const newer = version === '1.3.0';
   return markup`<Layer queryable="${layer.infoFormats.length > 0 ? '1' : '0'}">
 <Name>${layer.name}</Name>
 <Title>${titleOf(layer)}</Title>
 ${tagged('Abstract', layer.description || null)}
 ${crsList(layer, version)}
-${newer ? geographicBox(layer) : latLonBox(layer)}
+${geographicBox(layer, version)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
@@ -156,18 +155,13 @@ function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
   return [...names].map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
 }
 
-function geographicBox(layer: Layer): Markup {
+function geographicBox(layer: Layer, version: WmsVersion): Markup {
   const box = geographicExtent(layer);
   if (!box) return NOTHING;
   const [west, south, east, north] = box;
+  if (version === '1.1.1')
+    return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
   return markup`<EX_GeographicBoundingBox><westBoundLongitude>${west}</westBoundLongitude><eastBoundLongitude>${east}</eastBoundLongitude><southBoundLatitude>${south}</southBoundLatitude><northBoundLatitude>${north}</northBoundLatitude></EX_GeographicBoundingBox>`;
-}
-
-function latLonBox(layer: Layer): Markup {
-  const box = geographicExtent(layer);
-  if (!box) return NOTHING;
-  const [west, south, east, north] = box;
-  return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
 }
 
 function boundingBoxes(layer: Layer, version: WmsVersion): readonly Markup[] {

@@ -2,7 +2,7 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
-import { getOrCreate } from '../../../lib/get-or-create.ts';
+import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
@@ -159,16 +159,10 @@ function wgs84Box(layer: Layer): Markup {
   return markup`<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>`;
 }
 
-const matrixSetLinks = new WeakMap<GridSubset, Markup>();
-
-function matrixSetLink(subset: GridSubset): Markup {
-  return getOrCreate(
-    matrixSetLinks,
-    subset,
-    () =>
-      markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`,
-  );
-}
+const matrixSetLink = remembered(
+  (subset: GridSubset) =>
+    markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`,
+);
 
 /** Written without `markup`: a thousand layers have a hundred thousand lines. */
 function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
@@ -181,11 +175,7 @@ function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
   return { markup: `<TileMatrixSetLimits>${lines.join('')}</TileMatrixSetLimits>` };
 }
 
-const levelNames = new WeakMap<GridSet, readonly string[]>();
-
-function escapedLevelNames(gridSet: GridSet): readonly string[] {
-  return getOrCreate(levelNames, gridSet, () => gridSet.levels.map(({ name }) => escapeXml(name)));
-}
+const escapedLevelNames = remembered(({ levels }: GridSet) => levels.map(({ name }) => escapeXml(name)));
 
 interface Resource {
   readonly type: string;

@@ -2,7 +2,7 @@ import type { Bounds } from '../../../domain/bounds.ts';
 import { builtInGridSets } from '../../../domain/built-in-grid-sets.ts';
 import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { sameSrs } from '../../../domain/srs.ts';
-import { getOrCreate } from '../../../lib/get-or-create.ts';
+import { remembered } from '../../../lib/get-or-create.ts';
 
 /** How a grid set's coordinates are named and written in WMTS documents. */
 export interface GridSetCrs {
@@ -26,8 +26,7 @@ const SAME_SCALE = 1e-12;
 
 export function createCrsNames(): CrsNames {
   const scaleSets = wellKnownScaleSets();
-  const remembered = new WeakMap<GridSet, GridSetCrs>();
-  return (gridSet) => getOrCreate(remembered, gridSet, () => nameCrs(gridSet, scaleSets));
+  return remembered((gridSet) => nameCrs(gridSet, scaleSets));
 }
 
 /** Grid sets may count with another pixel size; documents may not. */
