@@ -219,8 +219,8 @@ export class CallerGone extends Error {
   }
 }
 
-export function createdResponse({ baseUrl }: Context, path: string, made: object): Response {
-  return jsonResponse(made, ['Location', `${baseUrl}${path}`], 201);
+export function createdResponse({ baseUrl }: Context, path: string, document: object): Response {
+  return jsonResponse(document, ['Location', `${baseUrl}${path}`], 201);
 }
 
 /** 0, which no object has, if it is not a number. */

@@ -42,9 +42,9 @@ const KEPT = 64;
 const MIN_CONNECTIONS = 32;
 
 /** The limit of connections, given the limit of open files. */
-export function mostConnections(wanted: number, openFiles: number | null): number {
-  if (openFiles === null) return wanted;
-  return Math.min(wanted, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
+export function mostConnections(limit: number, openFiles: number | null): number {
+  if (openFiles === null) return limit;
+  return Math.min(limit, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
 }
 
 /** Including sockets; null if unknown. */

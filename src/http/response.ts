@@ -38,6 +38,14 @@ export function withHeaders({ status, headers, body }: Response, more: Headers):
   return { status, headers: [...headers, ...more], body };
 }
 
+export function contentResponse(
+  type: string,
+  body: Response['body'],
+  headers: Headers = NO_HEADERS,
+): Response {
+  return { status: 200, headers: ['Content-Type', type, ...headers], body };
+}
+
 export function textResponse(status: number, text: string, headers: Headers = NO_HEADERS): Response {
   return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };
 }

@@ -46,9 +46,13 @@ export interface Route {
   readonly describe?: RouteDescription;
 }
 
+export function publicRoute(path: string, handler: Handler): Route {
+  return { method: 'GET', path, role: 'public', handler };
+}
+
 /** Public, for pages of other sites too. */
 export function openRoute(path: string, handler: Handler): Route {
-  return { method: 'GET', path, role: 'public', sharing: 'anyone', handler };
+  return { ...publicRoute(path, handler), sharing: 'anyone' };
 }
 
 /** A route in the OpenAPI document. Schemas are those that parse the request. */

@@ -8,7 +8,7 @@ import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { openRoute, type Route } from './route.ts';
+import { openRoute, publicRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
@@ -26,8 +26,8 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     routes: () => routes,
   };
   const routes: readonly Route[] = [
-    { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
-    { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
+    publicRoute('/healthz', answerAlive),
+    publicRoute('/readyz', createReadiness(deps)),
     ...serviceRoutes(deps),
     ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),

@@ -125,8 +125,8 @@ function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?
 /** The body may omit the name; a name that differs from the address is a mistake. */
 function withName(document: unknown, name: string): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document;
-  const given = 'name' in document ? document.name : name;
-  if (given === name) return { ...document, name };
+  const inBody = 'name' in document ? document.name : name;
+  if (inBody === name) return { ...document, name };
   throw invalid(`name must be ${name}, as in the address, or be left out.`);
 }
 

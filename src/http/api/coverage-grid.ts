@@ -51,9 +51,9 @@ export async function gridOfTiles(
   const values = new Uint8Array(columns * rows);
   const steps = shows === 'age' ? agesSince(now) : [{ since: 0, value: 100 }];
   for (const { since, value } of steps) {
-    const found = await bound.store.present(set, z, rect, since);
-    for (const { x, y } of found) values[(y - rect.minY) * columns + x - rect.minX] = value;
-    if (found.length === 0) break;
+    const tiles = await bound.store.present(set, z, rect, since);
+    for (const { x, y } of tiles) values[(y - rect.minY) * columns + x - rect.minX] = value;
+    if (tiles.length === 0) break;
   }
   return { rect, cell: 1, columns, rows, values };
 }

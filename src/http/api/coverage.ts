@@ -192,8 +192,8 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
     throw new TilewardenError('tile-outside', problem);
   }
   if (!box) return offered;
-  const wanted = tilesOfBounds(subset.gridSet, z, box);
-  return wanted && intersectRects(wanted, offered);
+  const inBox = tilesOfBounds(subset.gridSet, z, box);
+  return inBox && intersectRects(inBox, offered);
 }
 
 /** The tile set of `/…/{layer}/…/{gridSet}?format=…`; throws unless the caller may see the layer. */

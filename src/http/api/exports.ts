@@ -126,9 +126,9 @@ export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps
 }
 
 async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
-  const found = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
-  if (!found) throw unknown('There is no such export.');
-  if (maySee(caller, found.request.layer, deps)) return found;
+  const task = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
+  if (!task) throw unknown('There is no such export.');
+  if (maySee(caller, task.request.layer, deps)) return task;
   throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
+import { contentResponse } from '../response.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { tileIn } from './coverage.ts';
@@ -54,9 +55,8 @@ export async function previewTile(
   const { query, params, context } = call;
   const tile = tileIn(call);
   const preview = await imports.previewTile(query.document, params.gridSet, tile, context.signal);
-  const { bytes, contentType } = preview;
-  const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
-  return { status: 200, headers, body: bytes };
+  const lifetime = ['Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
+  return contentResponse(preview.contentType, preview.bytes, lifetime);
 }
 
 function parseDocument(text: string | undefined): unknown {

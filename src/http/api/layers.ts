@@ -12,7 +12,7 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
-import { jsonResponse } from '../response.ts';
+import { contentResponse, jsonResponse } from '../response.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -133,11 +133,7 @@ export const gridSetResponse = gridSetLine.extend({
 export async function listLayers({ context }: Call, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const lines = await collectYielding(summaries(layers, deps));
-  return {
-    status: 200,
-    headers: ['Content-Type', 'application/json'],
-    body: `{"layers":[${lines.join()}]}`,
-  };
+  return contentResponse('application/json', `{"layers":[${lines.join()}]}`);
 }
 
 function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> {
@@ -223,8 +219,10 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
 const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
 
 function sourceDocument(source: unknown): Record<string, string> {
-  const given = Object.entries(Object(source) as Record<string, unknown>);
-  const shown = SHOWN_OPTIONS.flatMap((option) => given.filter(([name, value]) => name === option && value));
+  const options = Object.entries(Object(source) as Record<string, unknown>);
+  const shown = SHOWN_OPTIONS.flatMap((option) =>
+    options.filter(([name, value]) => name === option && value),
+  );
   return Object.fromEntries(
     shown.map(([name, value]) => [name, name === 'url' ? addressOnly(value) : String(value)]),
   );

@@ -7,7 +7,7 @@ import { html } from '../pages/html.ts';
 import { createPageWriter } from '../pages/page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Response } from '../response.ts';
-import type { Route } from '../route.ts';
+import { publicRoute, type Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 
 const BEGIN = '/login/oidc';
@@ -19,10 +19,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
   const { oidc, externalSessions, audit } = accounts;
   const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
-  return [
-    { method: 'GET', path: BEGIN, role: 'public', handler: begin },
-    { method: 'GET', path: END, role: 'public', handler: end },
-  ];
+  return [publicRoute(BEGIN, begin), publicRoute(END, end)];
 
   function provider() {
     if (oidc) return oidc;

@@ -191,8 +191,8 @@ function quotaDocument(configuration: QuotaConfiguration) {
   };
 }
 
-function withBytes(given: Quota) {
-  return { ...given, bytes: quotaBytes(given) };
+function withBytes(quota: Quota) {
+  return { ...quota, bytes: quotaBytes(quota) };
 }
 
 function answerWith(configuration: QuotaConfiguration): Response {

@@ -26,11 +26,11 @@ export function readQuery<Schema extends z.ZodObject>(
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
   if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
-  const given = new URLSearchParams(query);
+  const fields = new URLSearchParams(query);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
-  const twice = names.find((name) => given.getAll(name).length > 1);
+  const twice = names.find((name) => fields.getAll(name).length > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  const values = [...new Set(given.keys())].map((name) => [name, given.getAll(name).join(',')]);
+  const values = [...new Set(fields.keys())].map((name) => [name, fields.getAll(name).join(',')]);
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 

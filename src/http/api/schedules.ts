@@ -24,8 +24,8 @@ type OneSchedule = Call<{ params: 'id' }>;
 type Declaring = Call<{ body: typeof scheduleBody }>;
 
 export async function listSchedules({ context }: Call, deps: ApiDeps) {
-  const found = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
-  return { schedules: await Promise.all(found.map((schedule) => documentOf(schedule, deps))) };
+  const rows = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
+  return { schedules: await Promise.all(rows.map((schedule) => documentOf(schedule, deps))) };
 }
 
 export async function createSchedule(call: Declaring & Call<{ query: typeof scheduleQuery }>, deps: ApiDeps) {

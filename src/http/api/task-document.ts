@@ -173,10 +173,10 @@ export function taskDraftOf(
 /** Throws for parameters that the layer does not have; an unknown layer is reported elsewhere. */
 export function refuseUnknownNames(
   catalog: Pick<Catalog, 'layer'>,
-  { layer, parameters: given }: Pick<TaskDraft, 'layer' | 'parameters'>,
+  { layer, parameters: values }: Pick<TaskDraft, 'layer' | 'parameters'>,
 ): void {
   const bound = catalog.layer(layer);
-  if (bound && given) refuseUnknownParameters(bound.layer.parameters, given);
+  if (bound && values) refuseUnknownParameters(bound.layer.parameters, values);
 }
 
 export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {

@@ -82,10 +82,10 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
 
 /** An empty filter does not mean all tasks; that must be explicit. */
 function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
-  const given = Object.keys(fields);
-  if (all && given.length > 0)
-    throw invalid(`all cannot be given with ${given.join(', ')}; give one or the other.`);
-  if (!all && given.length === 0) {
+  const names = Object.keys(fields);
+  if (all && names.length > 0)
+    throw invalid(`all cannot be given with ${names.join(', ')}; give one or the other.`);
+  if (!all && names.length === 0) {
     const allowed = Object.keys(filterFields).join(', ');
     throw invalid(`The body names no tasks; give some of ${allowed}, or "all": true for every task.`);
   }

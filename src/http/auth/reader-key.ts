@@ -94,10 +94,10 @@ export function presentedKeyOf(
   }
   let bare = url;
   const candidates: Candidate[] = [];
-  for (let found = mark < 0 ? null : IN_ADDRESS.exec(bare); found; found = IN_ADDRESS.exec(bare)) {
-    const [whole, name = '', value = ''] = found;
+  for (let match = mark < 0 ? null : IN_ADDRESS.exec(bare); match; match = IN_ADDRESS.exec(bare)) {
+    const [whole, name = '', value = ''] = match;
     candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
-    bare = without(bare, found.index, whole.length);
+    bare = without(bare, match.index, whole.length);
   }
   if (inHeader !== undefined)
     candidates.push({ pair: null, name: HEADER, secret: String(inHeader), held: null });

@@ -109,9 +109,9 @@ export function credentialsOf(
   trusts: TrustsProxy,
   { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
 ): Credentials {
-  const said = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
-  const proxy = said && trusts(peerOf(request).address) ? said : null;
-  if (said && !proxy) proxyHeaders?.ignored();
+  const login = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
+  const proxy = login && trusts(peerOf(request).address) ? login : null;
+  if (login && !proxy) proxyHeaders?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
     cookie: request.headers.cookie ?? null,

@@ -30,7 +30,7 @@ import type { ApiDeps, Call } from '../api/api-route.ts';
 import { applyQuota } from '../api/quota.ts';
 import { BODY_TYPES, requireMediaType } from '../auth/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { type Response, textResponse } from '../response.ts';
+import { contentResponse, type Response, textResponse } from '../response.ts';
 
 /** Section 4.5 of the specification. */
 export function quotaAs(format: DocumentFormat) {
@@ -56,11 +56,7 @@ export function changeQuotaBy(format: DocumentFormat) {
 }
 
 function configurationResponse(configuration: QuotaConfiguration, format: DocumentFormat): Response {
-  return {
-    status: 200,
-    headers: ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'],
-    body: writeQuotaDocument(configuration, format),
-  };
+  return contentResponse(`application/${format}`, writeQuotaDocument(configuration, format));
 }
 
 export function refuseFormat(): never {
@@ -206,8 +202,8 @@ export class UnknownUnit extends Error {
   readonly report: string;
 
   /** `line` is -1 for formats without lines. */
-  constructor(given: string, field: string, line: number) {
-    const unit = visible(given);
+  constructor(text: string, field: string, line: number) {
+    const unit = visible(text);
     const message = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;
     super(message);
     this.name = 'UnknownUnit';

@@ -19,7 +19,7 @@ import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
-import { textResponse } from '../response.ts';
+import { contentResponse, textResponse } from '../response.ts';
 import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 
 const JSON_TYPE = 'application/json';
@@ -71,11 +71,10 @@ export function listTruncations({ context }: Call) {
   const { baseUrl, target, headers } = context;
   const accept = headers.accept ?? '';
   const asTextXml = /\btext\/xml\b/i.test(accept) && !/\bapplication\/xml\b/i.test(accept);
-  return {
-    status: 200,
-    headers: ['Content-Type', asTextXml ? 'text/xml' : 'application/xml'],
-    body: writeMassTruncateTypes(`${baseUrl}${target.path.slice(target.prefix.length)}`),
-  };
+  const types = keysOf(FIELDS).map((type) => element('requestType', type));
+  const href = `${baseUrl}${target.path.slice(target.prefix.length)}`;
+  const list = element('massTruncateRequests', types, { href });
+  return contentResponse(asTextXml ? 'text/xml' : 'application/xml', writeXml(list));
 }
 
 /** With their fields, in the order in which they are listed; section 2.3 of the specification has the first. */
@@ -116,11 +115,6 @@ function workOf({ type, layer, root }: MassTruncateRequest, truncation: MassTrun
   const coords = present(root, 'bounds', coordsField(root, 'bounds'));
   const extent = { type, layer, gridSetId: required(root, 'gridSetId'), coords };
   return () => truncation.truncateExtent(extent, by);
-}
-
-function writeMassTruncateTypes(href: string): string {
-  const types = keysOf(FIELDS).map((type) => element('requestType', type));
-  return writeXml(element('massTruncateRequests', types, { href }));
 }
 
 function required(root: WireElement, name: string): string {

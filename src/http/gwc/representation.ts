@@ -1,7 +1,6 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
-import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../api/api-route.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
-import type { Headers, Response } from '../response.ts';
+import { contentResponse, jsonResponse, type Response } from '../response.ts';
 import type { Method, RouteRole } from '../route.ts';
 
 const XML = ['application/xml', 'text/xml'];
@@ -72,12 +71,12 @@ function requestedFormat({ query, headers }: Context): DocumentFormat {
 /** By `Content-Type`; the default type of `curl -d` is ignored in favour of the path's extension. */
 export function readRoot(context: Context, format: DocumentFormat): WireElement {
   const type = requireMediaType(context.headers, [...XML, ...JSON_TYPES, FORM]);
-  const said = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
-  return readDocument(context.body, said);
+  const bodyFormat = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
+  return readDocument(context.body, bodyFormat);
 }
 
 export function documentResponse(root: DocumentNode, format: DocumentFormat): Response {
-  return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
+  return contentResponse(`application/${format}`, writeDocument(root, format));
 }
 
 /** Names with their addresses. Yields: there may be thousands. */
@@ -86,7 +85,7 @@ export async function listResponse(
   format: DocumentFormat,
   { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
 ): Promise<Response> {
-  if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson([...names]) };
+  if (format === 'json') return jsonResponse([...names]);
   const listEntry = (name: string) => {
     const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
@@ -102,9 +101,5 @@ export async function listResponse(
   }
   const entries = await collectYielding(written());
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<${entry}s>${entries.join('')}</${entry}s>`;
-  return { status: 200, headers: typeOf(format), body };
-}
-
-function typeOf(format: DocumentFormat): Headers {
-  return ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'];
+  return contentResponse('application/xml', body);
 }

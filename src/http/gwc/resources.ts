@@ -24,15 +24,15 @@ export function listStores({ context }: Call, { rest }: ApiDeps, format: Documen
 }
 
 export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
-  return documentResponse(describe(found('get', call, deps)), format);
+  return documentResponse(describe(storeNamed('get', call, deps)), format);
 }
 
 export function refuseRemoval(call: OfStore, deps: ApiDeps): never {
-  found('remove', call, deps);
+  storeNamed('remove', call, deps);
   return refuseChange();
 }
 
-function found(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
+function storeNamed(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
   const store = rest.stores.find(({ name }) => name === params.store);
   if (store) return store;
   const what = `A BlobStoreInfo with name "${shortened(params.store)}" does not exist.`;

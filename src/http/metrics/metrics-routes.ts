@@ -8,6 +8,7 @@ import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
+import { contentResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
 import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
 import { type EventLoopWatch, processMetrics } from './process-metrics.ts';
@@ -65,7 +66,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
 function pageOf(sheet: MetricSheet): Handler {
   return async () => {
     const { body, contentType } = await sheet.write();
-    return { status: 200, headers: ['Content-Type', contentType], body };
+    return contentResponse(contentType, body);
   };
 }
 

@@ -77,9 +77,9 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
     tms: ['TMS', 'Rows are counted from the bottom.', `${base}/service/tms/1.0.0`],
     curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at)],
   };
-  return Object.entries(clients).flatMap(([id, given]) => {
-    if (!given) return [];
-    const [client, how, text] = given;
+  return Object.entries(clients).flatMap(([id, entry]) => {
+    if (!entry) return [];
+    const [client, how, text] = entry;
     return [{ id, client, how, text }];
   });
 }
@@ -184,8 +184,8 @@ function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): s
   const { gridSet, zoomStop } = shown.subset;
   const { STYLES: style, ...others } = chosenIn(shown);
   if (Object.keys(others).length === 0) {
-    const wanted = style === undefined ? '' : `,style=${style}`;
-    return `WMTS:${capabilities},tilematrixset=${gridSet.name}${wanted}`;
+    const parameter = style === undefined ? '' : `,style=${style}`;
+    return `WMTS:${capabilities},tilematrixset=${gridSet.name}${parameter}`;
   }
   if (!isWebMercator(gridSet)) return null;
   const address = url.replaceAll('&', '&amp;').replace(/\{([zxy])\}/g, (_, name: string) => `\${${name}}`);

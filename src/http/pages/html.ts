@@ -15,10 +15,12 @@ export function html(
   return { markup };
 }
 
+export const EMPTY: Html = { markup: '' };
+
 /** `<name>text</name>`, or nothing when there is no text. */
 export function tagged(name: string, text: string | null): Html {
   const tag: Html = { markup: name };
-  return text === null ? html`` : html`<${tag}>${text}</${tag}>`;
+  return text === null ? EMPTY : html`<${tag}>${text}</${tag}>`;
 }
 
 export function pageResponse(title: string, body: Html): Response {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { pairs, type Response } from '../response.ts';
-import { type Html, html } from './html.ts';
+import { EMPTY, type Html, html } from './html.ts';
 
 interface Page {
   readonly title: string;
@@ -10,8 +10,6 @@ interface Page {
 }
 
 export type PageWriter = (page: Page) => Response;
-
-const NOTHING = html``;
 
 /**
  * Self-contained pages with inline style and script. The policy names both by their hash, so that nothing else runs,
@@ -43,7 +41,7 @@ ${style}
 <h1>${title}</h1>
 ${body}
 </main>
-${copying ? script : NOTHING}
+${copying ? script : EMPTY}
 </body>
 </html>
 `.markup,

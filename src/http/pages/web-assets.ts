@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context } from '../context.ts';
 import { type Response, slashAdded, withHeaders } from '../response.ts';
-import type { Handler, Route } from '../route.ts';
+import { publicRoute, type Route } from '../route.ts';
 import { acceptsGzip, validated } from '../services/negotiate.ts';
 
 export type WebAsset = ReturnType<typeof createWebAsset>;
@@ -86,13 +86,9 @@ const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
   return assets.flatMap((asset) => [
-    ...pathsOf(asset).map((path) => pageRoute(path, (context) => assetResponse(context, asset))),
+    ...pathsOf(asset).map((path) => publicRoute(path, (context) => assetResponse(context, asset))),
     ...bareFolderRoutes(asset),
   ]);
-}
-
-function pageRoute(path: string, handler: Handler): Route {
-  return { method: 'GET', path, role: 'public', handler };
 }
 
 function pathsOf({ path }: WebAsset): readonly string[] {
@@ -108,7 +104,7 @@ function isIndex(path: string): boolean {
 function bareFolderRoutes({ path }: WebAsset): readonly Route[] {
   if (!isIndex(path)) return [];
   const folder = dirname(path);
-  return [pageRoute(`/${folder}`, () => slashAdded(folder))];
+  return [publicRoute(`/${folder}`, () => slashAdded(folder))];
 }
 
 async function pack(bytes: Buffer): Promise<Buffer | null> {

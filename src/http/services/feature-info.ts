@@ -7,7 +7,7 @@ import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
 import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
-import { pairs, type Response } from '../response.ts';
+import { contentResponse, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
 import type { Operation } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
@@ -33,8 +33,8 @@ export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
   const version = versionOf(kvp);
   const layer = await layerQueried(catalog, context, kvp, version);
   const { bound, subsets } = layer;
-  const wanted = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
-  const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
+  const mediaType = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
+  const infoFormat = checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
   const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
   const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat(bound, kvp);
   const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
@@ -84,12 +84,12 @@ function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[])
 
 function checkInfoFormat(
   { name, infoFormats }: Layer,
-  wanted: string,
+  format: string,
   code: ServiceCode,
   locator: string,
 ): string {
-  if (infoFormats.includes(wanted)) return wanted;
-  const message = `Layer ${name} has no info format ${shortened(wanted)}; it has ${infoFormats.join(', ')}.`;
+  if (infoFormats.includes(format)) return format;
+  const message = `Layer ${name} has no info format ${shortened(format)}; it has ${infoFormats.join(', ')}.`;
   throw new ServiceException(code, locator, message);
 }
 
@@ -155,12 +155,6 @@ const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 
 /** Not cached: it may change. */
 function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
-  return {
-    status: 200,
-    headers: pairs({
-      'Content-Type': `${mediaType}${charset}`,
-      'Content-Security-Policy': POLICY,
-    }).concat(cacheControlOf(layer)),
-    body: bytes,
-  };
+  const headers = ['Content-Security-Policy', POLICY, ...cacheControlOf(layer)];
+  return contentResponse(`${mediaType}${charset}`, bytes, headers);
 }

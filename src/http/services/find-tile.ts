@@ -47,11 +47,11 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
     } catch {
       return null;
     }
-    const found = named.get(match);
+    const tile = named.get(match);
     const { caller } = context;
-    if (!found || (caller && !mayLookAt(caller, found.tiles.bound.layer))) return null;
-    const { z: zoom, x, y } = found.index;
-    return subsetContains(found.tiles.subset, zoom, x, y) ? found : null;
+    if (!tile || (caller && !mayLookAt(caller, tile.tiles.bound.layer))) return null;
+    const { z: zoom, x, y } = tile.index;
+    return subsetContains(tile.tiles.subset, zoom, x, y) ? tile : null;
   };
 }
 

@@ -64,15 +64,15 @@ export function parametersOf(
 ): ReadonlyMap<string, string> {
   if (query === '' || filters.length === 0) return NONE;
   const known = new Set(filters.map((filter) => filter.name));
-  const found = new Map<string, string>();
+  const parameters = new Map<string, string>();
   for (const [key, value] of new URLSearchParams(query)) {
     const name = key.toUpperCase();
     if (!known.has(name)) continue;
-    if (found.has(name))
+    if (parameters.has(name))
       throw new TilewardenError('parameter-refused', `The parameter ${name} is given twice.`);
-    found.set(name, value);
+    parameters.set(name, value);
   }
-  return found;
+  return parameters;
 }
 
 /** `cached=false`: GeoWebCache's clients request a picture directly from the source. The layer must allow it. */

@@ -219,8 +219,8 @@ type AddressedDocument = ReturnType<typeof addressed>;
 function addressed(template: DocumentTemplate, base: string, pair: string | null) {
   const address = escapeXml(base);
   const { digest, addresses, pieces } = template;
-  const said = pair === null ? address : `${address} ${pair}`;
-  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${said}`).digest('base64url');
+  const variant = pair === null ? address : `${address} ${pair}`;
+  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${variant}`).digest('base64url');
   const keyed = (piece: string) =>
     pair === null ? piece : withKeyInAddresses(piece, BASE.markup, pair, '&amp;');
   const grown = Buffer.byteLength(address) - Buffer.byteLength(BASE.markup);

@@ -45,20 +45,20 @@ export function extentsByCrs<Crs>(
   { gridSubsets }: Layer,
   crsOf: (subset: GridSubset) => readonly (readonly [name: string, crs: Crs])[],
 ): readonly { readonly crs: Crs; readonly bounds: Bounds }[] {
-  const found = new Map<string, { crs: Crs; bounds: Bounds }>();
+  const extents = new Map<string, { crs: Crs; bounds: Bounds }>();
   for (const subset of gridSubsets) {
     for (const [name, crs] of crsOf(subset)) {
-      const bounds = boundsAround([subset.extent, found.get(name)?.bounds ?? subset.extent]);
-      found.set(name, { crs, bounds });
+      const bounds = boundsAround([subset.extent, extents.get(name)?.bounds ?? subset.extent]);
+      extents.set(name, { crs, bounds });
     }
   }
-  return [...found.values()];
+  return [...extents.values()];
 }
 
 /** The grid set of addresses without one: the layer's first in web mercator. */
 export function webMercatorSubset(layer: Layer): GridSubset {
-  const found = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet));
-  if (found) return found;
+  const subset = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet));
+  if (subset) return subset;
   const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
   throw new TilewardenError(
     'grid-set-unknown',

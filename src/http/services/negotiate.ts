@@ -70,7 +70,7 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
   const codings = String(acceptEncoding ?? '')
     .split(',')
     .map(readWish);
-  const weight = (wanted: string) => codings.find(({ type }) => type === wanted)?.quality;
+  const weight = (coding: string) => codings.find(({ type }) => type === coding)?.quality;
   return (weight('gzip') ?? weight('x-gzip') ?? weight('*') ?? 0) > 0;
 }
 
@@ -104,9 +104,9 @@ export function chooseMediaType<Offer extends string>(
 /** `range` 0: by name; 1: `image/*`; 2: anything. */
 function preferenceFor(offer: string, wishes: readonly Wish[]) {
   const ranges = [offer, `${offer.split('/', 1)[0]}/*`, '*/*'];
-  const found = ranges.map((name) => wishes.find(({ type }) => type === name));
-  const range = found.findIndex((wish) => wish !== undefined);
-  return { quality: found[range]?.quality ?? 0, range };
+  const matches = ranges.map((name) => wishes.find(({ type }) => type === name));
+  const range = matches.findIndex((wish) => wish !== undefined);
+  return { quality: matches[range]?.quality ?? 0, range };
 }
 
 /** Ignores parameters other than `q`: each type has one representation. */
@@ -120,9 +120,9 @@ function readWish(text: string): Wish {
 /** The best match for `Accept`; without one the first. Responses vary by that header. */
 export function formatAccepted(context: Context, offered: readonly Format[]): Format {
   const types = [...new Set(offered.map(({ contentType }) => contentType))];
-  const chosen = chooseMediaType(context.headers.accept, types);
-  const found = offered.find(({ contentType }) => contentType === chosen);
-  if (found) return found;
+  const type = chooseMediaType(context.headers.accept, types);
+  const format = offered.find(({ contentType }) => contentType === type);
+  if (format) return format;
   throw new HttpProblem('not-acceptable', `There is ${types.join(', ')}; Accept allows none of it.`, [
     'Vary',
     'Accept',

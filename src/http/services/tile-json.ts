@@ -51,9 +51,9 @@ async function answerTileJson(
   style: string | null,
 ): Promise<Response> {
   const { layer } = bound;
-  const given = parametersOf(context.query, layer.parameters);
+  const inQuery = parametersOf(context.query, layer.parameters);
   const styled = style !== null && layer.parameters.some(isStyleFilter);
-  const parameters = new Map(styled ? [...given, [STYLES, style]] : given);
+  const parameters = new Map(styled ? [...inQuery, [STYLES, style]] : inQuery);
   const subset = webMercatorSubset(layer);
   const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, context.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();

@@ -113,8 +113,8 @@ function tileNamed(subset: GridSubset, text: string) {
 
 /** KML supports longitude and latitude only. */
 function degreesSubset(layer: Layer): GridSubset {
-  const found = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
-  if (found) return found;
+  const subset = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
+  if (subset) return subset;
   throw new TilewardenError(
     'grid-set-unknown',
     `KML needs a grid set in EPSG:4326, and layer ${layer.name} has none.`,

@@ -6,7 +6,7 @@ import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
 import { carryKey } from '../../auth/reader-key.ts';
 import { CallerGone, type Context } from '../../context.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { EMPTY, type Html, html } from '../../pages/html.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import type { Response } from '../../response.ts';
@@ -57,15 +57,15 @@ function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
 /** Null when missing. */
 export function formatParameter(context: Context): string | null {
   if (context.query === '') return null;
-  const given = new Set(new URLSearchParams(context.query).getAll('f'));
-  if (given.size > 1) throw invalid('The parameter f is given twice.');
-  const [name = ''] = given;
+  const values = new Set(new URLSearchParams(context.query).getAll('f'));
+  if (values.size > 1) throw invalid('The parameter f is given twice.');
+  const [name = ''] = values;
   return name === '' ? null : name;
 }
 
 function typeAccepted(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
-  const chosen = chooseMediaType(context.headers.accept, [JSON_TYPE, HTML_TYPE]);
-  if (chosen) return chosen;
+  const type = chooseMediaType(context.headers.accept, [JSON_TYPE, HTML_TYPE]);
+  if (type) return type;
   throw new HttpProblem('not-acceptable', `There is ${JSON_TYPE} and ${HTML_TYPE}.`, ['Vary', 'Accept']);
 }
 
@@ -107,13 +107,11 @@ export function pathPart(name: string): string {
   return encodeURIComponent(name).replaceAll('%3A', ':');
 }
 
-const NOTHING = html``;
-
 /** Any JSON document as markup, with the same content. */
 function describeInHtml(content: object): Html {
   const { links, ...rest } = content as { readonly links?: readonly OgcLink[] };
   return html`${describeMembers(rest)}
-${links ? html`<h2>Links</h2>${linkList(links)}` : NOTHING}`;
+${links ? html`<h2>Links</h2>${linkList(links)}` : EMPTY}`;
 }
 
 function describeMembers(content: object): Html {

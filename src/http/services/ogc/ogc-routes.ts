@@ -163,8 +163,8 @@ function rootOf(context: Context): string {
 
 function gridSetNamed(layers: readonly Layer[], name: string): GridSet {
   const gridSets = everyGridSetOf(layers);
-  const found = gridSets.get(name) ?? [...gridSets.values()].find(({ aliases }) => aliases.includes(name));
-  if (found) return found;
+  const gridSet = gridSets.get(name) ?? [...gridSets.values()].find(({ aliases }) => aliases.includes(name));
+  if (gridSet) return gridSet;
   throw new HttpProblem('path-unknown', `There is no tile matrix set ${shortened(name)}.`);
 }
 
@@ -218,16 +218,16 @@ async function answerOgcTile(
   const named = formatParameter(context);
   const offered = formatsOf(bound.layer, kind);
   const format = named === null ? formatAccepted(context, offered) : requestedFormat(bound, offered, named);
-  const wanted = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
-  const answer = await answerTile(context, resolveTileSet(bound, wanted), index);
+  const query = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
+  const answer = await answerTile(context, resolveTileSet(bound, query), index);
   return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
 }
 
 /** By extension or media type. */
 function requestedFormat({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
-  const wanted = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
-  const found = offered.find(({ mediaType }) => mediaType === wanted?.mediaType);
-  if (found) return found;
+  const format = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
+  const match = offered.find(({ mediaType }) => mediaType === format?.mediaType);
+  if (match) return match;
   const names = offered.map(({ extensions }) => extensions[0]).join(', ');
   throw new TilewardenError('format-unknown', `f must be one of ${names}, not ${shortened(name)}.`);
 }

@@ -53,9 +53,9 @@ export const getMap: Operation<MapServices> = async (context, kvp, services) => 
     return answerTile(context, withBypass(kvp, tiles), matched.index);
   }
   if (!matched) checkComposable(map);
-  const made = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
+  const picture = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
   const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
-  return mapResponse(context, map, made, [...message, ...cacheControl(map, made, clock.now())]);
+  return mapResponse(context, map, picture, [...message, ...cacheControl(map, picture, clock.now())]);
 };
 
 async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp): Promise<MapRequest> {
@@ -139,12 +139,19 @@ function blameBox(error: unknown): never {
   throw badValue('BBOX', error.message);
 }
 
-function mapResponse(context: Context, map: MapRequest, made: ComposedMap, more: Headers): Response {
-  const etag = `"${made.digest}"`;
-  const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
-  const type = contentTypeOf(map.format, made.bytes);
-  const headers = [...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more, ...placeHeaders(map, made)];
-  const { createdAt, bytes: body } = made;
+function mapResponse(context: Context, map: MapRequest, picture: ComposedMap, more: Headers): Response {
+  const etag = `"${picture.digest}"`;
+  const modified =
+    picture.createdAt === null ? [] : ['Last-Modified', new Date(picture.createdAt).toUTCString()];
+  const type = contentTypeOf(map.format, picture.bytes);
+  const headers = [
+    ...modified,
+    'X-Cache',
+    picture.outcome ?? 'BYPASS',
+    ...more,
+    ...placeHeaders(map, picture),
+  ];
+  const { createdAt, bytes: body } = picture;
   return validated(context, etag, headers, {
     body,
     type,

@@ -83,22 +83,22 @@ const PARTS = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/;
  * the request uses a parameter of 1.3.0.
  */
 export function versionOf(kvp: Kvp): WmsVersion {
-  const given = kvp('VERSION') ?? kvp('WMTVER');
-  if (given === null) return kvp('CRS') !== null && kvp('SRS') === null ? '1.3.0' : '1.1.1';
-  const known = nearest(given);
+  const version = kvp('VERSION') ?? kvp('WMTVER');
+  if (version === null) return kvp('CRS') !== null && kvp('SRS') === null ? '1.3.0' : '1.1.1';
+  const known = nearest(version);
   if (known) return known;
   throw badValue(
     'VERSION',
-    `The supported versions of WMS are ${WMS_VERSIONS.join(' and ')}, not ${shortened(given)}.`,
+    `The supported versions of WMS are ${WMS_VERSIONS.join(' and ')}, not ${shortened(version)}.`,
   );
 }
 
 /** WMS 1.3.0, 6.2.4: the requested version, else the next lower one, else the lowest; by default the highest. */
 export function negotiatedVersion(kvp: Kvp): WmsVersion {
-  const given = kvp('VERSION') ?? kvp('WMTVER');
+  const version = kvp('VERSION') ?? kvp('WMTVER');
   // GeoWebCache describes its tile sets in 1.1.1 only.
-  if (given === null) return wantsTileSets(kvp) ? '1.1.1' : '1.3.0';
-  const [, major = '0', minor = '0'] = PARTS.exec(given) ?? [];
+  if (version === null) return wantsTileSets(kvp) ? '1.1.1' : '1.3.0';
+  const [, major = '0', minor = '0'] = PARTS.exec(version) ?? [];
   return Number(major) > 1 || Number(minor) >= 3 ? '1.3.0' : '1.1.1';
 }
 
@@ -107,8 +107,8 @@ export function wantsTileSets(kvp: Kvp): boolean {
 }
 
 /** The other versions of 1.0, 1.1 and 1.3 do not differ in what we read. */
-function nearest(given: string): WmsVersion | null {
-  const [, major, minor] = PARTS.exec(given) ?? [];
+function nearest(version: string): WmsVersion | null {
+  const [, major, minor] = PARTS.exec(version) ?? [];
   if (major !== '1') return null;
   if (minor === '3') return '1.3.0';
   return minor === '0' || minor === '1' ? '1.1.1' : null;

@@ -4,7 +4,7 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   extentsByCrs,
@@ -52,12 +52,12 @@ function service(version: WmsVersion, about: ServiceDescription): Markup {
   const newer = version === '1.3.0';
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
-    : markup``;
+    : EMPTY;
   return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
 }
 
 function keywordList({ keywords }: ServiceDescription): Markup {
-  if (keywords.length === 0) return markup``;
+  if (keywords.length === 0) return EMPTY;
   return markup`<KeywordList>${keywords.map((word) => tagged('Keyword', word))}</KeywordList>`;
 }
 
@@ -68,7 +68,7 @@ function requests(layers: readonly Layer[], version: WmsVersion): Markup {
   return markup`<Request>
 ${operation('GetCapabilities', [own])}
 ${operation('GetMap', formats.length > 0 ? formats : ['image/png'])}
-${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : markup``}
+${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 </Request>`;
 }
 
@@ -121,7 +121,6 @@ function resolutions({ gridSet, zoomStart, coverages }: GridSubset): string {
   return coverages.map((_, offset) => levelOf(gridSet, zoomStart + offset).resolution).join(' ');
 }
 
-const NOTHING: Markup = { markup: '' };
 const CRS84 = 'CRS:84';
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
@@ -134,7 +133,7 @@ ${crsList(layer, version)}
 ${geographicBox(layer, version)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
-${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
+${layer.attribution === '' ? EMPTY : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 </Layer>`;
 }
@@ -146,7 +145,7 @@ function style(layer: Layer, name: string, isDefault: boolean): Markup {
 
 /** WMS 1.3.0, 7.2.4.6.5: only with its size. */
 function legendUrl(layer: Layer, legend: Legend): Markup {
-  if (legend.width === null || legend.height === null) return NOTHING;
+  if (legend.width === null || legend.height === null) return EMPTY;
   return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${legendAddress(layer, legend)}"/></LegendURL>`;
 }
 
@@ -157,7 +156,7 @@ function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
 
 function geographicBox(layer: Layer, version: WmsVersion): Markup {
   const box = geographicExtent(layer);
-  if (!box) return NOTHING;
+  if (!box) return EMPTY;
   const [west, south, east, north] = box;
   if (version === '1.1.1')
     return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
@@ -190,7 +189,7 @@ function dimensions(layer: Layer, version: WmsVersion): readonly Markup[] {
   const described = listed.map(({ name, defaultValue, values }) => ({
     name: name.replace(/^DIM_/, '').toLowerCase(),
     units: name === 'TIME' ? 'ISO8601' : '',
-    standard: defaultValue === '' ? NOTHING : markup` default="${defaultValue}"`,
+    standard: defaultValue === '' ? EMPTY : markup` default="${defaultValue}"`,
     values: (values ?? []).join(','),
   }));
   if (version === '1.3.0') {

@@ -8,7 +8,7 @@ import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import { cacheControlOf, requireVisible } from '../../auth/layer-visibility.ts';
 import { CallerGone } from '../../context.ts';
-import type { Response } from '../../response.ts';
+import { contentResponse, type Response } from '../../response.ts';
 import type { Handler, Route } from '../../route.ts';
 import { wmsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
@@ -85,8 +85,7 @@ const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
     signal: context.signal,
   };
   const legend = await askLegend(bound, request);
-  const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
-  return { status: 200, headers, body: legend.bytes };
+  return contentResponse(legend.mediaType, legend.bytes, cacheControlOf(bound.layer));
 };
 
 function requestedFormat(kvp: Kvp): string {
@@ -167,8 +166,7 @@ async function pictureOf(
   const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
   if (!body) return null;
   // Shown in place of the map: clients do not show a picture with an error status.
-  const headers = ['Content-Type', contentTypeOf(frame.format, body), ...report.headers];
-  return { status: 200, headers, body };
+  return contentResponse(contentTypeOf(frame.format, body), body, report.headers);
 }
 
 function unlessBusy(error: unknown): null {

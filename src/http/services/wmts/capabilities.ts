@@ -4,7 +4,7 @@ import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,
@@ -60,14 +60,14 @@ ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 }
 
 function keywords({ keywords: words }: ServiceDescription): Markup {
-  if (words.length === 0) return markup``;
+  if (words.length === 0) return EMPTY;
   return markup`<ows:Keywords>${words.map((word) => tagged('ows:Keyword', word))}</ows:Keywords>\n`;
 }
 
 /** OGC 06-121r3, table 15: a provider has a name and a contact. */
 function provider({ providerName, providerSite, contact }: ServiceDescription): Markup {
-  if (providerName === null) return markup``;
-  const site = providerSite === null ? markup`` : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
+  if (providerName === null) return EMPTY;
+  const site = providerSite === null ? EMPTY : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
   return markup`<ows:ServiceProvider><ows:ProviderName>${providerName}</ows:ProviderName>${site}<ows:ServiceContact>
 ${tagged('ows:IndividualName', contact.individualName ?? null)}${tagged('ows:PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
 }
@@ -99,8 +99,6 @@ function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
   const corner = position(crs, gridSet.extent.minX, level.top);
   return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
 }
-
-const NOTHING: Markup = { markup: '' };
 
 /** OGC 07-057r7, table 6; in the order of its schema. */
 function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
@@ -134,8 +132,8 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
     width: legend.width,
     height: legend.height,
   };
-  const given = Object.entries(numbers).filter(([, value]) => value !== null);
-  const attributes = { markup: given.map(([name, value]) => ` ${name}="${value}"`).join('') };
+  const known = Object.entries(numbers).filter(([, value]) => value !== null);
+  const attributes = { markup: known.map(([name, value]) => ` ${name}="${value}"`).join('') };
   return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
@@ -154,7 +152,7 @@ function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
 /** Empty if no grid set can be converted to degrees. */
 function wgs84Box(layer: Layer): Markup {
   const box = geographicExtent(layer);
-  if (!box) return NOTHING;
+  if (!box) return EMPTY;
   const [west, south, east, north] = box;
   return markup`<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>`;
 }

@@ -82,8 +82,8 @@ function hasScalesOf(gridSet: GridSet, { srs, scales }: ScaleSet): boolean {
   return (
     sameSrs(gridSet.srs, srs) &&
     gridSet.levels.every((level, z) => {
-      const wanted = scales[z];
-      return wanted === undefined || Math.abs(ogcScale(gridSet, level) / wanted - 1) < SAME_SCALE;
+      const scale = scales[z];
+      return scale === undefined || Math.abs(ogcScale(gridSet, level) / scale - 1) < SAME_SCALE;
     })
   );
 }
