@@ -8,12 +8,12 @@ import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { openRoute, publicRoute, type Route } from './route.ts';
+import { publicRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { openServices } from './services/open-services.ts';
-import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
+import { tileJsonRoutes } from './services/tile-json.ts';
 import { screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 
@@ -41,11 +41,10 @@ function serviceRoutes(deps: RouteDeps): readonly Route[] {
   const { catalog } = deps;
   const services = openServices(deps);
   return [
-    openRoute('/tiles/{layer}.json', services.screen(createTileJson(catalog))),
     ...tileServiceRoutes(services),
     ...wmsRoutes({ ...services, composer: deps.composer }),
     ...screened(kmlRoutes(services), services.screen),
-    ...screened(wmtsTileJsonRoutes(catalog), services.screen),
+    ...screened(tileJsonRoutes(catalog), services.screen),
     ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];

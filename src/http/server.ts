@@ -35,11 +35,10 @@ export interface HttpServerOptions {
   readonly socketPath?: string;
 }
 
-/** Not listening yet; tests call it without a socket. */
+/** Not listening yet. */
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
-  readonly listener: RequestListener;
   count(batches: readonly TileBatch[]): void;
 }
 
@@ -78,14 +77,14 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
   };
 }
 
-type DoorDeps = Pick<
+type DispatcherDeps = Pick<
   DispatcherOptions,
   'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
 >;
 
 export function createHttpAppOver(
   routes: readonly Route[],
-  deps: DoorDeps,
+  deps: DispatcherDeps,
   options: HttpServerOptions,
 ): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -96,9 +95,8 @@ export function createHttpAppOver(
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });
-  const { listener } = dispatcher;
-  const server = createNodeServer(limits, options.tls !== null, listener);
-  return { server, dispatcher, listener, count: () => {} };
+  const server = createNodeServer(limits, options.tls !== null, dispatcher.listener);
+  return { server, dispatcher, count: () => {} };
 }
 
 const BACKLOG = 1024;

@@ -5,14 +5,8 @@ import { SESSION_LIFE_MS } from '../../access/session-store.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 
-export interface Credentials {
-  readonly authorization: string | null;
-  readonly cookie: string | null;
-  /** Of the client; behind a trusted proxy, the one that the proxy reports. */
-  readonly address: string;
+export interface Credentials extends Presented {
   readonly host: string;
-  readonly secure: boolean;
-  readonly proxy: ProxyHeaders | null;
 }
 
 /** Names of headers, in lower case. */
@@ -39,8 +33,8 @@ export function createAccountAccess(
   return {
     loopbackOnly: false,
     ...(proxyHeaders && { proxyHeaders }),
-    authenticate: (credentials) => authenticator.authenticate(presentedIn(credentials)),
-    stillHolds: (credentials, caller) => authenticator.stillHolds(presentedIn(credentials), caller),
+    authenticate: (credentials) => authenticator.authenticate(credentials),
+    stillHolds: (credentials, caller) => authenticator.stillHolds(credentials, caller),
   };
 }
 
@@ -55,10 +49,6 @@ export function proxyHeadersOf(login: ProxyHeaders | null, log: Logger): ProxyHe
       warned = true;
     },
   };
-}
-
-function presentedIn({ authorization, cookie, address, secure, proxy }: Credentials): Presented {
-  return { authorization, session: readSessionCookie(cookie, secure), address, proxy };
 }
 
 /** For a server without accounts: every client on this machine may do everything. */

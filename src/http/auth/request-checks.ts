@@ -4,7 +4,7 @@ import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/ca
 import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Access, Credentials, ProxyHeaderNames } from './access.ts';
+import { type Access, type Credentials, type ProxyHeaderNames, readSessionCookie } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -114,10 +114,9 @@ export function credentialsOf(
   if (login && !proxy) proxyHeaders?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
-    cookie: request.headers.cookie ?? null,
+    session: readSessionCookie(request.headers.cookie ?? null, cameBySecureWay(request, trusts)),
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    secure: cameBySecureWay(request, trusts),
     proxy,
   };
 }

@@ -16,7 +16,7 @@ const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 /** Tiles of web mercator, rows from the top. */
 export function mercatorRoutes(deps: Services): readonly Route[] {
   const route = (name: string, placeOf: (kvp: Kvp) => TileIndex) => {
-    const handler = createMercatorService(deps, placeOf);
+    const handler = deps.remembering(mercatorTile(deps, placeOf));
     return [openRoute(`/service/${name}`, handler), openRoute(`/service/${name}/`, handler)];
   };
   const place = (kvp: Kvp, z: number) => ({ z, x: integer(kvp, 'X'), y: integer(kvp, 'Y') });
@@ -29,11 +29,8 @@ export function mercatorRoutes(deps: Services): readonly Route[] {
   ];
 }
 
-function createMercatorService(
-  { catalog, answerTile, remembering }: Services,
-  placeOf: (kvp: Kvp) => TileIndex,
-): Handler {
-  return remembering(async (context) => {
+function mercatorTile({ catalog, answerTile }: Services, placeOf: (kvp: Kvp) => TileIndex): Handler {
+  return async (context) => {
     const kvp = readKvp(context.query);
     const index = placeOf(kvp);
     const bound = await layerFor(context, catalog, required(kvp, 'LAYERS'));
@@ -46,7 +43,7 @@ function createMercatorService(
     const format = kvp('FORMAT') ?? layer.formats.find(isPreferred)?.mediaType ?? null;
     const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
     return answerTile(context, withBypass(kvp, tiles), index);
-  });
+  };
 }
 
 function required(kvp: Kvp, name: string): string {

@@ -18,24 +18,23 @@ import { formatNamed, layerFor } from './tiles.ts';
 const STYLES = 'STYLES';
 const WORLD = [-180, -90, 180, 90] as const;
 
-/** `/tiles/{layer}.json`: TileJSON 3.0.0, which supports web mercator only. */
-export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
-  return async (context) => {
-    const bound = await layerFor(context, catalog, context.param('layer'));
-    return answerTileJson(context, bound, bound.layer.formats[0], null);
-  };
-}
+const GEOWEBCACHE = '/service/wmts/rest/{layer}';
+const PATHS = [
+  '/tiles/{layer}.json',
+  `${GEOWEBCACHE}/tilejson/{extension}`,
+  `${GEOWEBCACHE}//tilejson/{extension}`,
+  `${GEOWEBCACHE}/{style}/tilejson/{extension}`,
+];
 
-/** The same document where GeoWebCache has it: `/service/wmts/rest/{layer}[/{style}]/tilejson/{extension}`. */
-export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
+/** TileJSON 3.0.0, which supports web mercator only; also where GeoWebCache has it. */
+export function tileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
   const handler: Handler = async (context) => {
     const bound = await layerFor(context, catalog, context.param('layer'));
-    const format = formatNamed(bound.layer, context.param('extension'));
-    return answerTileJson(context, bound, format, context.params.style ?? null);
+    const { extension, style = null } = context.params;
+    const format = extension === undefined ? bound.layer.formats[0] : formatNamed(bound.layer, extension);
+    return answerTileJson(context, bound, format, style);
   };
-  const folder = '/service/wmts/rest/{layer}';
-  const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
-  return paths.map((path) => openRoute(`${folder}${path}`, handler));
+  return PATHS.map((path) => openRoute(path, handler));
 }
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */

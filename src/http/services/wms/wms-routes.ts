@@ -148,7 +148,7 @@ function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger):
   return withExceptions(handler, log, async (report, context) => {
     const kvp = readPairs(context);
     const picture = await pictureOf(report, kvp, paint, context.signal);
-    return picture ?? documentOf(report, versionOfReport(kvp));
+    return picture ?? exceptionDocument(report, versionOfReport(kvp));
   });
 }
 
@@ -200,7 +200,7 @@ function versionOfReport(kvp: Kvp): WmsVersion {
 }
 
 /** WMS 1.3.0, annex E.2, and WMS 1.1.1, annex A.3. */
-function documentOf(
+function exceptionDocument(
   { status, code, locator, message, headers }: ExceptionReport,
   version: WmsVersion,
 ): Response {
