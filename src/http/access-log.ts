@@ -30,7 +30,7 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
 
 /**
  * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
- * A file that was moved or removed is opened again before the next write. What cannot be written is lost, and serving goes on.
+ * A file that was moved or removed is opened again before the next write. Lines that cannot be written are lost; serving continues.
  */
 export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Env) {
   const write = format === 'json' ? jsonLine : createCombinedLine();

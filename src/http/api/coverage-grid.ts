@@ -4,14 +4,14 @@ import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 
 /** Cells per side; a cell is one tile if that many are enough. */
-export const MAX_CELLS = 128;
+const MAX_CELLS = 128;
 
 /** Seconds: upper limits of the age classes; one more class holds older tiles. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
 /** `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. */
 export const COVERAGE_KINDS = ['age', 'share'] as const;
-export type CoverageKind = (typeof COVERAGE_KINDS)[number];
+type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
 /** Cells from the top left, row by row. */
 export interface CoverageGrid {
@@ -40,22 +40,17 @@ export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** One cell per tile. Queries the index of the store, once per age class, and reads no tile. */
-export async function gridOfTiles(
+/** Single tiles. Queries the index of the store, once per age class, and reads no tile. */
+export async function* tileParts(
   { bound, set }: ResolvedTileSet,
   z: number,
   { rect, shows, now }: CellPlan,
-): Promise<CoverageGrid> {
-  const columns = rect.maxX - rect.minX + 1;
-  const rows = rect.maxY - rect.minY + 1;
-  const values = new Uint8Array(columns * rows);
-  const steps = shows === 'age' ? agesSince(now) : [{ since: 0, value: 100 }];
-  for (const { since, value } of steps) {
+): AsyncGenerator<readonly CountedPart[]> {
+  for (const { since } of shows === 'age' ? agesSince(now) : [{ since: 0 }]) {
     const tiles = await bound.store.present(set, z, rect, since);
-    for (const { x, y } of tiles) values[(y - rect.minY) * columns + x - rect.minX] = value;
-    if (tiles.length === 0) break;
+    if (tiles.length === 0) return;
+    yield tiles.map(({ x, y }) => ({ x, y, tiles: 1, changedAt: since }));
   }
-  return { rect, cell: 1, columns, rows, values };
 }
 
 /** From the oldest. */
@@ -64,7 +59,7 @@ function agesSince(now: number): readonly { readonly since: number; readonly val
   return moments.map((since, step) => ({ since, value: step + 1 }));
 }
 
-/** Tiles of one page or block, by the place of the first. */
+/** Tiles of one page or block, or a single one, by the place of the first. */
 export interface CountedPart {
   readonly x: number;
   readonly y: number;
@@ -73,25 +68,27 @@ export interface CountedPart {
   readonly changedAt: number;
 }
 
-/** Cells of whole pages or blocks: the share of cached tiles, or the age of the last change. */
-export async function gridOfParts(
+/** The share of cached tiles in each cell, or the age of the last change. */
+export async function gridOf(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
-  parts: AsyncIterable<CountedPart>,
+  parts: AsyncIterable<readonly CountedPart[]>,
 ): Promise<CoverageGrid> {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
   const changes = new Float64Array(columns * rows);
-  for await (const part of parts) {
-    const column = Math.floor(part.x / cell) - left;
-    const row = Math.floor(part.y / cell) - top;
-    if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
-    const place = row * columns + column;
-    tiles[place] = (tiles[place] ?? 0) + part.tiles;
-    changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
+  for await (const some of parts) {
+    for (const part of some) {
+      const column = Math.floor(part.x / cell) - left;
+      const row = Math.floor(part.y / cell) - top;
+      if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
+      const place = row * columns + column;
+      tiles[place] = (tiles[place] ?? 0) + part.tiles;
+      changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
+    }
   }
   const ages = agesSince(now);
   const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;

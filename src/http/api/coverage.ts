@@ -27,9 +27,9 @@ import {
   type CountedPart,
   type CoverageGrid,
   cellSizeFor,
-  gridOfParts,
-  gridOfTiles,
+  gridOf,
   runsOf,
+  tileParts,
 } from './coverage-grid.ts';
 import { amount, bounds, count, tileSetName } from './values.ts';
 
@@ -127,11 +127,8 @@ export async function showPlaces(
   const cell = cellSizeFor(rect);
   const shows = call.query.shows ?? (cell === 1 ? 'age' : 'share');
   const plan = { rect, cell, shows, now: deps.clock.now() };
-  const grid =
-    cell === 1
-      ? await gridOfTiles(tiles, z, plan)
-      : await gridOfParts(tiles, z, plan, partsOf(tiles.set, z, plan, deps));
-  return { ...set, z, shows, ...gridDocument(tiles, z, grid) };
+  const parts = cell === 1 ? tileParts(tiles, z, plan) : partsOf(tiles.set, z, plan, deps);
+  return { ...set, z, shows, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
 }
 
 /** Blocks if a cell consists of whole blocks, otherwise pages; only those that touch `rect`. */
@@ -140,15 +137,15 @@ async function* partsOf(
   z: number,
   { rect, cell }: CellPlan,
   { quota }: ApiDeps,
-): AsyncGenerator<CountedPart> {
+): AsyncGenerator<readonly CountedPart[]> {
   const blocks = blocksTouching(quota.blocks(set, z), rect);
   if (cell >= BLOCK_SIZE) {
     for await (const { x, y, tiles, changedAt } of blocks)
-      yield { x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt };
+      yield [{ x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt }];
     return;
   }
   for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
-    yield { x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt };
+    yield [{ x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt }];
 }
 
 async function* blocksTouching(

@@ -254,7 +254,7 @@ const PREFLIGHT: readonly string[] = [
   ...['Access-Control-Max-Age', '86400'],
 ];
 
-/** Fetch, 3.2.2: a browser asks before it sends a header of ours to another site. */
+/** Fetch, 3.2.2: a browser sends this request before one with our header from another site. */
 export function preflightResponse({ method, headers }: IncomingMessage) {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null;
   return { status: 204, headers: PREFLIGHT, body: null };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { HttpProblem } from '../problems.ts';
 
-/** What `curl -d` sends for any body. */
+/** The type that `curl -d` sends for any body. */
 export const FORM = 'application/x-www-form-urlencoded';
 
 /** Types of bodies that GeoWebCache's clients send, by the extension of the path. */

@@ -64,7 +64,7 @@ export function refuseFormat(): never {
 }
 
 const ROOT = 'tileQuotaConfiguration';
-/** What GeoWebCache's clients send. */
+/** Accepted names; GeoWebCache's clients send both. */
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 
 /** Section 2.5 of the specification; the body has only the fields to change. */

@@ -3,7 +3,7 @@ import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import { findGridSubset } from '../../domain/layer.ts';
+import { findGridSubset, type Layer } from '../../domain/layer.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
@@ -32,11 +32,7 @@ type OfLayer = Call<{ params: 'layer' }>;
 
 export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
-  return listResponse(context, format, {
-    names: layers.map(({ name }) => name),
-    entry: 'layer',
-    path: '/rest/layers',
-  });
+  return listResponse(context, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
 }
 
 export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
@@ -105,6 +101,11 @@ function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat):
     throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
   }
   return read;
+}
+
+/** Lazy: the list is written in turns. */
+function* namesOf(layers: readonly Layer[]): Generator<string> {
+  for (const { name } of layers) yield name;
 }
 
 function unknownLayer(name: string): HttpProblem {

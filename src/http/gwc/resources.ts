@@ -111,7 +111,7 @@ function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
 const MAX_NAMED = 100;
 
 export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
-  // A widespread client library says that the form is JSON.
+  // A widespread client library declares the form as JSON.
   requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
   const form = new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
   if (!form.has('reload_configuration')) {

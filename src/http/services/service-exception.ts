@@ -101,15 +101,15 @@ export function reportOf(error: unknown, context: Context, log: Logger): Excepti
   };
 }
 
-/** Failures of `handler` are written by `tell`; missing credentials are a 401 with its header. */
+/** Failures of `handler` are written by `write`; missing credentials are a 401 with its header. */
 export function withExceptions(
   handler: Handler,
   log: Logger,
-  tell: (report: ExceptionReport, context: Context) => Response | Promise<Response>,
+  write: (report: ExceptionReport, context: Context) => Response | Promise<Response>,
 ): Handler {
   return recovering(handler, (error, context) => {
     if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
-    return tell(reportOf(error, context, log), context);
+    return write(reportOf(error, context, log), context);
   });
 }
 

@@ -153,7 +153,7 @@ export function crsNames({ srs }: GridSet, version: WmsVersion): readonly [strin
   return [`EPSG:${srs}`];
 }
 
-/** WMS 1.3.0, 6.7.2: boxes are in the order of the CRS's axes. In 1.1.1 x comes first whatever the CRS says. */
+/** WMS 1.3.0, 6.7.2: boxes are in the order of the CRS's axes. In 1.1.1 x always comes first. */
 export function isYFirst(
   gridSet: GridSet,
   crs: Pick<MapCrs, 'longitudeFirst'>,

@@ -52,7 +52,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
 
 function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp): Operation {
   const name = required(kvp, 'REQUEST', 'request');
-  // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
+  // QGIS adds SERVICE=WMS to any address without SERVICE=WMTS, and understands the response.
   if (name.toLowerCase() !== 'getcapabilities') checkService(kvp, 'WMTS');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
