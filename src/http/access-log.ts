@@ -9,7 +9,6 @@ export interface AccessLogSettings {
   readonly format: 'combined' | 'json';
 }
 
-/** A request that was answered. */
 export interface AccessEntry {
   readonly request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'headers'>;
   readonly address: string;
@@ -31,7 +30,7 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
 
 /**
  * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
- * A file that was moved or removed is opened again before the next write. What cannot be written is lost, and serving goes on.
+ * A file that was moved or removed is opened again before the next write. Lines that cannot be written are lost; serving continues.
  */
 export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Env) {
   const write = format === 'json' ? jsonLine : createCombinedLine();
@@ -135,7 +134,7 @@ function escaped(text: string): string {
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 
-/** An address with the values of parameters that may be secrets masked, and without a password before its host. */
+/** Masks the values of parameters that may be secrets, and drops a password before the host. */
 export function withoutSecrets(address: string): string {
   const bare = address.includes('@') ? address.replace(/\/\/[^/?#@]*@/, '//') : address;
   const mark = bare.search(/[?#]/);

@@ -10,24 +10,22 @@ import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from
 import type { HttpProblem } from './problems.ts';
 import { jsonResponse, type Response } from './response.ts';
 
-/** Path parameters, by the names in the route's pattern. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** Where a request wants to go. Requests with the same address may share one. */
+/** The target of a request. Requests with the same address may share one. */
 export interface Target {
-  /** As it came: not decoded, without the query. */
+  /** Not decoded, without the query. */
   readonly path: string;
-  /** As it came, without the question mark. */
+  /** Without the question mark. */
   readonly query: string;
   readonly prefix: string;
   readonly params: PathParams;
 }
 
-/** What all requests of a server share. */
 export interface ContextDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
-  /** Tells the request ids of this run from those of the last one. */
+  /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
 }
 
@@ -47,23 +45,22 @@ const NO_CHANGE: ChangeNote = {};
 export class Context {
   readonly target: Target;
   readonly connection: Connection;
-  /** Null on public routes, and until the caller is authenticated. */
+  /** Null on public routes, and before authentication. */
   caller: Caller | null = null;
   body: Buffer = NO_BODY;
-  /** Set by a handler before it answers. */
+  /** Set by the handler before it responds. */
   change: ChangeNote = NO_CHANGE;
   /**
-   * Whom the answer is for. `varies`: it depends on who asks. `caller`: only for this one, and never for pages of other
-   * sites, whatever the route says.
+   * Who may read the response. `varies`: it depends on the caller. `caller`: only this one, and never pages of other sites.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
-  /** As `performance.now()` has it, where there is an access log. */
+  /** `performance.now()`; only with an access log. */
   begunAt = 0;
-  /** Whom a public route has found to be calling. */
+  /** The caller that `identify` found on a public route. */
   identified: Caller | null = null;
-  /** On tile services: the key that the request shows. */
+  /** On tile services: the key of the request. */
   key: PresentedKey | null = null;
-  /** Pairs of the query that look like keys and are parameters of the layer. */
+  /** Query pairs that look like keys and are parameters of the layer. */
   released = '';
   readonly #request: IncomingMessage;
   readonly #number: number;
@@ -77,7 +74,7 @@ export class Context {
     this.#deps = deps;
   }
 
-  /** The same caller on the way to another place. */
+  /** The same caller, with another target. */
   towards(target: Target): Context {
     const other = new Context(this.#request, target, this.#number, this.#deps);
     other.caller = this.caller;
@@ -110,7 +107,6 @@ export class Context {
     return this.#request.headers;
   }
 
-  /** The parameter of that name in the path; the route's pattern has it. */
   param(name: string): string {
     return this.params[name] ?? '';
   }
@@ -120,7 +116,6 @@ export class Context {
     return ownAddress(this.#request, this.target.prefix, this.#deps.trusts);
   }
 
-  /** The network address of the client; behind trusted proxies, the one that they report. */
   get source(): string {
     return sourceAddress(this.#request, this.#deps.trusts);
   }
@@ -137,7 +132,7 @@ export class Context {
     return this.identified;
   }
 
-  /** Whether the caller would still be let in as it was. */
+  /** Whether the caller is still authenticated as before. */
   async callerStillHolds(): Promise<boolean> {
     const { access, trusts } = this.#deps;
     return (
@@ -145,7 +140,7 @@ export class Context {
     );
   }
 
-  /** What to throw at a caller that has to say who it is. */
+  /** To be thrown when the caller must authenticate. */
   credentialsNeeded(): HttpProblem {
     return credentialsNeeded(this.#request);
   }
@@ -155,16 +150,15 @@ export class Context {
   }
 }
 
-/** State shared by all requests of one connection. */
 export class Connection implements KeyMemory {
-  /** The answer to the last request so far: answers leave in the order of the requests. */
+  /** Responses leave in the order of the requests; this is the latest one. */
   lastResponse: ServerResponse | null = null;
-  /** The last `Host` that was found to be one. */
+  /** The last valid `Host`. */
   host: string | null = null;
   key: KeyMemory['key'] = null;
   readonly #socket: Socket;
   #signal: AbortSignal | null = null;
-  /** Requests whose answers have not left. */
+  /** Requests without a finished response. */
   #underWay = 0;
   readonly #waiting: (() => ServerResponse)[] = [];
 
@@ -172,7 +166,7 @@ export class Connection implements KeyMemory {
     this.#socket = socket;
   }
 
-  /** Begins now, or when fewer than `most` answers are awaited. */
+  /** Begins now, or when fewer than `most` responses are pending. */
   beginInTurn(begin: () => ServerResponse, most: number): void {
     this.#waiting.push(begin);
     this.#beginNext(most);
@@ -217,7 +211,7 @@ export function connectionOf(socket: Socket): Connection {
   return connection;
 }
 
-/** Why work for a caller was given up. The client has gone, and nothing went wrong. */
+/** The client has disconnected; nothing went wrong. */
 export class CallerGone extends Error {
   constructor() {
     super('The caller has gone away.');
@@ -225,21 +219,20 @@ export class CallerGone extends Error {
   }
 }
 
-export function createdResponse({ baseUrl }: Context, path: string, made: object): Response {
-  return jsonResponse(made, ['Location', `${baseUrl}${path}`], 201);
+export function createdResponse({ baseUrl }: Context, path: string, document: object): Response {
+  return jsonResponse(document, ['Location', `${baseUrl}${path}`], 201);
 }
 
-/** The id in the path; 0, which no object has, if it is not a number. */
+/** 0, which no object has, if it is not a number. */
 export function idIn({ params: { id = '' } }: Pick<Context, 'params'>): number {
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 
-/** A document that names addresses of map servers, as the caller may see it. */
+/** Hides secrets in addresses of map servers from everyone but administrators. */
 export function shownTo<Document>({ caller }: Pick<Context, 'caller'>, document: Document): Document {
   return caller?.role === 'admin' ? document : (hideKeys(document) as Document);
 }
 
-/** For what the caller starts. */
 export function authorIn({ caller }: Pick<Context, 'caller'>): TaskAuthor {
   const name = caller?.name ?? 'anonymous';
   return { name, account: accountOf(caller ?? { name }), unlimited: caller?.role === 'admin' };

@@ -29,7 +29,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { access, accounts, log, clock, quota, flush, isAway, accessLog } = deps;
+  const { accounts, clock, quota } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -45,17 +45,11 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     { ...deps, pipeline, traffic, surrogateKeys, prefixes },
     { ...DEFAULT_LIMITS, ...options.limits },
   );
-  const keys = accounts.readerKeys;
-  const auth = {
-    access,
-    audit: accounts.audit,
-    keys,
-    log,
-    ...(flush && { flush }),
-    ...(isAway && { isAway }),
-    ...(accessLog && { accessLog }),
-  };
-  const app = createHttpAppOver(routes, auth, options);
+  const app = createHttpAppOver(
+    routes,
+    { ...deps, audit: accounts.audit, keys: accounts.readerKeys },
+    options,
+  );
   return { ...app, count: (batches) => batches.forEach(tally.add) };
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Bounds on what one caller can ask of the server. Times in milliseconds, sizes in bytes. */
+/** Limits for one client. Times in milliseconds, sizes in bytes. */
 export const DEFAULT_LIMITS = {
   addressLength: 8 * 1024,
   headerSize: 16 * 1024,
@@ -10,44 +10,44 @@ export const DEFAULT_LIMITS = {
   headersTimeout: 9_000,
   /** From the first byte of a request to the end of its body. */
   requestTimeout: 10_000,
-  /** How long a connection may make no progress at all: between requests, or because the caller does not read. */
+  /** How long a connection may make no progress: between requests, or because the client does not read. */
   idleTimeout: 120_000,
-  /** How long a caller that has ended its side of the connection is waited for: it may have gone away. */
+  /** How long to wait for a client that has closed its side of the connection: it may have left. */
   halfClosedTimeout: 5_000,
-  /** How often slow connections are looked for. */
+  /** Interval of the check for slow connections. */
   connectionsCheckingInterval: 1_000,
   /** Fewer where the process may open few files. */
   connections: 10_000,
-  /** Requests of one connection that are worked on at a time; those sent without waiting for answers wait for their turn. */
+  /** Concurrent requests of one connection; further pipelined requests wait. */
   requestsPerConnection: 64,
-  /** Requests of one connection that wait for their turn. */
+  /** Waiting requests of one connection. */
   waitingPerConnection: 4096,
   eventStreams: 100,
   eventStreamsOfOne: 25,
-  /** How often the caller of an endless response is checked again. */
+  /** How often the caller of a stream is authenticated again. */
   streamCheckInterval: 2_000,
   /** Concurrent requests that need a role. */
   adminRequests: 100,
   adminRequestsOfOne: 80,
-  /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
+  /** On shutdown, how long idle keep-alive connections stay open after their last request: the next one may be in flight. */
   farewell: 1_000,
   drainTimeout: 8_000,
 };
 export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 const LIMITS_FILE = '/proc/self/limits';
-/** Of all the files that may be open, what connections may take. The rest is for tiles, the database and upstreams. */
+/** The share of open files for connections. The rest is for tiles, the database and upstreams. */
 const SHARE = 0.75;
 const KEPT = 64;
 const MIN_CONNECTIONS = 32;
 
-/** How many connections fit beside everything else that is opened. */
-export function mostConnections(wanted: number, openFiles: number | null): number {
-  if (openFiles === null) return wanted;
-  return Math.min(wanted, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
+/** The limit of connections, given the limit of open files. */
+export function mostConnections(limit: number, openFiles: number | null): number {
+  if (openFiles === null) return limit;
+  return Math.min(limit, Math.max(MIN_CONNECTIONS, Math.floor(openFiles * SHARE) - KEPT));
 }
 
-/** How many files, sockets included, this process may have open; null where that is not known. */
+/** Including sockets; null if unknown. */
 export function openFilesLimit(): number | null {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync(LIMITS_FILE, 'utf8'))?.[1];

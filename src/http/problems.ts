@@ -2,7 +2,7 @@ import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import { type Headers, type Response, textResponse } from './response.ts';
 
-/** Problems that exist only in HTTP, with their status. */
+/** Problems of HTTP itself, with their status. */
 const OWN = {
   'path-malformed': 400,
   'body-unreadable': 400,
@@ -30,7 +30,7 @@ const OWN = {
 };
 export type HttpProblemCode = keyof typeof OWN;
 
-/** Of every status we answer, the one place where it is given. */
+/** The only place that maps problems to a status. */
 const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   ...OWN,
   'request-invalid': 400,
@@ -67,9 +67,9 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'source-timeout': 504,
 };
 
-/** A database that is away, or that others keep busy. */
+/** The database is unreachable or busy. */
 const OUT_OF_REACH = 503;
-/** Seconds; for failures that do not say themselves when to come back. */
+/** Seconds; for failures without a time of their own. */
 const DEFAULT_RETRY_AFTER = 5;
 const MAX_MESSAGE_LENGTH = 1000;
 
@@ -88,11 +88,11 @@ export class HttpProblem extends Error {
 
 export interface Problem {
   readonly answer: Response;
-  /** True for an unexpected failure: it belongs in the log with its stack. */
+  /** Unexpected failures are logged with their stack. */
   readonly unexpected: boolean;
 }
 
-/** Whatever was thrown, as an answer of one line without internals. */
+/** One line of text without internals. */
 export function problemOf(error: unknown, requestId: string): Problem {
   const foreseen = (status: number, message: string, headers: Headers) => ({
     answer: problemResponse(status, message, headers),
@@ -124,7 +124,7 @@ function retryAfter(status: number, seconds: number | null): Headers {
   return ['Retry-After', String(Math.max(1, Math.ceil(seconds ?? DEFAULT_RETRY_AFTER)))];
 }
 
-/** Names come from callers; what would break the line or hide text is made visible. */
+/** Names come from clients; control characters are made visible. */
 function oneLine(message: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
   const visible = message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '\ufffd');

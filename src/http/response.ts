@@ -4,18 +4,18 @@ import { writeJson } from '../lib/write-json.ts';
 /** Header names and values in turn: the form that costs least to send. */
 export type Headers = readonly string[];
 
-/** Writes the body piece by piece and ends the response itself, at the latest when the signal aborts. */
+/** Writes the body in pieces and ends the response, at the latest when the signal aborts. */
 export type Streamer = (response: ServerResponse, signal: AbortSignal) => void;
 
 export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
-  /** The value of `X-Cache`, where it is known without a look at the headers. */
+  /** The value of `X-Cache`, if known. */
   readonly cache?: string;
 }
 
-/** One with status 200 that pages of every site may read, and that can write its head by itself. */
+/** Status 200, shared with pages of other sites, and able to write its head by itself. */
 export interface PreparedResponse extends Response {
   readonly body: Buffer;
   /** Bytes. */
@@ -38,6 +38,14 @@ export function withHeaders({ status, headers, body }: Response, more: Headers):
   return { status, headers: [...headers, ...more], body };
 }
 
+export function contentResponse(
+  type: string,
+  body: Response['body'],
+  headers: Headers = NO_HEADERS,
+): Response {
+  return { status: 200, headers: ['Content-Type', type, ...headers], body };
+}
+
 export function textResponse(status: number, text: string, headers: Headers = NO_HEADERS): Response {
   return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };
 }
@@ -50,7 +58,7 @@ export function jsonResponse(value: unknown, headers: Headers = NO_HEADERS, stat
   };
 }
 
-/** To the same path with a slash at its end. The address is relative, for proxies that add to the path. */
+/** Adds a slash to the path. The address is relative, for proxies that add a prefix. */
 export function slashAdded(path: string): Response {
   return { status: 308, headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`], body: null };
 }

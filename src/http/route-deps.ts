@@ -26,7 +26,6 @@ import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
 import type { TileRefresh } from './services/refresh-tile.ts';
 
-/** Dependencies of all handlers; each takes what it needs. */
 export interface RouteDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
@@ -35,7 +34,6 @@ export interface RouteDeps extends Env {
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;
-  /** As in `ReadinessDeps`. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
@@ -45,7 +43,7 @@ export interface RouteDeps extends Env {
   readonly blankAreas: BlankAreas;
   readonly blankSuspects: Pick<BlankSuspects, 'of'>;
   readonly quota: QuotaService;
-  /** Every `host:port` that the settings of a source name. */
+  /** Every `host:port` in the settings of a source. */
   readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;
   /** The latest activity of a layer; from memory, since a list needs thousands. */
   readonly layerState: (name: string) => LayerState;
@@ -54,24 +52,13 @@ export interface RouteDeps extends Env {
   readonly about: {
     readonly version: string;
     readonly startedAt: number;
-    /** For requests to other servers, without passwords. */
+    /** For outbound requests, without passwords. */
     readonly proxies: { readonly http: string | null; readonly https: string | null };
   };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
-  readonly accounts: Pick<
-    Accounts,
-    | 'users'
-    | 'tokens'
-    | 'sessions'
-    | 'externalSessions'
-    | 'oidc'
-    | 'readerKeys'
-    | 'authenticator'
-    | 'audit'
-    | 'throttle'
-  >;
+  readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
   /** As in `ServiceDeps`. */
@@ -82,16 +69,16 @@ export interface RouteDeps extends Env {
   readonly refresh?: TileRefresh;
 }
 
-/** What GeoWebCache's resources tell of the settings. */
+/** Settings that GeoWebCache's resources show. */
 interface RestSettings {
   readonly stores: readonly StoreDescription[];
   readonly memoryTierBytes: number;
-  /** Its path; empty: there is none. */
+  /** Its path; empty: none. */
   readonly configFile: string;
   readonly reload: () => Promise<Reloaded>;
 }
 
-/** How tiles were answered; `flush` first, to count the present turn too. */
+/** Tile responses; call `flush` first to include the current turn. */
 interface TileTraffic {
   readonly counts: TileCounts;
   readonly series: TrafficSeries;
@@ -120,7 +107,7 @@ export interface ImportDeps {
   ) => Promise<{ readonly bytes: Buffer; readonly contentType: string }>;
 }
 
-/** A store as it may be shown: no secret. */
+/** Without secrets. */
 export interface StoreDescription {
   readonly name: string;
   /** In GeoWebCache's words, e.g. `FileBlobStore`. */
@@ -131,24 +118,23 @@ export interface StoreDescription {
   readonly options: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Files that exports have made. */
 export interface ExportFiles {
-  /** From the first byte to the last one named; null: it is gone. */
+  /** Both positions are included; null: the file is gone. */
   read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
-  /** Removes the files of exports that are no longer listed. */
+  /** Removes files of exports that are no longer listed. */
   tidy(): Promise<void>;
 }
 
-/** What reading the configuration file again has done. */
+/** The result of reloading the configuration file. */
 export type Reloaded =
   | {
       readonly layers: number;
-      /** Names of layers and grid sets that are new, other than before, or gone. */
+      /** Names of added, changed and removed layers and grid sets. */
       readonly changed: readonly string[];
-      /** Hosts whose limits or permissions are new, other than before, or gone. */
+      /** Hosts whose limits or permissions were added, changed or removed. */
       readonly upstreams: readonly string[];
       /** Settings that differ and need a restart. */
       readonly restart: readonly string[];
     }
-  /** Its problems; nothing has changed. */
+  /** Nothing has changed. */
   | { readonly problems: readonly string[] };

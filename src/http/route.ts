@@ -12,7 +12,7 @@ export type Method = (typeof METHODS)[number];
 
 export type Handler = (context: Context) => Response | Promise<Response>;
 
-/** The same handler; its errors are answered by `recover`. */
+/** The handler, with its errors passed to `recover`. */
 export function recovering(
   handler: Handler,
   recover: (error: unknown, context: Context) => Response | Promise<Response>,
@@ -30,7 +30,7 @@ export function recovering(
 export interface Route {
   readonly method: Method;
   /**
-   * `{name}` stands for one segment, decoded once, so that it may hold a slash that came as `%2F`.
+   * `{name}` is one segment, decoded once, so that it may contain a slash that came as `%2F`.
    * It may share its segment with text around it: in `/rest/seed/{layer}.json` the last `.json` is cut off.
    */
   readonly path: string;
@@ -38,17 +38,21 @@ export interface Route {
   readonly handler: Handler;
   /** Replaces `handler` while the database is unreachable and no caller can be authenticated. */
   readonly whileAway?: Handler;
-  /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
+  /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';
-  /** Whether a request only asks what would be: it changes nothing, and leaves no trace. */
+  /** A dry run: it changes nothing and is not logged. */
   readonly asksOnly?: (context: Context) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
 }
 
+export function publicRoute(path: string, handler: Handler): Route {
+  return { method: 'GET', path, role: 'public', handler };
+}
+
 /** Public, for pages of other sites too. */
 export function openRoute(path: string, handler: Handler): Route {
-  return { method: 'GET', path, role: 'public', sharing: 'anyone', handler };
+  return { ...publicRoute(path, handler), sharing: 'anyone' };
 }
 
 /** A route in the OpenAPI document. Schemas are those that parse the request. */
@@ -61,13 +65,13 @@ export interface RouteDescription {
   readonly bodyTypes?: readonly string[];
   /** The meaning of a `text/plain` body, if one is accepted beside JSON. */
   readonly plainBody?: string;
-  /** The answer has an `ETag`; a change honours it as `If-Match`. */
+  /** The response has an `ETag`, which a change accepts as `If-Match`. */
   readonly versioned?: boolean;
-  /** Of JSON answers. */
+  /** For JSON responses. */
   readonly answer?: z.ZodType;
   /** Default: 200. */
   readonly status?: number;
-  /** Of answers that are not JSON, e.g. `text/event-stream`. */
+  /** For other responses, e.g. `text/event-stream`. */
   readonly answerType?: string;
 }
 
@@ -81,7 +85,7 @@ export function checkRoutes(routes: readonly Route[]): void {
   }
 }
 
-/** The type asks for a role already; this also checks at run time: a route without one does not start. */
+/** Also checked at run time: a route without a role does not start. */
 function checkRole(route: Route): void {
   const known: readonly unknown[] = ['public', ...ROLES];
   if (known.includes(route.role)) return;

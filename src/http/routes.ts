@@ -8,16 +8,16 @@ import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { openRoute, type Route } from './route.ts';
+import { publicRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { openServices } from './services/open-services.ts';
-import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
+import { tileJsonRoutes } from './services/tile-json.ts';
 import { screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 
-/** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
+/** All routes, below each prefix. If two patterns match a path, the first one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const parts = {
     ...deps,
@@ -26,8 +26,8 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     routes: () => routes,
   };
   const routes: readonly Route[] = [
-    { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
-    { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
+    publicRoute('/healthz', answerAlive),
+    publicRoute('/readyz', createReadiness(deps)),
     ...serviceRoutes(deps),
     ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),
@@ -37,16 +37,14 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
   return routes;
 }
 
-/** Map services and their pages. */
 function serviceRoutes(deps: RouteDeps): readonly Route[] {
   const { catalog } = deps;
   const services = openServices(deps);
   return [
-    openRoute('/tiles/{layer}.json', services.screen(createTileJson(catalog))),
     ...tileServiceRoutes(services),
     ...wmsRoutes({ ...services, composer: deps.composer }),
     ...screened(kmlRoutes(services), services.screen),
-    ...screened(wmtsTileJsonRoutes(catalog), services.screen),
+    ...screened(tileJsonRoutes(catalog), services.screen),
     ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];

@@ -23,7 +23,7 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** Every path answers below each of these, e.g. `['', '/geowebcache']`. */
+  /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
   readonly trustedProxies: readonly string[];
   /** Null: plain http. */
@@ -31,22 +31,20 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
-  /** Instead of host and port: where processes of ours connect, each request on behalf of a caller of theirs. */
+  /** Instead of host and port: a socket for our own HTTP processes, which act for their clients. */
   readonly socketPath?: string;
 }
 
-/** A server that does not listen yet, and how to talk to it without a socket, in tests. */
+/** Not listening yet. */
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
-  /** Handles the requests of a socket. */
-  readonly listener: RequestListener;
   count(batches: readonly TileBatch[]): void;
 }
 
 export type HttpServer = Awaited<ReturnType<typeof listen>>;
 
-/** Lets it answer, at its address or for processes of ours at a socket. */
+/** Listens at its address, or at a socket for our own processes. */
 export async function listen(app: HttpApp, options: HttpServerOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const { host, port, tls, socketPath } = options;
@@ -70,24 +68,23 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
       port: boundPort,
       url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
     },
-    /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
+    /** Reads the certificate and its key again; invalid files leave the old ones in place. */
     reload,
-    /** Adds what another process has answered. */
+    /** Adds the counts of another process. */
     count: app.count,
-    /** Answers requests in flight, for at most the drain limit. */
+    /** Finishes requests in flight, for at most the drain limit. */
     close: (): Promise<void> => drain(app, limits),
   };
 }
 
-type DoorDeps = Pick<
+type DispatcherDeps = Pick<
   DispatcherOptions,
   'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
 >;
 
-/** Everything between a client and a handler. */
 export function createHttpAppOver(
   routes: readonly Route[],
-  deps: DoorDeps,
+  deps: DispatcherDeps,
   options: HttpServerOptions,
 ): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -98,9 +95,8 @@ export function createHttpAppOver(
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });
-  const { listener } = dispatcher;
-  const server = createNodeServer(limits, options.tls !== null, listener);
-  return { server, dispatcher, listener, count: () => {} };
+  const server = createNodeServer(limits, options.tls !== null, dispatcher.listener);
+  return { server, dispatcher, count: () => {} };
 }
 
 const BACKLOG = 1024;
@@ -130,8 +126,8 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
 }
 
 /**
- * A client that ends its side after its request still gets its answer. One that has gone away looks the same, so work for
- * it is given up when no answer has begun after a while.
+ * A client that closes its side after its request still gets its response. One that has left looks the same, so its work
+ * is cancelled when no response has begun after a while.
  */
 function answerHalfClosed(server: Server, timeoutMs: number): void {
   // Not in the types of Node.js.
@@ -147,7 +143,7 @@ function answerHalfClosed(server: Server, timeoutMs: number): void {
   });
 }
 
-/** When there is no place for a newcomer, connections that only wait for the next request give up theirs. */
+/** When the limit is reached, idle connections are closed. */
 function makeRoom(server: { closeIdleConnections(): void }): () => void {
   let waiting: NodeJS.Timeout | null = null;
   return () => {
@@ -160,7 +156,7 @@ function makeRoom(server: { closeIdleConnections(): void }): () => void {
 }
 
 /**
- * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
+ * From now on responses contain `Connection: close`. The next request on a kept connection may be in flight,
  * and closing that connection now would lose it (RFC 9112, 9.5).
  */
 async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
@@ -185,7 +181,7 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   await farewell(app, limits);
   const closed = once(server, 'close');
   server.close();
-  // A connection whose last answer ended after the stop began is idle, and nothing else would close it.
+  // Nothing else closes a connection that becomes idle after the stop began.
   const closeIdle = () => server.closeIdleConnections();
   const sweep = setInterval(() => setImmediate(closeIdle), IDLE_SWEEP_MS);
   await closed;
@@ -205,7 +201,7 @@ function explainListenFailure(error: unknown, { host, port }: HttpServerOptions)
   return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
 }
 
-/** What did not become a request: answered in one line, after the requests that came before it; then the connection ends. */
+/** For input that is not a request: one line, after the earlier responses; then the connection ends. */
 function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -213,7 +209,7 @@ function answerBrokenConnection(error: Error & { code?: string }, socket: Socket
   }
   const end = () => endWith(socket, problemOf(error.code ?? ''));
   const { lastResponse } = connectionOf(socket);
-  // One whose request never arrived whole is not going to be answered.
+  // A request that never arrived completely gets no response.
   const waits = lastResponse !== null && !lastResponse.writableFinished && lastResponse.req.complete;
   if (waits) lastResponse.once('close', end);
   else end();
@@ -241,7 +237,6 @@ function problemOf(code: string): { readonly code: HttpProblemCode; readonly mes
   return { code: 'body-unreadable', message: 'This is not a valid HTTP request.\n' };
 }
 
-/** Paths of PEM files. */
 interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
@@ -249,7 +244,7 @@ interface TlsFiles {
 
 const TLS_MINIMUM = 'TLSv1.2';
 
-/** Throws `config-invalid` when the files cannot be read or do not belong together. */
+/** Throws `config-invalid` when the files cannot be read or do not match. */
 export async function readTlsFiles({ certificate, key }: TlsFiles) {
   const material = { cert: await readPem(certificate), key: await readPem(key) };
   try {

@@ -118,52 +118,51 @@ function userDocument({ name, role, layers, passwordIsInitial, createdAt, change
   return { name, role, layers, passwordIsInitial, ...times };
 }
 
-export async function listTokens(_: Call, { accounts: { tokens } }: ApiDeps) {
-  return { tokens: (await tokens.list()).map(secretDocument) };
+export async function listTokens(_: Call, { accounts }: ApiDeps) {
+  return { tokens: (await accounts.tokens.list()).map(secretDocument) };
 }
 
-/** The one time that the token is shown. */
-export async function createToken(
-  { body, caller, context, note }: Call<{ body: typeof tokenBody }>,
-  { accounts: { tokens } }: ApiDeps,
-) {
-  const { token, secret } = await tokens.create(body, makerOf(caller));
-  note({ target: `token:${token.id}`, after: secretDocument(token) });
-  return createdResponse(context, `/api/v1/tokens/${token.id}`, { ...secretDocument(token), token: secret });
+export async function createToken(call: Call<{ body: typeof tokenBody }>, { accounts }: ApiDeps) {
+  const { token, secret } = await accounts.tokens.create(call.body, makerOf(call.caller));
+  return createdSecret(call, 'token', secretDocument(token), secret);
 }
 
-export async function revokeToken(call: Call<{ params: 'id' }>, { accounts: { tokens } }: ApiDeps) {
-  const before = secretDocument(await tokens.revoke(idIn(call)));
+export async function revokeToken(call: Call<{ params: 'id' }>, { accounts }: ApiDeps) {
+  const before = secretDocument(await accounts.tokens.revoke(idIn(call)));
   call.note({ target: `token:${call.params.id}`, before });
 }
 
-export async function listKeys(_: Call, { accounts: { readerKeys } }: ApiDeps) {
-  return { keys: (await readerKeys.list()).map(secretDocument) };
+export async function listKeys(_: Call, { accounts }: ApiDeps) {
+  return { keys: (await accounts.readerKeys.list()).map(secretDocument) };
 }
 
-/** The one time that the key is shown. */
-export async function createKey(
-  { body, caller, context, note }: Call<{ body: typeof keyBody }>,
-  { accounts: { readerKeys } }: ApiDeps,
-) {
-  const { key, secret } = await readerKeys.create(body, makerOf(caller));
-  note({ target: `key:${key.id}`, after: secretDocument(key) });
-  return createdResponse(context, `/api/v1/keys/${key.id}`, { ...secretDocument(key), key: secret });
+export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts }: ApiDeps) {
+  const { key, secret } = await accounts.readerKeys.create(call.body, makerOf(call.caller));
+  return createdSecret(call, 'key', secretDocument(key), secret);
 }
 
-export async function removeKey(call: Call<{ params: 'id' }>, { accounts: { readerKeys } }: ApiDeps) {
-  const before = secretDocument(await readerKeys.remove(idIn(call)));
+export async function removeKey(call: Call<{ params: 'id' }>, { accounts }: ApiDeps) {
+  const before = secretDocument(await accounts.readerKeys.remove(idIn(call)));
   call.note({ target: `key:${call.params.id}`, before });
 }
 
-/** A token that was made by means of another belongs to the same user, and goes when that one goes. */
+function createdSecret(
+  { context, note }: Call,
+  kind: 'token' | 'key',
+  after: ReturnType<typeof secretDocument>,
+  secret: string,
+) {
+  note({ target: `${kind}:${after.id}`, after });
+  return createdResponse(context, `/api/v1/${kind}s/${after.id}`, { ...after, [kind]: secret });
+}
+
+/** A token that was created with another token belongs to the same user, and is removed with that user. */
 function makerOf({ account, via, owner, name }: Caller): string {
-  // Not the name alone: a local user may have the same one.
+  // The name alone is not enough: a local user may have the same one.
   return account === undefined ? (owner ?? name) : `${via}:${name}`;
 }
 
-/** A token or a key, without its secret. */
-function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey): object {
+function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey) {
   const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
   return { ...shown, ...times, lastUsedAt: isoTime(lastUsedAt) };
 }

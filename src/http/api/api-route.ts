@@ -35,22 +35,19 @@ export interface Shape extends Omit<RouteDescription, 'summary'> {
   readonly target?: string;
 }
 
-/** Dependencies of all handlers. */
 export interface ApiDeps extends RouteDeps {
   readonly eventPlaces: CallerPlaces;
   readonly tileAt: TileFinder;
-  /** All routes of the server. */
   readonly routes: () => readonly Route[];
 }
 
 interface CallShape {
   readonly query?: z.ZodObject | undefined;
   readonly body?: z.ZodType | undefined;
-  /** Names in the path. */
   readonly params?: string;
 }
 
-/** A request as its handler sees it. */
+/** A parsed request. */
 export interface Call<S extends CallShape = object> {
   readonly context: Context;
   /** Not on public routes. */
@@ -60,11 +57,9 @@ export interface Call<S extends CallShape = object> {
   >;
   readonly query: S extends { readonly query: infer Q extends z.ZodType } ? z.output<Q> : unknown;
   readonly body: S extends { readonly body: infer B extends z.ZodType } ? z.output<B> : unknown;
-  /** The entry for the audit log. */
   readonly note: (change: ChangeNote) => void;
 }
 
-/** The names in a path. */
 export type ParamsIn<Name extends string> = Name extends `${string}{${infer Param}}${infer Rest}`
   ? Param | ParamsIn<Rest>
   : never;
@@ -93,7 +88,6 @@ export function route<const Name extends `${Method} /${string}`, const S extends
   return { name, role, summary, shape, answer };
 }
 
-/** The entries of a table as the dispatcher takes them. */
 export function bindRoutes(table: readonly ApiRoute[], deps: ApiDeps): readonly Route[] {
   return table.map(({ name, role, summary, shape, answer }) => {
     const [method, path = ''] = name.split(' ');
@@ -122,7 +116,7 @@ function readCall(context: Context, shape: Shape): Call {
   };
 }
 
-/** Beside a body, parameters that are not declared are refused: a `dryRun` there would be ignored. */
+/** With a body, undeclared query parameters are refused: a `dryRun` there would be ignored. */
 function readQueryBy(context: Context, { query, body, repeatable, raw }: Shape): object {
   const schema = query ?? (body && NO_QUERY);
   return schema && !raw ? readQuery(context, schema, repeatable) : {};
@@ -137,7 +131,7 @@ function answerWith(result: unknown, { status = 200 }: Shape): Response {
   return isResponse(result) ? result : jsonResponse(result, [], status);
 }
 
-/** No document of ours has these three. */
+/** No JSON document of the API has all three. */
 function isResponse(result: unknown): result is Response {
   return (
     typeof result === 'object' &&
@@ -148,7 +142,7 @@ function isResponse(result: unknown): result is Response {
   );
 }
 
-/** A request with `dryRun`, which is in the body or, where the body has no such field, in the query. */
+/** `dryRun` is in the body or, if the body has no such field, in the query. */
 function asksOnly({ asksOnly: always, query, body }: Shape): Pick<Route, 'asksOnly'> {
   if (always) return { asksOnly: () => true };
   if (body && 'shape' in body && 'dryRun' in (body.shape as object)) return { asksOnly: isDryRun };

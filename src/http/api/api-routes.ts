@@ -21,13 +21,11 @@ import * as schedules from './schedules.ts';
 import { seriesResponse } from './series.ts';
 import * as session from './session.ts';
 import * as status from './status.ts';
-import { stopTasks } from './stop-tasks.ts';
 import { taskBody, taskListResponse, taskResponse } from './task-document.ts';
-import { REPEATABLE, stopBody, stopResponse, taskListQuery } from './task-filter.ts';
+import { REPEATABLE, stopBody, stopResponse, stopTasks, taskListQuery } from './task-filter.ts';
 import * as tasks from './tasks.ts';
 import { findTiles, tileAddressesBody, tileAddressesResponse } from './tile-addresses.ts';
 import * as selection from './tile-selection.ts';
-import * as truncation from './truncate.ts';
 
 const declaring = {
   query: catalog.changeQuery,
@@ -35,7 +33,7 @@ const declaring = {
   answer: catalog.declarationResponse,
 };
 
-/** Our own interface. Of two patterns that fit a path the upper one counts. */
+/** The API. If two patterns match a path, the first one counts. */
 // biome-ignore format: a table
 export const API_ROUTES = [
   route('GET /api/v1/tasks', 'viewer', 'List tasks, newest first', { query: taskListQuery, repeatable: REPEATABLE, answer: taskListResponse }, tasks.listTasks),
@@ -86,10 +84,10 @@ export const API_ROUTES = [
   route('GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}/content', 'viewer', 'The tile as it is stored; a missing one is not made',
     { query: coverage.tileSetQuery, answerType: 'image/*' }, inspect.showContent),
   route('POST /api/v1/layers/{layer}/truncate', 'operator', 'Remove a selection of tiles, or with dryRun count it',
-    { body: selection.truncateBody, answer: truncation.truncateResponse }, truncation.truncate),
+    { body: selection.truncateBody, answer: selection.truncateResponse }, selection.truncate),
   route('POST /api/v1/layers/{layer}/invalidate', 'operator', 'Mark a selection of tiles as stale, or with dryRun count it',
-    { query: selection.invalidateQuery, body: selection.invalidateBody, plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top', raw: true, answer: truncation.invalidateResponse },
-    truncation.invalidate),
+    { query: selection.invalidateQuery, body: selection.invalidateBody, plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top', raw: true, answer: selection.invalidateResponse },
+    selection.invalidate),
   route('GET /api/v1/layers/{layer}/blank-areas', 'viewer', 'List areas where blank tiles are correct, and suspect blank tiles', { answer: blank.blankAreaListResponse }, blank.listBlankAreas),
   route('POST /api/v1/layers/{layer}/blank-areas', 'operator', 'Declare an area where blank tiles are correct',
     { body: blank.blankAreaBody, answer: blank.blankAreaResponse, status: 201 }, blank.addBlankArea),

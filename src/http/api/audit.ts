@@ -48,7 +48,7 @@ export async function listAudit({ query }: Call<{ query: typeof auditQuery }>, {
   return { entries: await accounts.audit.read(query) };
 }
 
-/** Secrets are hidden in the log: those of a layer that still exists are taken from it, others must be given again. */
+/** The log hides secrets: those of an existing layer are taken from it, others must be sent again. */
 export async function restoreLayer(
   { params, caller, note }: Call<{ params: 'id' }>,
   { accounts: { audit }, editor }: ApiDeps,

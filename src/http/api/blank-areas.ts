@@ -19,7 +19,7 @@ import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from './value
 const PLACES = ['bounds', 'area', 'tiles'] as const;
 const MAX_ZOOM = 30;
 
-/** `POST /api/v1/layers/{layer}/blank-areas`: one of bounds, area and tiles, or zooms alone. */
+/** One of bounds, area and tiles, or zooms alone. */
 export const blankAreaBody = z.strictObject({
   gridSet: name.exactOptional().describe('All grid sets when absent; needed with bounds and tiles'),
   zoomStart: zoom.exactOptional(),
@@ -70,7 +70,6 @@ async function layerIn({ context, params }: OfLayer, { catalog }: ApiDeps): Prom
   return layer;
 }
 
-/** Where empty pictures are right, and where they are suspect. */
 export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
   const layer = await layerIn(call, deps);
   const kept = await deps.blankAreas.list(layer.name);
@@ -79,7 +78,7 @@ export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
   return {
     layer: layer.name,
     everywhere: layer.blankIsRight,
-    areas: [...layer.blankAreas.map(declaredDocument), ...kept.map(keptDocument)],
+    areas: [...layer.blankAreas.map((area) => ({ ...area, ...DECLARED })), ...kept].map(areaDocument),
     suspects: suspects.flatMap((suspect) => suspectDocuments(layer, areas, suspect)),
   };
 }
@@ -87,11 +86,11 @@ export async function listBlankAreas(call: OfLayer, deps: ApiDeps) {
 export async function addBlankArea(call: OfLayer & Call<{ body: typeof blankAreaBody }>, deps: ApiDeps) {
   const { body, caller, context, note } = call;
   const layer = await layerIn(call, deps);
-  const said = { note: body.note, createdBy: caller.name };
-  const kept = await deps.blankAreas.add(layer.name, blankAreaOf(body, layer), said);
+  const about = { note: body.note, createdBy: caller.name };
+  const kept = await deps.blankAreas.add(layer.name, blankAreaOf(body, layer), about);
   note({ target: `layer:${layer.name}`, after: { blankArea: kept } });
   const place = `/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
-  return createdResponse(context, place, keptDocument(kept));
+  return createdResponse(context, place, areaDocument(kept));
 }
 
 export async function removeBlankArea(call: Call<{ params: 'layer' | 'id' }>, deps: ApiDeps) {
@@ -101,28 +100,17 @@ export async function removeBlankArea(call: Call<{ params: 'layer' | 'id' }>, de
   call.note({ target: `layer:${layer.name}`, before: { blankArea: removed } });
 }
 
-function declaredDocument(area: BlankArea): object {
-  const said = { note: '', createdBy: null, createdAt: null };
-  return { id: null, origin: 'configuration', ...placeDocument(area), ...said };
+const DECLARED = { id: null, note: '', createdBy: null, createdAt: null };
+
+function areaDocument(declared: BlankArea & (KeptBlankArea | typeof DECLARED)): object {
+  const { id, gridSet, zoomStart, zoomStop, area: place, note, createdBy } = declared;
+  const origin = id === null ? 'configuration' : 'interface';
+  const area = place && { type: 'MultiPolygon', coordinates: place.polygons };
+  const shown = { gridSet, zoomStart, zoomStop, area, areaCrs: place?.crs ?? null };
+  return { id, origin, ...shown, note, createdBy, createdAt: isoTime(declared.createdAt) };
 }
 
-function keptDocument(area: KeptBlankArea): object {
-  const { id, note, createdBy, createdAt } = area;
-  const said = { note, createdBy, createdAt: isoTime(createdAt) };
-  return { id, origin: 'interface', ...placeDocument(area), ...said };
-}
-
-function placeDocument({ gridSet, zoomStart, zoomStop, area }: BlankArea): object {
-  return {
-    gridSet,
-    zoomStart,
-    zoomStop,
-    area: area && { type: 'MultiPolygon', coordinates: area.polygons },
-    areaCrs: area?.crs ?? null,
-  };
-}
-
-/** None for areas decided in the meantime. */
+/** Empty if the area was decided in the meantime. */
 function suspectDocuments(
   layer: Layer,
   areas: readonly BlankArea[],
@@ -138,7 +126,7 @@ function suspectDocuments(
   return [{ ...place, format, parametersId, at: isoTime(at), times, refused }];
 }
 
-/** As the request takes them. */
+/** In the form that the request takes. */
 function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonly string[] {
   const tiles: string[] = [];
   for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) tiles.push(`${z}/${x}/${y}`);
@@ -147,8 +135,7 @@ function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonl
 
 type BlankAreaBody = z.output<typeof blankAreaBody>;
 
-/** Throws `request-invalid` or `grid-set-unknown`. */
-export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
+function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
   const places = PLACES.filter((place) => body[place] !== undefined);
   if (places.length > 1) throw invalid(`${places.join(' and ')} exclude each other; give one of them.`);
   if (places.length === 0 && body.zoomStart === undefined && body.zoomStop === undefined) {
@@ -163,23 +150,16 @@ export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
 }
 
 function blankPlace(body: BlankAreaBody, gridSet: GridSet | null): Omit<BlankArea, 'gridSet'> {
-  const { zoomStart = 0, zoomStop = MAX_ZOOM } = body;
+  const { zoomStart = 0, zoomStop = MAX_ZOOM, bounds: box } = body;
   if (body.tiles) return areaOfTiles(body, body.tiles, needed(gridSet, 'tiles'));
-  if (body.bounds) {
-    needed(gridSet, 'bounds');
-    return {
-      zoomStart,
-      zoomStop,
-      area: { polygons: [polygonOfBounds(boundsOf(body.bounds))], crs: 'grid-set' },
-    };
-  }
-  const area = areaOf(body) ?? null;
-  if (area) checkArea(area.polygons);
+  if (box) needed(gridSet, 'bounds');
+  const area = box ? { polygons: [polygonOfBounds(boundsOf(box))], crs: 'grid-set' as const } : areaOf(body);
+  if (area && !box) checkArea(area.polygons);
   if (area?.crs === 'grid-set') needed(gridSet, 'areaCrs grid-set');
-  return { zoomStart, zoomStop, area };
+  return { zoomStart, zoomStop, area: area ?? null };
 }
 
-/** As they are listed among the suspects; without zooms, at their own only. */
+/** In the form of the suspects; without zooms, at the tiles' own zoom only. */
 function areaOfTiles(
   { zoomStart, zoomStop }: BlankAreaBody,
   tiles: readonly string[],

@@ -62,7 +62,7 @@ type Declaring = Call<{ query: typeof changeQuery; body: typeof declarationBody 
 
 const PATHS = { layer: '/api/v1/layers', 'grid-set': '/api/v1/gridsets' } as const;
 
-/** `kind`: layers and grid sets are declared alike. */
+/** Layers and grid sets are declared alike. */
 export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDeps): Promise<Response> {
   const options = { by: call.caller.name, dryRun: call.query.dryRun, expected: null };
   try {
@@ -122,11 +122,11 @@ function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?
   return { expected: Number(version) };
 }
 
-/** The name may be left out of the body; another one than the address has is a slip. */
+/** The body may omit the name; a name that differs from the address is a mistake. */
 function withName(document: unknown, name: string): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document;
-  const given = 'name' in document ? document.name : name;
-  if (given === name) return { ...document, name };
+  const inBody = 'name' in document ? document.name : name;
+  if (inBody === name) return { ...document, name };
   throw invalid(`name must be ${name}, as in the address, or be left out.`);
 }
 

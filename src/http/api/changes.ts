@@ -66,7 +66,7 @@ export async function listRecent(call: OneFeed, deps: ApiDeps) {
   const { caller } = call;
   const { name } = await feedIn(call, deps);
   const recent = await deps.changes.recent(name);
-  // The boxes are those of all its layers together.
+  // The boxes cover all layers of the change.
   const shown = recent.filter(({ layers }) => seenBy(caller, layers, deps).length === layers.length);
   return {
     changes: shown.map(({ id, at, merged, layers, boxes }) => ({
@@ -79,7 +79,7 @@ export async function listRecent(call: OneFeed, deps: ApiDeps) {
   };
 }
 
-/** Its changes concern all its layers. */
+/** The changes concern all layers of the feed. */
 export async function replayChanges(call: OneFeed, deps: ApiDeps) {
   const { name, layers } = await feedIn(call, deps);
   for (const layer of layers) requireLayerScope(call.caller, layer);
@@ -89,7 +89,7 @@ export async function replayChanges(call: OneFeed, deps: ApiDeps) {
   return { changes: count };
 }
 
-/** Feeds of which the caller sees no layer are as if they were absent. */
+/** A feed without a layer that the caller may see looks unknown. */
 async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedStatus> {
   const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
   if (feed && seenBy(caller, feed.layers, deps).length > 0) return feed;
@@ -102,7 +102,7 @@ function feedDocument(caller: Caller, feed: FeedStatus, deps: ApiDeps): readonly
   return layers.length === 0 ? [] : [{ ...feed, layers, lastError, lastAt: isoTime(feed.lastAt) }];
 }
 
-/** For viewers: the words of a database or a host name servers, accounts and tables. */
+/** For viewers: errors of a database or host contain names of servers, accounts and tables. */
 function plainReason({ state, lastError }: FeedStatus): string | null {
   if (lastError === null) return null;
   return state === 'failing'
@@ -117,7 +117,7 @@ function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps)
   });
 }
 
-/** The signature is checked before anything is read, and no answer without one says whether there is such a feed. */
+/** Checks the signature first. Without one, the response does not reveal whether the feed exists. */
 export async function acceptChange(
   { context, params: { name } }: Call<{ params: 'name' }>,
   { changes, accounts, clock }: ApiDeps,
@@ -138,7 +138,7 @@ export async function acceptChange(
   return feed.take({ change, source, eventId: eventIdIn(context) });
 }
 
-/** With a digest of the body: an id that is not signed, sent with a captured body, must not make the event that has it a repeat. */
+/** Contains a digest of the body: a captured body with another, unsigned id must not make that id a repeat. */
 function eventIdIn(context: Context): string | null {
   const isStandard = headerIn(context, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';

@@ -3,17 +3,17 @@ import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 
-/** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
-export const MAX_CELLS = 128;
+/** Cells per side; a cell is one tile if that many are enough. */
+const MAX_CELLS = 128;
 
-/** Seconds. A tile has the first of these that it is not older than; there is one more kind for all that are older. */
+/** Seconds: upper limits of the age classes; one more class holds older tiles. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
-/** `age`: 0 not there, 1 old … 5 younger than an hour. `share`: the percentage of the tiles that are there. */
+/** `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. */
 export const COVERAGE_KINDS = ['age', 'share'] as const;
-export type CoverageKind = (typeof COVERAGE_KINDS)[number];
+type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
-/** A picture of the cache: cells from the top left, row by row. */
+/** Cells from the top left, row by row. */
 export interface CoverageGrid {
   readonly rect: TileRect;
   /** Tiles along a side of a cell. */
@@ -40,22 +40,17 @@ export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** One cell for each tile. Asks the store's index, for ages once for each step, and never for a tile. */
-export async function gridOfTiles(
+/** Single tiles. Queries the index of the store, once per age class, and reads no tile. */
+export async function* tileParts(
   { bound, set }: ResolvedTileSet,
   z: number,
   { rect, shows, now }: CellPlan,
-): Promise<CoverageGrid> {
-  const columns = rect.maxX - rect.minX + 1;
-  const rows = rect.maxY - rect.minY + 1;
-  const values = new Uint8Array(columns * rows);
-  const steps = shows === 'age' ? agesSince(now) : [{ since: 0, value: 100 }];
-  for (const { since, value } of steps) {
-    const found = await bound.store.present(set, z, rect, since);
-    for (const { x, y } of found) values[(y - rect.minY) * columns + x - rect.minX] = value;
-    if (found.length === 0) break;
+): AsyncGenerator<readonly CountedPart[]> {
+  for (const { since } of shows === 'age' ? agesSince(now) : [{ since: 0 }]) {
+    const tiles = await bound.store.present(set, z, rect, since);
+    if (tiles.length === 0) return;
+    yield tiles.map(({ x, y }) => ({ x, y, tiles: 1, changedAt: since }));
   }
-  return { rect, cell: 1, columns, rows, values };
 }
 
 /** From the oldest. */
@@ -64,7 +59,7 @@ function agesSince(now: number): readonly { readonly since: number; readonly val
   return moments.map((since, step) => ({ since, value: step + 1 }));
 }
 
-/** Tiles of one page or block, by the place of the first. */
+/** Tiles of one page or block, or a single one, by the place of the first. */
 export interface CountedPart {
   readonly x: number;
   readonly y: number;
@@ -73,25 +68,27 @@ export interface CountedPart {
   readonly changedAt: number;
 }
 
-/** Cells of whole pages or blocks, by how many of their tiles are there or by when one of these last changed. */
-export async function gridOfParts(
+/** The share of cached tiles in each cell, or the age of the last change. */
+export async function gridOf(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
-  parts: AsyncIterable<CountedPart>,
+  parts: AsyncIterable<readonly CountedPart[]>,
 ): Promise<CoverageGrid> {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
   const changes = new Float64Array(columns * rows);
-  for await (const part of parts) {
-    const column = Math.floor(part.x / cell) - left;
-    const row = Math.floor(part.y / cell) - top;
-    if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
-    const place = row * columns + column;
-    tiles[place] = (tiles[place] ?? 0) + part.tiles;
-    changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
+  for await (const some of parts) {
+    for (const part of some) {
+      const column = Math.floor(part.x / cell) - left;
+      const row = Math.floor(part.y / cell) - top;
+      if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
+      const place = row * columns + column;
+      tiles[place] = (tiles[place] ?? 0) + part.tiles;
+      changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
+    }
   }
   const ages = agesSince(now);
   const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;
@@ -105,7 +102,7 @@ export async function gridOfParts(
   return { rect, cell, columns, rows, values };
 }
 
-/** Values and how often each comes, in turn. */
+/** Run-length encoding: value, count, value, count, … */
 export function runsOf(values: Uint8Array): number[] {
   const runs: number[] = [];
   for (const value of values) {
@@ -116,7 +113,7 @@ export function runsOf(values: Uint8Array): number[] {
   return runs;
 }
 
-/** 0 and 100 mean none and all, exactly. */
+/** 0 and 100 are exact: none and all. */
 function percent(count: number, of: number): number {
   if (count <= 0) return 0;
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));

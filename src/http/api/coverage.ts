@@ -27,15 +27,15 @@ import {
   type CountedPart,
   type CoverageGrid,
   cellSizeFor,
-  gridOfParts,
-  gridOfTiles,
+  gridOf,
   runsOf,
+  tileParts,
 } from './coverage-grid.ts';
 import { amount, bounds, count, tileSetName } from './values.ts';
 
 export const tileSet = { layer: z.string(), ...tileSetName };
 
-/** Beside these, the layer's parameters by name. */
+/** The layer's parameters are further query fields. */
 export const tileSetQuery = z.object({
   format: z.string().optional().describe("Media type or extension; the layer's first when left out"),
 });
@@ -87,7 +87,6 @@ export const coverageResponse = z.object({
 
 export type OfTileSet = Call<{ params: 'layer' | 'gridSet'; query: typeof tileSetQuery }>;
 
-/** How much of a layer is cached at each zoom. */
 export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCoverageQuery }>, deps: ApiDeps) {
   const { catalog, quota } = deps;
   const tiles = await requestedTileSet(call, catalog);
@@ -100,7 +99,7 @@ export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCover
     const shareOf = (part: TileRect) => (box && offered ? shareInside(rect, part, offered) : 1);
     return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, shareOf };
   });
-  /** Whether it is wholly inside or outside, or is too small to be looked at more closely. */
+  /** False: the part is cut by the bounds and large enough for a closer look. */
   const count = ({ z, tiles, bytes }: Amount & { readonly z: number }, part: TileRect, roughly: boolean) => {
     const zoom = zooms[z - zoomStart];
     const share = zoom?.shareOf(part) ?? 0;
@@ -116,7 +115,6 @@ export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCover
   return { ...tileSetNames(tiles.set), zooms: zooms.map(({ shareOf: _, ...zoom }) => zoom) };
 }
 
-/** Where a layer is cached at a zoom. */
 export async function showPlaces(
   call: OfTileSet & Call<{ params: 'z'; query: typeof coverageQuery }>,
   deps: ApiDeps,
@@ -129,28 +127,25 @@ export async function showPlaces(
   const cell = cellSizeFor(rect);
   const shows = call.query.shows ?? (cell === 1 ? 'age' : 'share');
   const plan = { rect, cell, shows, now: deps.clock.now() };
-  const grid =
-    cell === 1
-      ? await gridOfTiles(tiles, z, plan)
-      : await gridOfParts(tiles, z, plan, partsOf(tiles.set, z, plan, deps));
-  return { ...set, z, shows, ...gridDocument(tiles, z, grid) };
+  const parts = cell === 1 ? tileParts(tiles, z, plan) : partsOf(tiles.set, z, plan, deps);
+  return { ...set, z, shows, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
 }
 
-/** Blocks where a cell is made of whole ones, otherwise pages, of those that `rect` touches. */
+/** Blocks if a cell consists of whole blocks, otherwise pages; only those that touch `rect`. */
 async function* partsOf(
   set: TileSetKey,
   z: number,
   { rect, cell }: CellPlan,
   { quota }: ApiDeps,
-): AsyncGenerator<CountedPart> {
+): AsyncGenerator<readonly CountedPart[]> {
   const blocks = blocksTouching(quota.blocks(set, z), rect);
   if (cell >= BLOCK_SIZE) {
     for await (const { x, y, tiles, changedAt } of blocks)
-      yield { x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt };
+      yield [{ x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt }];
     return;
   }
   for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
-    yield { x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt };
+    yield [{ x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt }];
 }
 
 async function* blocksTouching(
@@ -161,7 +156,7 @@ async function* blocksTouching(
     if (intersectRects(blockAt(block.x, block.y, BLOCK_SIZE), rect)) yield block;
 }
 
-/** How much of a page or block, as far as the layer offers it, is inside `rect`. */
+/** The share of a page or block, limited to the layer's coverage, that is inside `rect`. */
 function shareInside(rect: TileRect | null, part: TileRect, offered: TileRect): number {
   const whole = intersectRects(part, offered);
   const inside = whole && rect && intersectRects(whole, rect);
@@ -194,11 +189,11 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
     throw new TilewardenError('tile-outside', problem);
   }
   if (!box) return offered;
-  const wanted = tilesOfBounds(subset.gridSet, z, box);
-  return wanted && intersectRects(wanted, offered);
+  const inBox = tilesOfBounds(subset.gridSet, z, box);
+  return inBox && intersectRects(inBox, offered);
 }
 
-/** The tile set of `/…/{layer}/…/{gridSet}?format=…` and the layer's parameters by name, for a caller who may see it. */
+/** The tile set of `/…/{layer}/…/{gridSet}?format=…`; throws unless the caller may see the layer. */
 export async function requestedTileSet(
   { context, params, query }: OfTileSet,
   catalog: Pick<Catalog, 'layer'>,

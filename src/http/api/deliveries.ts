@@ -18,7 +18,6 @@ export const deliveryListResponse = z.object({
   ),
 });
 
-/** What goes out to caches and programs. */
 export async function listDeliveries(_: Call, { deliveries }: ApiDeps) {
   return { deliveries: await deliveries.list() };
 }

@@ -32,7 +32,6 @@ export const estimateResponse = z.object({
 
 type Estimating = Pick<RouteDeps, 'tasks' | 'quota'>;
 
-/** The cost of a task, and whether there is room for its tiles. */
 export async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft): Promise<object> {
   const { disk, ...estimate } = await tasks.estimate(draft);
   const added = addedBytes(estimate);
@@ -44,7 +43,7 @@ export async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft)
   };
 }
 
-/** Null while the size of a tile is unknown. */
+/** Null while the size of tiles is unknown. */
 function addedBytes({
   tiles,
   cachedTiles,

@@ -57,7 +57,7 @@ export const exportResponse = exportBody
     endedAt: time.nullable(),
   });
 
-/** There are fewer. */
+/** More than there can be. */
 const HIGHEST_LIMIT = 1000;
 
 /** Oldest first. A view of tasks; docs/decisions/0290 has their states. */
@@ -107,7 +107,7 @@ export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps
   const size = document.bytes ?? 0;
   const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
   const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
-  // RFC 9110, 14.2: a range means something with GET only.
+  // RFC 9110, 14.2: ranges apply to GET only.
   const part = method === 'GET' ? requestedRange(headers, etag, size) : null;
   const { start, end } = part ?? { start: 0, end: size - 1 };
   const read = () => deps.exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
@@ -126,9 +126,9 @@ export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps
 }
 
 async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
-  const found = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
-  if (!found) throw unknown('There is no such export.');
-  if (maySee(caller, found.request.layer, deps)) return found;
+  const task = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
+  if (!task) throw unknown('There is no such export.');
+  if (maySee(caller, task.request.layer, deps)) return task;
   throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 

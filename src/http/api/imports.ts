@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
+import { contentResponse } from '../response.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { tileIn } from './coverage.ts';
@@ -31,10 +32,9 @@ export const previewQuery = z.object({
     .meta({ type: 'string', description: 'The layer as POST /api/v1/layers takes it' }),
 });
 
-/** Seconds; a map that is moved to and fro asks once. */
+/** Seconds; a map that is moved back and forth requests each tile once. */
 const PREVIEW_SECONDS = 60;
 
-/** A preview of a layer before it is declared. */
 export async function readService(
   { body, context }: Call<{ body: typeof importBody }>,
   { imports }: ApiDeps,
@@ -55,9 +55,8 @@ export async function previewTile(
   const { query, params, context } = call;
   const tile = tileIn(call);
   const preview = await imports.previewTile(query.document, params.gridSet, tile, context.signal);
-  const { bytes, contentType } = preview;
-  const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
-  return { status: 200, headers, body: bytes };
+  const lifetime = ['Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
+  return contentResponse(preview.contentType, preview.bytes, lifetime);
 }
 
 function parseDocument(text: string | undefined): unknown {

@@ -65,7 +65,7 @@ async function tilePlace(call: OfTile, { catalog }: ApiDeps) {
   return { tiles, tile };
 }
 
-/** The stored tile, though it may have expired: a request to a map service would create it again. */
+/** The stored tile, even if it has expired: a map service would create it again. */
 export async function showContent(call: OfTile, deps: ApiDeps) {
   const { tiles, tile } = await tilePlace(call, deps);
   const stored = await tiles.bound.store.get(tiles.set, tile);
@@ -78,7 +78,7 @@ export async function showContent(call: OfTile, deps: ApiDeps) {
   return { status: 200, headers: [...type, ...headers], body: answer.bytes };
 }
 
-/** Everything about one tile. The request makes no tile. */
+/** Makes no tile. */
 export async function inspectTile(call: OfTile, deps: ApiDeps) {
   const { quota, tasks, layerState, clock } = deps;
   const { tiles, tile } = await tilePlace(call, deps);
@@ -119,7 +119,7 @@ interface Made {
   readonly createdAt: number;
 }
 
-/** Milliseconds. Workers on other machines have clocks of their own. */
+/** Milliseconds. Clocks of other machines may differ. */
 const CLOCKS_DIFFER = 60_000;
 
 async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: ApiDeps['tasks']) {
@@ -129,7 +129,7 @@ async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: 
   return { kind: 'task', task: madeBy, inHistory: task !== null && couldHaveMade(task, layer, createdAt) };
 }
 
-/** In a data folder whose database was lost or replaced, tasks are numbered from the start, and the same number is another task. */
+/** After the database was lost or replaced, the same task number means another task. */
 function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at: number): boolean {
   if (startedAt === null || request.layer !== layer || request.type === 'truncate') return false;
   const until = endedAt ?? Number.POSITIVE_INFINITY;
@@ -147,7 +147,6 @@ function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: A
   };
 }
 
-/** The block that would be fetched for the tile, and from where. */
 function sourceDocument(tiles: ResolvedTileSet, { z, x, y }: TileIndex) {
   const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
   if (!metatile) return { metatile: null, upstream: null };

@@ -12,7 +12,7 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
-import { jsonResponse } from '../response.ts';
+import { contentResponse, jsonResponse } from '../response.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -133,18 +133,14 @@ export const gridSetResponse = gridSetLine.extend({
 export async function listLayers({ context }: Call, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const lines = await collectYielding(summaries(layers, deps));
-  return {
-    status: 200,
-    headers: ['Content-Type', 'application/json'],
-    body: `{"layers":[${lines.join()}]}`,
-  };
+  return contentResponse('application/json', `{"layers":[${lines.join()}]}`);
 }
 
 function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> {
   for (const layer of layers) yield writeJson(summary(layer, deps));
 }
 
-/** A line of a list of thousands. */
+/** One of thousands. */
 function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
   const { name, title, enabled, access, gridSubsets, formats } = layer;
   const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
@@ -203,10 +199,9 @@ export function failureDocument(failure: LayerState['lastFailure']) {
   return failure && { ...failure, at: isoTime(failure.at) };
 }
 
-/** Everything that a client needs to show, seed or truncate a layer, with its source and effective settings. */
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    // Keys that are the layer's own names come last.
+    // Must come first: later fields override the layer's own.
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
@@ -220,12 +215,14 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   };
 }
 
-/** Options without secrets. URLs are shown without query and user, which may hold keys. */
+/** Options without secrets. URLs are shown without query and user, which may contain keys. */
 const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
 
 function sourceDocument(source: unknown): Record<string, string> {
-  const given = Object.entries(Object(source) as Record<string, unknown>);
-  const shown = SHOWN_OPTIONS.flatMap((option) => given.filter(([name, value]) => name === option && value));
+  const options = Object.entries(Object(source) as Record<string, unknown>);
+  const shown = SHOWN_OPTIONS.flatMap((option) =>
+    options.filter(([name, value]) => name === option && value),
+  );
   return Object.fromEntries(
     shown.map(([name, value]) => [name, name === 'url' ? addressOnly(value) : String(value)]),
   );

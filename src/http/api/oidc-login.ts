@@ -7,7 +7,7 @@ import { html } from '../pages/html.ts';
 import { createPageWriter } from '../pages/page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Response } from '../response.ts';
-import type { Route } from '../route.ts';
+import { publicRoute, type Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 
 const BEGIN = '/login/oidc';
@@ -19,10 +19,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
   const { oidc, externalSessions, audit } = accounts;
   const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
-  return [
-    { method: 'GET', path: BEGIN, role: 'public', handler: begin },
-    { method: 'GET', path: END, role: 'public', handler: end },
-  ];
+  return [publicRoute(BEGIN, begin), publicRoute(END, end)];
 
   function provider() {
     if (oidc) return oidc;
@@ -69,7 +66,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     }
     await audit.record({ ...entry, outcome: 'done', status: 200 });
     const secret = await externalSessions.begin(`${settings.issuer} ${claims.sub}`, { name, role, layers });
-    // The browser comes from another site, and the page that it returns to may be closed.
+    // `Lax`: the browser comes from another site, and the page it returns to may need the session.
     return redirect(returnTo, sessionCookie(secret, context.secure, 'Lax'));
   }
 
@@ -114,7 +111,7 @@ const PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
 /** Browsers keep 4096 bytes of a cookie. */
 const MAX_RETURN_LENGTH = 1000;
 
-/** A path of this server; `/` for anything else. */
+/** A path of this server, or `/`. */
 export function returnPath(text: string): string {
   const here = 'http://here.invalid';
   if (!PATH.test(text) || !URL.canParse(text, here)) return '/';
@@ -123,7 +120,7 @@ export function returnPath(text: string): string {
   return url.origin === here && !path.startsWith('//') && path.length <= MAX_RETURN_LENGTH ? path : '/';
 }
 
-/** Nothing that came from the browser or the issuer's answer. */
+/** Contains nothing from the browser or the issuer's response. */
 function reasonOf(error: unknown): string {
   const { code, error: word } = error as { readonly code?: unknown; readonly error?: unknown };
   const known = [word, code].find((text) => typeof text === 'string' && /^[\w-]{1,60}$/.test(text));

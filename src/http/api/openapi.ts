@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route, RouteDescription } from '../route.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
-/** Prefixes of the administrative interface; the rest are map services. */
+/** Prefixes of the administrative interface; others are map services. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be understood; the text says why.',
@@ -16,7 +16,7 @@ export function showOpenApi({ context }: Call, { routes }: ApiDeps) {
   return openApiDocument(routes(), context.baseUrl);
 }
 
-/** OpenAPI 3.1 of every route below which something is administered. */
+/** OpenAPI 3.1 of the administrative routes. */
 export function openApiDocument(routes: readonly Route[], server: string) {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {

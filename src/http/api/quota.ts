@@ -112,7 +112,6 @@ export const evictionsResponse = z.object({
 const HOUR_MS = 3_600_000;
 const HOURS_OF_A_DAY = 24;
 
-/** The configuration of `/diskquota`, with numbers as numbers and without a root. */
 export async function showQuota(_: Call, { quota }: ApiDeps) {
   return answerWith(await quota.settings.read());
 }
@@ -128,7 +127,7 @@ export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: 
   return answerWith(after);
 }
 
-/** `check` may throw, and then nothing is changed. */
+/** If `check` throws, nothing is changed. */
 export async function applyQuota(
   { note }: Call,
   { catalog, quota }: ApiDeps,
@@ -145,7 +144,6 @@ export async function applyQuota(
   return after;
 }
 
-/** Throws for a layer that is not declared or named twice. */
 function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuota[] = []): void {
   const seen = new Set<string>();
   for (const { layer } of quotas) {
@@ -155,12 +153,10 @@ function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuo
   }
 }
 
-/** Disk use of the tiles. */
 export async function showUsage(_: Call, { quota }: ApiDeps) {
   return usageDocument(await quota.usage());
 }
 
-/** Tiles evicted by quotas, hour by hour, across restarts. */
 export async function listEvictions(
   { query }: Call<{ query: typeof evictionsQuery }>,
   { quota, clock }: ApiDeps,
@@ -195,8 +191,8 @@ function quotaDocument(configuration: QuotaConfiguration) {
   };
 }
 
-function withBytes(given: Quota) {
-  return { ...given, bytes: quotaBytes(given) };
+function withBytes(quota: Quota) {
+  return { ...quota, bytes: quotaBytes(quota) };
 }
 
 function answerWith(configuration: QuotaConfiguration): Response {
@@ -242,7 +238,7 @@ function shareOf(bytes: number, limit: number): number | null {
   return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
 }
 
-/** Columns as in `/api/v1/series`; the last hour is the one that runs. */
+/** Columns as in `/api/v1/series`; the last is the current hour. */
 function evictionDocument(rows: readonly EvictedHour[], first: number, hours: number) {
   const columns = () => ({ tiles: Array<number>(hours).fill(0), bytes: Array<number>(hours).fill(0) });
   const all = columns();

@@ -12,26 +12,25 @@ const MAX_EXPLAINED = 5;
 export const NO_QUERY = z.strictObject({});
 
 /**
- * The body of a request: plain JSON of exactly this shape. Rejects query parameters: `?dryRun=true` would otherwise be
- * ignored silently. Throws `request-invalid`.
+ * Parses a JSON body. Rejects query parameters: `?dryRun=true` would otherwise be ignored silently. Throws `request-invalid`.
  */
 export function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): z.output<Schema> {
   readQuery(context, NO_QUERY);
   return checkBody(readJson(context), schema);
 }
 
-/** The query as the schema has it; repeated values of a `repeatable` field are joined by commas. Throws `request-invalid`. */
+/** Repeated values of a `repeatable` field are joined by commas. Throws `request-invalid`. */
 export function readQuery<Schema extends z.ZodObject>(
   { query }: Context,
   schema: Schema,
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
   if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
-  const given = new URLSearchParams(query);
+  const fields = new URLSearchParams(query);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
-  const twice = names.find((name) => given.getAll(name).length > 1);
+  const twice = names.find((name) => fields.getAll(name).length > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  const values = [...new Set(given.keys())].map((name) => [name, given.getAll(name).join(',')]);
+  const values = [...new Set(fields.keys())].map((name) => [name, fields.getAll(name).join(',')]);
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 
@@ -43,7 +42,7 @@ export function readJson(
   return parseJson(body);
 }
 
-/** Throws `request-invalid` with all that is wrong, field by field. */
+/** Throws `request-invalid` with all problems, field by field. */
 export function checkBody<Schema extends z.ZodType>(
   value: unknown,
   schema: Schema,
@@ -76,10 +75,10 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** Far beyond what any document needs; what walks through values uses the stack. */
+/** More than any document needs; recursion over values uses the stack. */
 const MAX_DEPTH = 100;
 
-/** As `JSON.parse`, of objects and lists that are not too deep within each other. Throws `SyntaxError`. */
+/** As `JSON.parse`, with a limit of the depth. Throws `SyntaxError`. */
 export function parseShallow(text: string): unknown {
   let depth = 0;
   for (const [mark] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {

@@ -15,7 +15,7 @@ import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
 
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
 
-/** `POST /api/v1/schedules`: the fields of a task with those that say when. */
+/** The fields of a task and of a timetable. */
 export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true, uses: true }).extend({
   name: z
     .string()
@@ -53,17 +53,8 @@ export const runResponse = z.object({
   detail: z.string().nullable(),
 });
 
-export const scheduleResponse = z.object({
-  id: z.number().int(),
-  layer: z.string(),
-  name: z.string(),
-  type: z.enum(SCHEDULED_WORK),
-  cron: z.string(),
-  timeZone: z.string(),
-  hours: z.string().nullable(),
-  overrun: z.enum(OVERRUNS),
-  enabled: z.boolean(),
-  origin: z.enum(['configuration', 'interface']),
+/** Null: the default of a task. */
+const taskFields = {
   gridSet: z.string().nullable(),
   format: z.string().nullable(),
   parameters: parameters.nullable(),
@@ -79,6 +70,20 @@ export const scheduleResponse = z.object({
   tileFailureRetryCount: z.number().int().nullable(),
   tileFailureRetryWaitTime: z.number().int().nullable(),
   totalFailuresBeforeAborting: z.number().int().nullable(),
+};
+
+export const scheduleResponse = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  name: z.string(),
+  type: z.enum(SCHEDULED_WORK),
+  cron: z.string(),
+  timeZone: z.string(),
+  hours: z.string().nullable(),
+  overrun: z.enum(OVERRUNS),
+  enabled: z.boolean(),
+  origin: z.enum(['configuration', 'interface']),
+  ...taskFields,
   nextRuns: z.array(time),
   lastRun: runResponse.nullable(),
   createdBy: z.string(),
@@ -93,7 +98,7 @@ export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDecl
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }
 
-/** Validates with the timetable itself, and returns its message without the field's name. */
+/** Validates with the timetable itself, whose message begins with the field's name. */
 function readable(field: keyof typeof ANY_TIME) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {
@@ -106,35 +111,21 @@ function readable(field: keyof typeof ANY_TIME) {
   };
 }
 
-const NOT_SAID = {
-  format: null,
-  zoomStart: null,
-  zoomStop: null,
-  threadCount: null,
-  priority: null,
-  order: null,
-  share: null,
-  tileFailureRetryCount: null,
-  tileFailureRetryWaitTime: null,
-  totalFailuresBeforeAborting: null,
-};
-
 export function scheduleDocument(
   { draft, work, nextDue: _, ...shown }: Schedule,
   nextRuns: readonly number[],
   lastRun: ScheduleRun | null,
 ): object {
-  const { gridSetId, coords, parameters: values, area, ...asked } = draft;
+  const { gridSetId, coords, parameters: values, area, ...rest } = draft;
   return {
     ...shown,
     type: work,
-    ...NOT_SAID,
-    ...asked,
-    gridSet: gridSetId ?? null,
-    parameters: values ? Object.fromEntries(values) : null,
-    bounds: coords ?? null,
-    area: area ? { type: 'MultiPolygon', coordinates: area.polygons } : null,
-    areaCrs: area?.crs ?? null,
+    ...Object.fromEntries(Object.keys(taskFields).map((field) => [field, null])),
+    ...rest,
+    ...(gridSetId !== undefined && { gridSet: gridSetId }),
+    ...(values && { parameters: Object.fromEntries(values) }),
+    ...(coords && { bounds: coords }),
+    ...(area && { area: { type: 'MultiPolygon', coordinates: area.polygons }, areaCrs: area.crs }),
     nextRuns: nextRuns.map((at) => isoTime(at)),
     lastRun: lastRun && runDocument(lastRun),
     createdAt: isoTime(shown.createdAt),

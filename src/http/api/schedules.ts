@@ -24,8 +24,8 @@ type OneSchedule = Call<{ params: 'id' }>;
 type Declaring = Call<{ body: typeof scheduleBody }>;
 
 export async function listSchedules({ context }: Call, deps: ApiDeps) {
-  const found = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
-  return { schedules: await Promise.all(found.map((schedule) => documentOf(schedule, deps))) };
+  const rows = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
+  return { schedules: await Promise.all(rows.map((schedule) => documentOf(schedule, deps))) };
 }
 
 export async function createSchedule(call: Declaring & Call<{ query: typeof scheduleQuery }>, deps: ApiDeps) {
@@ -94,7 +94,7 @@ async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Sc
   throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
 }
 
-/** One that the caller may change. */
+/** Throws unless the caller may change it. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
   const schedule = await scheduleOf(call, deps);
   requireLayerScope(call.caller, schedule.layer);

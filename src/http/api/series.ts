@@ -30,11 +30,11 @@ export const seriesResponse = z.object({
 
 export type TrafficSeries = ReturnType<typeof createTrafficSeries>;
 
-/** How tiles were answered in the last day: one number of each kind for a minute, 100 KB in all. */
+/** Tile responses of the last day: one number per kind and minute, 100 KB in all. */
 export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
   const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
-  /** The first and the current one; nothing has been counted before the first. */
+  /** Minutes since 1970; NaN before the first count. */
   let begun = Number.NaN;
   let minute = Number.NaN;
   let known: Amount = { tiles: 0, bytes: 0 };
@@ -51,7 +51,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
     known = evicted();
   }
 
-  /** Nothing runs without requests: minutes without one are cleared when the next one comes. */
+  /** No timer: minutes without requests are cleared by the next request. */
   function turn(): void {
     const now = Math.floor(clock.now() / MINUTE_MS);
     if (Number.isNaN(minute)) begin(now);
@@ -81,7 +81,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
       for (const [code, count] of batch.failures) if (!NOT_OURS.has(code)) add('failed', count);
     },
 
-    /** The last day, minute by minute; the last minute is the one that runs. */
+    /** Minute by minute; the last is the current one. */
     document(): object {
       turn();
       countEvictions();
@@ -99,5 +99,5 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   };
 }
 
-/** Neither that the caller went away nor that there is no such tile is a failure of the server. */
+/** A client that left and a tile that does not exist are not failures of the server. */
 const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside', 'tile-not-cached']);

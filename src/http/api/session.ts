@@ -44,7 +44,7 @@ async function endCurrent(context: Context, { accounts }: ApiDeps): Promise<void
   await accounts.externalSessions.end(current);
 }
 
-/** Of a session for the user as it was when the password was checked: one that was changed or removed since gets none. */
+/** The user must be unchanged since the password check: no session for one that was changed or removed since. */
 async function cookieFor(
   context: Context,
   user: User | null,
@@ -73,7 +73,7 @@ export async function changePassword(
   const again = await authenticator.byPassword(name, body.current, context.source);
   const known = again && authenticator.userOf(again);
   if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
-  // One that an administrator has replaced since it was checked is not put back.
+  // A password that an administrator has replaced since the check stays.
   const { after } = await users.change(name, { password: body.password }, known);
   note({ target: `user:${name}`, after: { passwordChanged: true } });
   const headers = via === 'session' ? await cookieFor(context, after, deps) : [];

@@ -105,7 +105,7 @@ export async function listUpstreams({ context }: Call, deps: ApiDeps) {
   return { upstreams };
 }
 
-/** By host. The sources of thousands of layers are looked at in turns. */
+/** Yields: there may be thousands of layers. */
 async function layersByHost(
   layers: readonly Layer[],
   { catalog, hostsNamedIn }: ApiDeps,
@@ -120,7 +120,7 @@ async function layersByHost(
   return byHost;
 }
 
-/** A layer may have several hosts: the address of the request tells which one failed. */
+/** A layer may have several hosts; the address of the request names the one that failed. */
 function lastErrorOf(host: string, layers: readonly string[], { layerState, hostsNamedIn }: ApiDeps) {
   const failures = layers.flatMap((layer) => {
     const { lastFailure } = layerState(layer);

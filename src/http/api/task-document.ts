@@ -32,7 +32,6 @@ const HIDDEN_HOST = '***';
 const usual = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
-/** `POST /api/v1/tasks` */
 export const taskBody = z.strictObject({
   layer: name,
   type: z.enum(WORK_TYPES).default('seed'),
@@ -171,19 +170,18 @@ export function taskDraftOf(
   };
 }
 
-/** Names of parameters that the layer does not have; an unknown layer is reported elsewhere. */
+/** Throws for parameters that the layer does not have; an unknown layer is reported elsewhere. */
 export function refuseUnknownNames(
   catalog: Pick<Catalog, 'layer'>,
-  { layer, parameters: given }: Pick<TaskDraft, 'layer' | 'parameters'>,
+  { layer, parameters: values }: Pick<TaskDraft, 'layer' | 'parameters'>,
 ): void {
   const bound = catalog.layer(layer);
-  if (bound && given) refuseUnknownParameters(bound.layer.parameters, given);
+  if (bound && values) refuseUnknownParameters(bound.layer.parameters, values);
 }
 
-/** A task as our own interface and its events show it. */
 export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {
   const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...given } = request;
-  const { archive: _archive, ...asked } = given;
+  const { archive: _archive, ...rest } = given;
   return {
     id,
     layer,
@@ -191,7 +189,7 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
     ...task,
     order: 'zoom',
     share: null,
-    ...asked,
+    ...rest,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     bounds: coordsOf(box),
@@ -208,7 +206,7 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
   };
 }
 
-/** For a caller that may not see the layer: neither what its map server answered nor which one it is. */
+/** For a caller that may not see the layer: hides the map server and its responses. */
 export function withoutUpstream(task: Task): Task {
   const { waitingFor: wait } = task;
   const hidden = wait && 'host' in wait ? { ...wait, host: HIDDEN_HOST } : wait;

@@ -1,10 +1,21 @@
 import { z } from 'zod';
+import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
-import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type TaskType } from '../../tasks/task.ts';
+import {
+  TASK_OUTCOMES,
+  TASK_STATES,
+  TASK_TYPES,
+  type Task,
+  type TaskState,
+  type TaskType,
+  UNFINISHED,
+} from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
+import { requireLayerScope } from '../auth/request-checks.ts';
+import type { ApiDeps, Call } from './api-route.ts';
 import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
 
-/** Query parameters that may be given more than once. */
 export const REPEATABLE = ['state', 'outcome'] as const;
 
 const listed = <Values extends readonly string[]>(values: Values, what: string) =>
@@ -14,7 +25,6 @@ const listed = <Values extends readonly string[]>(values: Values, what: string) 
     .pipe(z.array(z.enum(values)))
     .describe(`${what}: any of ${values.join(', ')}; repeated, or separated by commas`);
 
-/** `GET /api/v1/tasks` */
 export const taskListQuery = z.strictObject({
   state: listed(TASK_STATES, 'State').exactOptional(),
   outcome: listed(TASK_OUTCOMES, 'How they ended').exactOptional(),
@@ -38,7 +48,6 @@ const filterFields = {
   until: moment.exactOptional().describe('Created before this time'),
 };
 
-/** `POST /api/v1/tasks/stop` */
 export const stopBody = z.strictObject({
   ...filterFields,
   all: z.literal(true).exactOptional().describe('Every task that has not ended; in place of a filter'),
@@ -71,14 +80,52 @@ export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter 
   };
 }
 
-/** An empty filter does not mean all tasks: that must be explicit. */
-export function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
-  const given = Object.keys(fields);
-  if (all && given.length > 0)
-    throw invalid(`all cannot be given with ${given.join(', ')}; give one or the other.`);
-  if (!all && given.length === 0) {
+/** An empty filter does not mean all tasks; that must be explicit. */
+function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
+  const names = Object.keys(fields);
+  if (all && names.length > 0)
+    throw invalid(`all cannot be given with ${names.join(', ')}; give one or the other.`);
+  if (!all && names.length === 0) {
     const allowed = Object.keys(filterFields).join(', ');
     throw invalid(`The body names no tasks; give some of ${allowed}, or "all": true for every task.`);
   }
   return taskFilterOf(fields);
+}
+
+export async function stopTasks(
+  { body, caller, note }: Call<{ body: typeof stopBody }>,
+  { catalog, tasks }: ApiDeps,
+) {
+  const filter = stopFilterOf(body);
+  if (body.layer !== undefined) requireLayerScope(caller, boundLayer(catalog, body.layer).layer.name);
+  const own = await ownUnfinished(tasks, caller, filter);
+  if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
+  const stopped = await tasks.cancel(own, caller.name);
+  const count = stoppable(countOf(stopped));
+  const target = body.layer === undefined ? 'tasks' : `layer:${body.layer}`;
+  note({ target, after: { count }, summary: `stopped ${stopped.length} tasks` });
+  return { count, tasks: stopped.map(({ id }) => id) };
+}
+
+/** The unfinished tasks among them that the caller may stop. */
+export async function ownUnfinished(
+  tasks: Pick<ApiDeps['tasks'], 'layersOf'>,
+  caller: Caller,
+  filter: TaskFilter,
+): Promise<TaskFilter> {
+  const states = UNFINISHED.filter((state) => filter.states?.includes(state) ?? true);
+  const unfinished = { ...filter, states };
+  if (mayWorkOnAll(caller)) return unfinished;
+  const layers = await tasks.layersOf(unfinished);
+  return { ...unfinished, layers: layers.filter((layer) => mayWorkOn(caller, layer)) };
+}
+
+function countOf(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {
+  const count = { pending: 0, running: 0, paused: 0, done: 0, aborted: 0 };
+  for (const { state } of tasks) count[state] += 1;
+  return count;
+}
+
+function stoppable({ running, pending, paused }: Readonly<Record<TaskState, number>>) {
+  return { running, pending, paused };
 }

@@ -25,13 +25,13 @@ const HIGHEST_LIMIT = 500;
 type OneTask = Call<{ params: 'id' }>;
 
 export async function listTasks({ query, caller }: Call<{ query: typeof taskListQuery }>, deps: ApiDeps) {
-  const { before, after = before, limit: wanted, ...fields } = query;
-  const limit = Math.min(Math.max(wanted, 1), HIGHEST_LIMIT);
+  const { before, after = before, limit: pageSize, ...fields } = query;
+  const limit = Math.min(Math.max(pageSize, 1), HIGHEST_LIMIT);
   const filter = taskFilterOf(fields);
   const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
-  const [found, counts] = await Promise.all([deps.tasks.list(page), deps.tasks.count(filter)]);
-  const next = found.length === limit ? (found.at(-1)?.id ?? null) : null;
-  const tasks = await Promise.all(found.map((task) => withEvictions(caller, task, deps)));
+  const [rows, counts] = await Promise.all([deps.tasks.list(page), deps.tasks.count(filter)]);
+  const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : null;
+  const tasks = await Promise.all(rows.map((task) => withEvictions(caller, task, deps)));
   return { tasks, counts, nextAfter: next, nextBefore: next };
 }
 
@@ -64,7 +64,7 @@ export async function retryTask(call: OneTask, deps: ApiDeps) {
   throw new HttpProblem('conflict', why);
 }
 
-/** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
+/** Evictions during the task: they show that a seed into a full cache displaces other tiles. */
 async function withEvictions(caller: Caller, task: Task, deps: ApiDeps): Promise<object> {
   const document = shownTask(caller, task, deps);
   if (task.startedAt === null) return document;
@@ -104,13 +104,13 @@ function created({ context, caller, note }: Call, task: Task, deps: ApiDeps) {
   return createdResponse(context, `/api/v1/tasks/${task.id}`, shownTask(caller, task, deps));
 }
 
-/** A caller that may not see the layer does not learn what its map server answered, and from where. */
+/** Hides responses and address of the map server from a caller that may not see the layer. */
 function shownTask(caller: Caller, task: Task, { catalog, clock }: ApiDeps) {
   const isSeen = isSeenBy(caller, task.request.layer, catalog);
   return taskDocument(isSeen ? task : withoutUpstream(task), clock.now());
 }
 
-/** With the layers that it is drawn from; a circle ends. */
+/** Includes the layers below; a cycle ends. */
 function isSeenBy(
   caller: Caller,
   name: string,
@@ -124,7 +124,6 @@ function isSeenBy(
   return below === null || isSeenBy(caller, below.layer, catalog, new Set([...passed, name]));
 }
 
-/** For the audit log. */
 function changeOf({ id, state, request }: Task, done: string): ChangeNote {
   const { layer, type, zoomStart, zoomStop } = request;
   const zooms = zoomStart === zoomStop ? `zoom ${zoomStart}` : `zoom ${zoomStart}–${zoomStop}`;
@@ -133,12 +132,11 @@ function changeOf({ id, state, request }: Task, done: string): ChangeNote {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** What may wait for a caller that reads slowly. Beyond it the stream ends; the caller comes back with the last id it saw. */
+/** For a slow reader. Beyond it the stream ends, and the client reconnects with its last event id. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** How soon a caller comes back when a stream ends. */
+/** Delay before a client reconnects. */
 const RETRY_MS = 2000;
 
-/** Changes of tasks as server-sent events. */
 export function streamEvents({ context, caller }: Call, deps: ApiDeps) {
   const after = lastEventId(context);
   const { eventPlaces } = deps;
@@ -198,7 +196,7 @@ function writeOrEnd(response: ServerResponse, frame: string): void {
   response.write(frame);
 }
 
-/** A browser sends the header when it comes back; a script may put the id into the query. Null: from now on. */
+/** A browser sends the header when it reconnects; a script may use the query. Null: only new events. */
 function lastEventId(context: Context): number | null {
   const header = context.headers['last-event-id'];
   const text = header === undefined ? new URLSearchParams(context.query).get('lastEventId') : String(header);

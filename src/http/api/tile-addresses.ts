@@ -24,7 +24,6 @@ export const tileAddressesResponse = z.object({
     .describe('For each address which of the tile sets, and zoom, column and row of the page; null: no tile'),
 });
 
-/** Which pages the addresses of an access log are in, for seeds by use. */
 export async function findTiles(
   { body, context }: Call<{ body: typeof tileAddressesBody }>,
   { tileAt }: ApiDeps,
@@ -34,8 +33,8 @@ export async function findTiles(
   const pages: (readonly number[] | null)[] = [];
   for (const [i, address] of body.addresses.entries()) {
     if (i % ADDRESSES_PER_TURN === 0) await nextTurn();
-    const found = await tileAt(context, address);
-    pages.push(found && [numberOf(found.tiles), ...pagePlace(found.index)]);
+    const tile = await tileAt(context, address);
+    pages.push(tile && [numberOf(tile.tiles), ...pagePlace(tile.index)]);
   }
   return { tileSets, pages };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { polygonOfBounds } from '../../domain/blank-area.ts';
 import { boundsOf, expandBounds } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
@@ -7,11 +8,27 @@ import { everySubset, findGridSubset, formatOfLayer, gridSubsetOf, type Layer } 
 import { refuseUnknownParameters, selectParameters } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
+import { type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
 import { areaIn } from '../../tasks/task-area.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { TileSelection } from '../../tasks/tile-selection.ts';
-import { AREA_FIELDS, areaOf, bounds, flag, moment, names, parameters, yesOrNo, zoom } from './values.ts';
+import type { SelectedTiles, TileSelection } from '../../tasks/tile-selection.ts';
+import { mediaTypeOf } from '../auth/request-body.ts';
+import { authorIn, type Context } from '../context.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { checkBody, readBody, readQuery } from './read-body.ts';
+import {
+  AREA_FIELDS,
+  amount,
+  areaOf,
+  bounds,
+  flag,
+  moment,
+  names,
+  parameters,
+  tileSetName,
+  yesOrNo,
+  zoom,
+} from './values.ts';
 
 /** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
@@ -22,7 +39,6 @@ export const tileList = z
 
 const all = 'All when absent';
 
-/** Which of a layer's cached tiles; each field narrows. */
 const selectionBody = z
   .strictObject({
     gridSets: names.exactOptional().describe(all),
@@ -56,7 +72,7 @@ export const invalidateQuery = z.strictObject({
 
 type Selection = z.output<typeof selectionBody> & Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
-/** `offered`: only grid sets and formats that the layer has now; else names of yesterday are welcome. */
+/** `offered`: only current grid sets and formats of the layer; `any`: former ones too. */
 export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
   const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
@@ -65,14 +81,14 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
   const area = selectedPlace(body, layer);
   const offered = (format: string) => formatOfLayer(layer, format).mediaType;
   const gridSets = gridSetsOf(body, layer, names === 'offered');
-  // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
+  // Before anything is removed: an area that does not fit one of the grid sets is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
-  const asked = values && new Map(Object.entries(values));
-  if (asked) refuseUnknownParameters(layer.parameters, asked);
+  const named = values && new Map(Object.entries(values));
+  if (named) refuseUnknownParameters(layer.parameters, named);
   return {
     ...(gridSets && { gridSets }),
     ...(formats && { formats: names === 'any' ? formats : formats.map(offered) }),
-    ...(asked && { parametersId: selectParameters(layer.parameters, asked).id }),
+    ...(named && { parametersId: selectParameters(layer.parameters, named).id }),
     ...(zoomStart !== undefined && { zoomStart }),
     ...(zoomStop !== undefined && { zoomStop }),
     ...(coords && { bounds: boundsOf(coords) }),
@@ -87,7 +103,7 @@ function selectedPlace(body: Selection, layer: Layer) {
   return body.tiles ? areaOfTiles(layer, body.tiles) : area;
 }
 
-/** A place on earth is only known in grid sets that the layer has. */
+/** A place on earth needs grid sets that the layer has. */
 function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
   const placed = body.bounds !== undefined || body.area !== undefined || body.tiles !== undefined;
   if (!body.gridSets) return placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : undefined;
@@ -97,7 +113,7 @@ function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly s
   });
 }
 
-/** In tiles, so that rounding reaches no neighbour. */
+/** In tiles: rounding must not reach a neighbour. */
 const INSET = 1e-3;
 
 export function tileLines(body: Buffer): readonly string[] {
@@ -108,7 +124,6 @@ export function tileLines(body: Buffer): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** The places on earth of web mercator tiles. */
 export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable<TaskDraft['area']> {
   const gridSet = layer.gridSubsets.find((subset) => isWebMercator(subset.gridSet))?.gridSet;
   const projection = gridSet && projectionOf(gridSet);
@@ -128,7 +143,6 @@ export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable
   return { polygons, crs: 'EPSG:4326' };
 }
 
-/** Throws for a tile that the grid set does not have. */
 export function parseTile(text: string, gridSet: GridSet): TileIndex {
   const [, z = NaN, x = NaN, y = NaN] = TILE.exec(text)?.map(Number) ?? [];
   const { columns = 0, rows = 0 } = z < gridSet.levels.length ? levelOf(gridSet, z) : {};
@@ -136,4 +150,59 @@ export function parseTile(text: string, gridSet: GridSet): TileIndex {
   throw invalid(
     `tiles must be z/x/y of grid set ${gridSet.name}, rows from the top, not "${shortened(text)}".`,
   );
+}
+
+export const truncateResponse = z.object({
+  layer: z.string(),
+  dryRun: z.boolean(),
+  ...amount,
+  tileSets: z.array(z.object({ ...tileSetName, ...amount })),
+});
+export const invalidateResponse = truncateResponse.extend({ tasks: z.array(z.number().int()) });
+
+export async function truncate(
+  call: Call<{ params: 'layer'; body: typeof truncateBody }>,
+  { catalog, selections }: ApiDeps,
+) {
+  const { body } = call;
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const selection = selectionOf(body, layer, 'any');
+  const selected = await selections[body.dryRun ? 'count' : 'truncate'](layer.name, selection);
+  return report(call, 'deleted', layer.name, body.dryRun, selected);
+}
+
+export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
+  const { layer } = boundLayer(catalog, call.params.layer);
+  const body = readInvalidation(call.context);
+  const selection = selectionOf(body, layer, 'offered');
+  const by = body.renew ? authorIn(call) : null;
+  const { marked, tasks } = body.dryRun
+    ? { marked: await selections.count(layer.name, selection), tasks: [] }
+    : await selections.invalidate(layer.name, selection, by);
+  const document = report(call, 'invalidated', layer.name, body.dryRun, marked);
+  return { ...document, tasks: tasks.map(({ id }) => id) };
+}
+
+/** JSON, or a plain list of tiles with the other fields in the query. */
+function readInvalidation(context: Context): z.output<typeof invalidateBody> {
+  if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
+  const query = readQuery(context, invalidateQuery);
+  return checkBody({ tiles: tileLines(context.body), ...query }, invalidateBody);
+}
+
+function report(
+  { note }: Call,
+  done: string,
+  layer: string,
+  dryRun: boolean,
+  selected: readonly SelectedTiles[],
+) {
+  const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
+  const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
+  note({ target: `layer:${layer}`, after: all, summary: `${done} ${all.tiles} tiles of ${layer}` });
+  const tileSets = selected.map(({ set, tiles, bytes }) => {
+    const { layer: _, ...names } = tileSetNames(set);
+    return { ...names, tiles, bytes };
+  });
+  return { layer, ...all, tileSets };
 }

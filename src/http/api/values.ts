@@ -24,7 +24,7 @@ function polygonsOf(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
   return polygons.map((rings) => rings.map((points) => points.map(([x, y]) => [x, y] as const)));
 }
 
-/** What requests and answers of our own interface have in common. */
+/** Shared by requests and responses. */
 export const name = z.string().min(1);
 export const names = z.array(name).min(1);
 export const zoom = z.int().min(0).max(30);

@@ -5,20 +5,13 @@ import { SESSION_LIFE_MS } from '../../access/session-store.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 
-export interface Credentials {
-  readonly authorization: string | null;
-  readonly cookie: string | null;
-  /** Of the client; behind a trusted proxy, the client that the proxy reports. */
-  readonly address: string;
+export interface Credentials extends Presented {
   readonly host: string;
-  readonly secure: boolean;
-  /** The caller as a trusted proxy reports it. */
-  readonly proxy: ProxyHeaders | null;
 }
 
 /** Names of headers, in lower case. */
 export interface ProxyHeaderNames extends ProxyHeaders {
-  /** They came from an address that is not trusted, and count for nothing. */
+  /** Called when they came from an untrusted address and were ignored. */
   readonly ignored: () => void;
 }
 
@@ -29,7 +22,7 @@ export interface Access {
   readonly proxyHeaders?: ProxyHeaderNames;
   /** Null: the credentials are missing or wrong. Throws `attempts-throttled`. */
   authenticate(credentials: Credentials): Promise<Caller | null>;
-  /** Whether these credentials would still let in this caller as it is. */
+  /** Whether these credentials still authenticate this caller. */
   stillHolds(credentials: Credentials, caller: Caller): Promise<boolean>;
 }
 
@@ -40,8 +33,8 @@ export function createAccountAccess(
   return {
     loopbackOnly: false,
     ...(proxyHeaders && { proxyHeaders }),
-    authenticate: (credentials) => authenticator.authenticate(presentedIn(credentials)),
-    stillHolds: (credentials, caller) => authenticator.stillHolds(presentedIn(credentials), caller),
+    authenticate: (credentials) => authenticator.authenticate(credentials),
+    stillHolds: (credentials, caller) => authenticator.stillHolds(credentials, caller),
   };
 }
 
@@ -58,24 +51,20 @@ export function proxyHeadersOf(login: ProxyHeaders | null, log: Logger): ProxyHe
   };
 }
 
-function presentedIn({ authorization, cookie, address, secure, proxy }: Credentials): Presented {
-  return { authorization, session: readSessionCookie(cookie, secure), address, proxy };
-}
-
 /** For a server without accounts: every client on this machine may do everything. */
 export function createLoopbackAccess(): Access {
   const local: Caller = { name: 'local', role: 'admin', layers: ['*'], via: 'machine' };
   return {
     loopbackOnly: true,
     async authenticate({ address, host }) {
-      // A page whose name was made to resolve to 127.0.0.1 comes from this machine too, but under its own name.
+      // DNS rebinding: a page whose name resolves to 127.0.0.1 comes from this machine too, but under its own name.
       return isLoopbackHost(host) && isLoopbackAddress(address) ? local : null;
     },
     stillHolds: async () => true,
   };
 }
 
-/** RFC 6265bis, 4.1.3.2: only https can set a cookie of the first name, and only for this very host. */
+/** RFC 6265bis, 4.1.3.2: a cookie of the first name can only be set over https, by this host. */
 const SECURE_NAME = '__Host-tilewarden';
 const PLAIN_NAME = 'tilewarden';
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
@@ -84,7 +73,7 @@ export function readSessionCookie(header: string | null, secure: boolean): strin
   return cookieIn(header, secure ? SECURE_NAME : PLAIN_NAME);
 }
 
-/** The value of that cookie, if it has the form of our secrets. */
+/** The value of the cookie, if it has the form of a secret. */
 export function cookieIn(header: string | null, name: string, form = SECRET): string | null {
   for (const pair of header?.split(';') ?? []) {
     const [key = '', value = ''] = pair.trim().split('=', 2);
@@ -93,7 +82,7 @@ export function cookieIn(header: string | null, name: string, form = SECRET): st
   return null;
 }
 
-/** The value of a `Set-Cookie` header. An empty secret takes the cookie away. */
+/** The value of `Set-Cookie`. An empty secret removes the cookie. */
 export function sessionCookie(secret: string, secure: boolean, site: 'Strict' | 'Lax' = 'Strict'): string {
   const lasts = secret === '' ? 0 : SESSION_LIFE_MS / 1000;
   const base = `${secure ? SECURE_NAME : PLAIN_NAME}=${secret}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=${site}`;

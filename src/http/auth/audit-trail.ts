@@ -1,4 +1,4 @@
-import type { AuditDraft, AuditLog } from '../../access/audit-log.ts';
+import type { AuditLog } from '../../access/audit-log.ts';
 import type { Context } from '../context.ts';
 import type { Match } from '../hits/router.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
@@ -12,20 +12,23 @@ export function leavesTrace({ method, role, asksOnly }: Route, context: Context)
   return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }
 
-/** The intent is logged before anything changes, and the outcome before the response is sent. */
+/** Logs the intent before anything changes, and the outcome before the response is sent. */
 export async function withTrace(
   audit: AuditSink,
   route: Route,
   context: Context,
   handle: () => Response | Promise<Response>,
 ): Promise<Response> {
-  const draft = draftOf(route, context);
+  const { layer } = context.params;
+  const target = layer === undefined ? null : `layer:${layer}`;
+  const draft = { ...draftOf(`${route.method} ${route.path}`, context), target };
   await audit.record({ ...draft, phase: 'begun' });
-  const [answer, error] = await outcomeOf(handle);
-  const status = answer?.status ?? problemOf(error, context.id).answer.status;
+  const [result] = await Promise.allSettled([(async () => handle())()]);
+  const isAnswered = result.status === 'fulfilled';
+  const { status } = isAnswered ? result.value : problemOf(result.reason, context.id).answer;
   await audit.record({ ...draft, ...context.change, phase: 'ended', outcome: outcomeNamed(status), status });
-  if (answer) return answer;
-  throw error;
+  if (isAnswered) return result.value;
+  throw result.reason;
 }
 
 /** A known caller without the right, or a cross-site request with a caller's credentials. */
@@ -37,42 +40,13 @@ export function noteDenial(
   error: unknown,
 ): void {
   const denied = error instanceof HttpProblem && (error.code === 'forbidden' || error.code === 'cross-site');
-  const { id, path, caller, source } = context;
-  if (!denied || !caller || method === 'GET' || method === 'HEAD') return;
+  if (!denied || !context.caller || method === 'GET' || method === 'HEAD') return;
   const action = match.route ? `${method} ${match.route.path}` : method;
-  audit.note({
-    id,
-    phase: 'ended',
-    action,
-    path,
-    actor: caller.name,
-    via: caller.via,
-    source,
-    outcome: 'refused',
-    status: 403,
-  });
+  audit.note({ ...draftOf(action, context), phase: 'ended', outcome: 'refused', status: 403 });
 }
 
-function draftOf(route: Route, context: Context): Omit<AuditDraft, 'phase'> {
-  return {
-    id: context.id,
-    actor: context.caller?.name ?? null,
-    via: context.caller?.via ?? null,
-    source: context.source,
-    action: `${route.method} ${route.path}`,
-    path: context.path,
-    target: context.params.layer === undefined ? null : `layer:${context.params.layer}`,
-  };
-}
-
-async function outcomeOf(
-  handle: () => Response | Promise<Response>,
-): Promise<readonly [Response | null, unknown]> {
-  try {
-    return [await handle(), null];
-  } catch (error) {
-    return [null, error];
-  }
+function draftOf(action: string, { id, caller, source, path }: Context) {
+  return { id, actor: caller?.name ?? null, via: caller?.via ?? null, source, action, path };
 }
 
 function outcomeNamed(status: number): 'done' | 'refused' | 'failed' {

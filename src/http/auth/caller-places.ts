@@ -1,4 +1,4 @@
-/** Places that callers take and give back: so many in all, and some of them at most for one account. */
+/** A limit of concurrent uses, in all and per account. */
 export class CallerPlaces {
   readonly #most: number;
   readonly #mostOfOne: number;
@@ -14,7 +14,7 @@ export class CallerPlaces {
     return this.#total < this.#most && (this.#taken.get(account) ?? 0) < this.#mostOfOne;
   }
 
-  /** The result, called once, gives the place back. */
+  /** Call the result once to release the place. */
   take(account: string): () => void {
     this.#add(account, 1);
     return () => this.#add(account, -1);

@@ -6,22 +6,19 @@ import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Headers } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';
-import { keyForbidden, keyRefused, type PresentedKey } from './reader-key.ts';
+import { keyRefused, layerRefused, type PresentedKey } from './reader-key.ts';
 
-/**
- * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
- * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
- */
+/** Throws unless the caller may see the layer. Public layers need no `await`: hot paths check `isOpenTo` first. */
 export async function requireVisible(context: Context, layer: Layer): Promise<void> {
   await requireReadable(context, layer);
   if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
 }
 
-/** For administration, which disabled layers are open to as well. */
+/** For administration, where disabled layers are visible too. */
 export async function requireReadable(context: Context, layer: Layer): Promise<void> {
   const key = keyFor(context, layer);
   if (key?.opens(layer)) return;
-  if (key) throw key.refusal === null ? keyForbidden() : keyRefused(key);
+  if (key) throw layerRefused(key);
   if (layer.access === 'public') return;
   context.audience = 'caller';
   const caller = await context.identify();
@@ -29,7 +26,7 @@ export async function requireReadable(context: Context, layer: Layer): Promise<v
   if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
-/** Null: the request shows no key, or nothing but parameters of this layer. */
+/** Null: the request has no key, or only parameters of this layer. */
 function keyFor(context: Context, layer: Layer): PresentedKey | null {
   const { key } = context;
   if (!key) return null;
@@ -42,22 +39,19 @@ function keyFor(context: Context, layer: Layer): PresentedKey | null {
 /** Makes unknown layers indistinguishable from private ones. */
 export type LayerScreen = (handler: Handler) => Handler;
 
-/**
- * If any layer is closed, an unknown one needs credentials too, as a closed one does; otherwise there is nothing to
- * hide. Synchronous handlers stay synchronous.
- */
+/** If any layer is closed, an unknown one needs credentials too. Synchronous handlers stay synchronous. */
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
   return (handler) =>
     recovering(handler, async (error, context) => {
       if (!isAboutUnknownLayer(error)) throw error;
-      if (context.key) throw context.key.refusal === null ? keyForbidden() : keyRefused(context.key);
+      if (context.key) throw layerRefused(context.key);
       if (areOpen(await allLayers())) throw error;
       context.audience = 'caller';
       throw (await context.identify()) ? error : context.credentialsNeeded();
     });
 }
 
-/** Also in a service's own exception format. */
+/** Also inside a service's own exception. */
 function isAboutUnknownLayer(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : null;
   return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');
@@ -67,12 +61,11 @@ export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
-/** Whether the layer may be read without credentials. */
 export function isOpenTo({ key }: Context, layer: Layer): boolean {
   return key ? layer.enabled && key.opens(layer) : isOpen(layer);
 }
 
-/** Of a list that stays the same while the catalog does, found once. */
+/** Cached for each list of layers. */
 export const areOpen = remembered((layers: readonly Layer[]) => layers.every(isOpen));
 
 const publicOf = remembered((layers: readonly Layer[]) => {
@@ -84,7 +77,7 @@ export function isPublic(layer: Layer): boolean {
   return layer.access === 'public';
 }
 
-/** Of a document about layers, which clients revalidate each time. */
+/** For documents about layers; clients revalidate them each time. */
 export function cacheControlOf(...layers: readonly Layer[]): Headers {
   return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }

@@ -4,11 +4,10 @@ import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
 
 interface Peer {
-  /** Of the caller, or of the proxy before it. */
+  /** Of the client, or of the proxy in front of it. */
   readonly address: string;
   readonly localAddress: string;
   readonly localPort: number;
-  /** It came by https. */
   readonly secure: boolean;
 }
 
@@ -17,7 +16,7 @@ export const PEER_HEADER = 'x-tilewarden-peer';
 
 const fromOurProcesses = new WeakSet<Socket>();
 
-/** Clients of this server are our own processes, which name the caller that they act for. */
+/** Clients of this server are its own HTTP processes, which name their client in a header. */
 export function trustPeersOf(server: Server): void {
   server.on('connection', (socket) => fromOurProcesses.add(socket));
 }
@@ -28,7 +27,7 @@ export function peerOf({ socket, headers }: IncomingMessage): Peer {
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
 }
 
-/** Without it the request would count for no address, and no limit of guesses would hold. */
+/** Without the header the request would count for no address, and escape the limit of guesses. */
 function forwardedPeer(header: string | string[] | undefined): Peer {
   if (typeof header === 'string') return JSON.parse(header);
   throw new Error('A process has forwarded a request without saying whose it is.');
@@ -42,13 +41,13 @@ function isEncrypted(socket: Socket): boolean {
   return (socket as TLSSocket).encrypted === true;
 }
 
-/** A host name or address with an optional port: what may be put into an address without further ado. */
+/** A host name or address with an optional port; safe inside a URL. */
 const HOST = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 const SCHEME = /^https?$/;
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
 /**
- * The address the caller reached us by, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
+ * The address that the client used, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
  * `X-Forwarded-*` counts only from a trusted proxy.
  */
 export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
@@ -61,12 +60,12 @@ export function ownAddress(request: IncomingMessage, prefix: string, trusts: Tru
   return `${scheme}://${host}${outerPrefix}${prefix}`;
 }
 
-/** What looks like an IPv4 address or a port must also be one. */
+/** Also rejects invalid IPv4 addresses and ports. */
 export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`);
 }
 
-/** Proxies append to these headers; the first value is the one the caller used. */
+/** Proxies append to these headers; the first value is the client's. */
 function firstOf(header: string | string[] | undefined, isGood: (text: string) => boolean): string | null {
   const text = Array.isArray(header) ? header[0] : header;
   const first = text?.split(',')[0]?.trim();
@@ -78,7 +77,7 @@ function hostOf({ headers: { host = '' } }: IncomingMessage, { localAddress, loc
   return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`;
 }
 
-/** Says whether a socket's address is a proxy whose `X-Forwarded-*` headers are believed. */
+/** Whether `X-Forwarded-*` from this address is trusted. */
 export type TrustsProxy = (address: string) => boolean;
 
 /** `entries`: addresses and networks, e.g. `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
@@ -94,7 +93,7 @@ export function createProxyTrust(entries: readonly string[]): TrustsProxy {
 
 const PREFIX_BITS = /^\d{1,3}$/;
 
-/** The list itself refuses what is no address: the expression of `isIP()` takes milliseconds of a start to compile. */
+/** The list itself rejects invalid addresses: the regular expression of `isIP()` takes milliseconds of a start to compile. */
 function addEntry(list: BlockList, entry: string): void {
   const [address = '', bits = null, ...rest] = entry.split('/');
   try {
@@ -106,15 +105,15 @@ function addEntry(list: BlockList, entry: string): void {
   }
 }
 
-/** Of an address; others have neither and are in no list. */
+/** Other texts have neither and are in no list. */
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return SEVERAL_COLONS.test(address) ? 'ipv6' : 'ipv4';
 }
 
-/** Every IPv6 address has them; a name or IPv4 address with a port has one. */
+/** An IPv6 address has several; a name or IPv4 address with a port has one. */
 const SEVERAL_COLONS = /:.*:/;
 
-/** `::ffff:10.0.0.7`, as a socket that listens on both families shows an IPv4 caller, is 10.0.0.7. */
+/** `::ffff:10.0.0.7`, as a dual-stack socket shows an IPv4 client, is 10.0.0.7. */
 export function withoutMapping(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
@@ -125,7 +124,7 @@ export function isLoopbackAddress(address: string): boolean {
   return LOOPBACK(address);
 }
 
-/** A host as one writes it in an address or a setting; with or without a port. */
+/** A host as in an address or a setting, with or without a port. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.startsWith('[')
     ? host.slice(1).replace(/\].*$/, '')

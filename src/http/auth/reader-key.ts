@@ -25,14 +25,13 @@ interface Candidate {
   held: HeldKey | null;
 }
 
-/** A request's candidates for a key. A layer may have its own parameter of that name. */
+/** The candidates of a request for a key. A layer may have its own parameter of that name. */
 export class PresentedKey {
-  /** The address without it. */
+  /** The address without the key. */
   readonly url: string;
   candidates: readonly Candidate[];
-  /** Set when the key is checked. */
   held: HeldKey | null = null;
-  /** Why the key may not be used now, though it is valid. */
+  /** Why a valid key may not be used now. */
   problem: HttpProblem | null = null;
 
   constructor(url: string, candidates: readonly Candidate[]) {
@@ -46,17 +45,16 @@ export class PresentedKey {
     return isKnown ? this.problem : 'unknown';
   }
 
-  /** Whether the layer may be read with it. */
+  /** Whether the key allows reading the layer. */
   opens(layer: Layer): boolean {
     return this.refusal === null && !this.candidates.some(isParameterOf(layer)) && this.mayRead(layer);
   }
 
-  /** Whether the layer is one of the key's. */
   mayRead({ name }: Layer): boolean {
     return this.held !== null && mayRead(this.held, name);
   }
 
-  /** Leaves the layer's own parameters as they are, and returns the pairs. */
+  /** Removes the layer's own parameters from the candidates, and returns their pairs. */
   release(layer: Layer): readonly string[] {
     const isOwn = isParameterOf(layer);
     const released = this.candidates.filter(isOwn);
@@ -64,7 +62,7 @@ export class PresentedKey {
     return released.map(({ pair }) => pair ?? '');
   }
 
-  /** For addresses in a document about these layers, under a name that none of them has a parameter for; null: not in the address. */
+  /** For addresses in documents, under a name that is not a parameter of these layers; null: the key is not in the address. */
   pairFor(layers: readonly Layer[]): string | null {
     const inAddress = this.candidates.find(({ pair }) => pair !== null);
     if (!inAddress) return null;
@@ -82,7 +80,6 @@ function isOwner(name: string): (layer: Layer) => boolean {
   return ({ parameters }) => parameters.some((parameter) => parameter.name === name);
 }
 
-/** Null: the request shows nothing of the kind. */
 export function presentedKeyOf(
   { url = '', headers, socket }: IncomingMessage,
   memoryOf: (socket: Socket) => KeyMemory,
@@ -97,17 +94,16 @@ export function presentedKeyOf(
   }
   let bare = url;
   const candidates: Candidate[] = [];
-  for (let found = mark < 0 ? null : IN_ADDRESS.exec(bare); found; found = IN_ADDRESS.exec(bare)) {
-    const [whole, name = '', value = ''] = found;
+  for (let match = mark < 0 ? null : IN_ADDRESS.exec(bare); match; match = IN_ADDRESS.exec(bare)) {
+    const [whole, name = '', value = ''] = match;
     candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
-    bare = without(bare, found.index, whole.length);
+    bare = without(bare, match.index, whole.length);
   }
   if (inHeader !== undefined)
     candidates.push({ pair: null, name: HEADER, secret: String(inHeader), held: null });
   return candidates.length === 0 ? null : new PresentedKey(bare, candidates);
 }
 
-/** The address without the pair that begins at `?` or `&`. */
 function without(url: string, start: number, length: number): string {
   const rest = url.slice(start + length);
   if (rest === '') return url.slice(0, start);
@@ -122,14 +118,13 @@ function decoded(value: string): string {
   }
 }
 
-const FORBIDDEN_LAYER = 'This key is not valid for this layer.';
-
-/** The same for every layer that the key does not open, whether or not it exists. */
-export function keyForbidden(): HttpProblem {
-  return new HttpProblem('forbidden', FORBIDDEN_LAYER);
+/** For a layer that the key does not open: the same whether or not it exists. */
+export function layerRefused(key: PresentedKey): HttpProblem {
+  if (key.refusal !== null) return keyRefused(key);
+  return new HttpProblem('forbidden', 'This key is not valid for this layer.');
 }
 
-/** Thrown for anything that the key does not open; the response is decided later. */
+/** For everything that the key does not open; `refuse` decides the response. */
 export function keyRefused({ refusal }: PresentedKey): HttpProblem {
   return refusal === null || refusal === 'unknown' ? keyUnknown() : refusal;
 }
@@ -143,12 +138,12 @@ function keyUnknown(): HttpProblem {
 
 export type KeyGate = ReturnType<typeof createKeyGate>;
 
-/** The key that a connection showed last: finding it again costs a look at the address and a hash. */
+/** The last key of a connection: finding it again costs a comparison and a hash. */
 export interface KeyMemory {
   key: {
     readonly candidate: Candidate;
     readonly held: HeldKey;
-    /** Of an address with nothing else behind its path; empty: the key came in a header. */
+    /** Of an address whose query is only the key; empty: the key was in a header. */
     readonly query: string;
   } | null;
 }
@@ -205,13 +200,13 @@ function overLimit(seconds: number): HttpProblem {
   ]);
 }
 
-/** RFC 6454: of the page that asks; browsers name it in `Referer` alone for pictures. */
+/** RFC 6454: the origin of the page; for images browsers send `Referer` only. */
 function originOf({ headers: { origin, referer = '' } }: IncomingMessage): string | null {
   if (origin !== undefined) return origin;
   return URL.canParse(referer) ? new URL(referer).origin : null;
 }
 
-/** Puts a key into every address of this server in a document; `&` as the document's language writes it. */
+/** Puts a key into every address of this server in a document; `ampersand` as the document's language writes it. */
 export function withKeyInAddresses(
   text: string,
   base: string,
@@ -233,7 +228,7 @@ export function hasKeyInAddress({ key }: { readonly key: PresentedKey | null }):
   return key?.pairFor([]) != null;
 }
 
-/** The document with the key that the request has in its address, if it has one there. */
+/** The document with the key of the request's address, if there is one. */
 export function carryKey(
   { key, baseUrl }: { readonly key: PresentedKey | null; readonly baseUrl: string },
   text: string,
@@ -259,7 +254,7 @@ const PREFLIGHT: readonly string[] = [
   ...['Access-Control-Max-Age', '86400'],
 ];
 
-/** Fetch, 3.2.2: a browser asks before it sends a header of ours to another site. */
+/** Fetch, 3.2.2: a browser sends this request before one with our header from another site. */
 export function preflightResponse({ method, headers }: IncomingMessage) {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null;
   return { status: 204, headers: PREFLIGHT, body: null };

@@ -4,7 +4,7 @@ import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/ca
 import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Access, Credentials, ProxyHeaderNames } from './access.ts';
+import { type Access, type Credentials, type ProxyHeaderNames, readSessionCookie } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -70,8 +70,8 @@ export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: 
 }
 
 /**
- * A page of another site must not make a browser change anything here with credentials that the browser keeps.
- * Browsers name the origin of a request; what names none (curl, scripts) is not a browser.
+ * A page of another site must not change anything here with credentials of the browser. Browsers name the origin of a
+ * request; a request without one does not come from a browser.
  */
 function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   const site = request.headers['sec-fetch-site'];
@@ -84,14 +84,14 @@ function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
-/** `changes`: false for what only reads though it is a POST, as the forms of map services: other sites may send them, as they may GET. */
+/** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */
 export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, changes: boolean): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
   if (changes) refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
   refuseEncodedBody(request);
 }
 
-/** Compressed bodies are refused unread: no request body is ever decompressed. */
+/** Refused unread: no request body is ever decompressed. */
 function refuseEncodedBody(request: IncomingMessage): void {
   if (request.headers['content-encoding'] === undefined) return;
   throw new HttpProblem(
@@ -109,20 +109,19 @@ export function credentialsOf(
   trusts: TrustsProxy,
   { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
 ): Credentials {
-  const said = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
-  const proxy = said && trusts(peerOf(request).address) ? said : null;
-  if (said && !proxy) proxyHeaders?.ignored();
+  const login = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
+  const proxy = login && trusts(peerOf(request).address) ? login : null;
+  if (login && !proxy) proxyHeaders?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
-    cookie: request.headers.cookie ?? null,
+    session: readSessionCookie(request.headers.cookie ?? null, cameBySecureWay(request, trusts)),
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    secure: cameBySecureWay(request, trusts),
     proxy,
   };
 }
 
-/** Null: the request does not have the header of the user. RFC 9110, 5.3: one that comes twice is joined with a comma. */
+/** Null: no header of the user. RFC 9110, 5.3: repeated headers are joined with a comma. */
 function headersNamed({ headers }: IncomingMessage, { user, groups }: ProxyHeaderNames): ProxyHeaders | null {
   const joined = (name: string) => [headers[name] ?? ''].flat().join(',');
   return headers[user] === undefined ? null : { user: joined(user), groups: joined(groups) };

@@ -1,18 +1,42 @@
-import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import type { QuotaConfiguration } from '../../quota/quota-configuration.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
+import { type DocumentNode, leaf, listOf, nodeOf, writeDocument } from '../../geowebcache/document-node.ts';
+import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
+import {
+  bodyProblem,
+  booleanField,
+  childrenNamed,
+  choiceField,
+  numberOf,
+  onlyChild,
+  refuseUnknownFields,
+  requireFields,
+  textField,
+  textOf,
+  type WireElement,
+} from '../../geowebcache/wire-element.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
+import { keysOf } from '../../lib/value-path.ts';
+import {
+  CLEAN_UP_UNITS,
+  EXPIRATION_POLICIES,
+  type LayerQuota,
+  type Quota,
+  type QuotaChange,
+  type QuotaConfiguration,
+  STORAGE_UNITS,
+  type StorageUnit,
+} from '../../quota/quota-configuration.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { applyQuota } from '../api/quota.ts';
 import { BODY_TYPES, requireMediaType } from '../auth/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
-import { type Response, textResponse } from '../response.ts';
-import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from './quota-document.ts';
+import { contentResponse, type Response, textResponse } from '../response.ts';
 
 /** Section 4.5 of the specification. */
 export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
 
-/** An error response of several lines. */
 async function explainingUnits(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
@@ -32,13 +56,176 @@ export function changeQuotaBy(format: DocumentFormat) {
 }
 
 function configurationResponse(configuration: QuotaConfiguration, format: DocumentFormat): Response {
-  return {
-    status: 200,
-    headers: ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'],
-    body: writeQuotaDocument(configuration, format),
-  };
+  return contentResponse(`application/${format}`, writeQuotaDocument(configuration, format));
 }
 
 export function refuseFormat(): never {
   throw new HttpProblem('path-unknown', 'The disk quota comes as xml or json.');
+}
+
+const ROOT = 'tileQuotaConfiguration';
+/** Accepted names; GeoWebCache's clients send both. */
+const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
+
+/** Section 2.5 of the specification; the body has only the fields to change. */
+export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
+  const root = readDocument(body, format);
+  if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
+  requireFields(root);
+  return omitUndefined({
+    enabled: booleanField(root, 'enabled'),
+    diskBlockSize: positiveField(root, 'diskBlockSize'),
+    cacheCleanUpFrequency: positiveField(root, 'cacheCleanUpFrequency'),
+    cacheCleanUpUnits: choiceField(root, 'cacheCleanUpUnits', keysOf(CLEAN_UP_UNITS)),
+    maxConcurrentCleanUps: positiveField(root, 'maxConcurrentCleanUps'),
+    globalExpirationPolicyName: choiceField(root, 'globalExpirationPolicyName', EXPIRATION_POLICIES),
+    globalQuota: partialQuotaField(root, 'globalQuota', format),
+    layerQuotas: layerQuotasField(root, format),
+  });
+}
+
+/** In the order in which they are written. */
+const PLAIN_FIELDS = [
+  'enabled',
+  'diskBlockSize',
+  'cacheCleanUpFrequency',
+  'cacheCleanUpUnits',
+  'maxConcurrentCleanUps',
+  'globalExpirationPolicyName',
+] as const;
+
+export function writeQuotaDocument(configuration: QuotaConfiguration, format: DocumentFormat): string {
+  const { globalQuota, layerQuotas } = configuration;
+  const entries = layerQuotas.map(({ layer, expirationPolicyName, quota }) =>
+    nodeOf('LayerQuota', [
+      leaf('layer', layer),
+      leaf('expirationPolicyName', expirationPolicyName),
+      sizeNode('quota', quota),
+    ]),
+  );
+  const root = nodeOf(ROOT, [
+    ...PLAIN_FIELDS.map((name) => leaf(name, configuration[name])),
+    sizeNode('globalQuota', globalQuota),
+    listOf('layerQuotas', entries),
+  ]);
+  return writeDocument(root, format, '');
+}
+
+function sizeNode(name: string, { value, units }: Quota): DocumentNode {
+  return nodeOf(name, [leaf('value', String(value)), leaf('units', units)]);
+}
+
+/** GeoWebCache's clients match this text. */
+function positiveField(root: WireElement, name: string): number | undefined {
+  const child = onlyChild(root, name);
+  if (!child) return undefined;
+  const text = child.nothing ?? textOf(child);
+  const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0) return value;
+  throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
+}
+
+/** Both parts are optional: an omitted one is unchanged. */
+function partialQuotaField(
+  parent: WireElement,
+  name: string,
+  format: DocumentFormat,
+): Partial<Quota> | undefined {
+  const child = onlyChild(parent, name);
+  if (!child) return undefined;
+  requireFields(child);
+  refuseUnknownFields(child, ['value', 'units']);
+  if (child.children.length > 0) {
+    return omitUndefined({ value: sizeField(child, name), units: unitsField(child, name, format) });
+  }
+  throw bodyProblem(`${name} must have a value or units`, child.place);
+}
+
+function quotaField(parent: WireElement, format: DocumentFormat): Quota {
+  const { value, units } = partialQuotaField(parent, 'quota', format) ?? {};
+  if (value !== undefined && units !== undefined) return { value, units };
+  throw bodyProblem('A layer quota must have a quota with a value and units', parent.place);
+}
+
+function sizeField(quota: WireElement, name: string): number | undefined {
+  const child = onlyChild(quota, 'value');
+  if (!child) return undefined;
+  const value = numberOf(child);
+  if (value >= 0) return value;
+  throw bodyProblem(`${name}.value must be at least 0, not ${shortened(textOf(child))}`, child.place);
+}
+
+function unitsField(quota: WireElement, name: string, format: DocumentFormat): StorageUnit | undefined {
+  const child = onlyChild(quota, 'units');
+  if (!child) return undefined;
+  const text = textOf(child);
+  const units = keysOf(STORAGE_UNITS).find((unit) => unit === text);
+  if (units) return units;
+  throw new UnknownUnit(shortened(text), `${name}.units`, format === 'xml' ? child.place.line : -1);
+}
+
+/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; an empty list removes all. */
+function layerQuotasField(root: WireElement, format: DocumentFormat): readonly LayerQuota[] | undefined {
+  const lists = childrenNamed(root, 'layerQuotas');
+  const [first, second] = lists;
+  if (!first) return undefined;
+  if (!second && first.nothing === 'an empty list') return [];
+  return lists
+    .flatMap((list) => layerEntriesOf(list, format))
+    .map((entry) => {
+      requireFields(entry);
+      return layerQuotaOf(entry, format);
+    });
+}
+
+function layerEntriesOf(list: WireElement, format: DocumentFormat): readonly WireElement[] {
+  requireFields(list);
+  const wrapped = childrenNamed(list, 'LayerQuota');
+  if (wrapped.length === 1 && wrapped[0]?.nothing === 'an empty list') return [];
+  if (wrapped.length > 0) return wrapped;
+  return format === 'xml' && list.children.length === 0 ? [] : [list];
+}
+
+function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
+  const layer = textField(entry, 'layer');
+  if (layer === undefined) throw bodyProblem('A layer quota must name its layer', entry.place);
+  const expirationPolicyName = choiceField(entry, 'expirationPolicyName', EXPIRATION_POLICIES);
+  if (!expirationPolicyName)
+    throw bodyProblem('A layer quota must have an expirationPolicyName', entry.place);
+  return { layer, expirationPolicyName, quota: quotaField(entry, format) };
+}
+
+const LABEL_WIDTH = 20;
+
+/** Section 7 of the specification requires an error of several lines. */
+export class UnknownUnit extends Error {
+  readonly report: string;
+
+  /** `line` is -1 for formats without lines. */
+  constructor(text: string, field: string, line: number) {
+    const unit = visible(text);
+    const message = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;
+    super(message);
+    this.name = 'UnknownUnit';
+    this.report = [
+      message,
+      '---- Debugging information ----',
+      row('message', message),
+      row('cause-exception', 'IllegalArgumentException'),
+      row('cause-message', `No storage unit is called ${unit}`),
+      row('class', 'tileQuotaConfiguration'),
+      row('required-type', 'StorageUnit'),
+      row('line number', String(line)),
+      '',
+    ].join('\n');
+  }
+}
+
+function row(label: string, value: string): string {
+  return `${label.padEnd(LABEL_WIDTH)}: ${value}`;
+}
+
+/** A unit comes from a client; control characters are made visible. */
+function visible(text: string): string {
+  return text.replace(/\p{Control}/gu, '\ufffd');
 }

@@ -1,13 +1,10 @@
 import { type ApiRoute, route, type Shape } from '../api/api-route.ts';
 import { METHODS } from '../route.ts';
 import * as quota from './disk-quota.ts';
-import * as gridSets from './grid-sets.ts';
 import * as layers from './layers.ts';
 import { listTruncations, massTruncate } from './mass-truncate.ts';
-import { reloadConfiguration } from './reload.ts';
 import { resource } from './representation.ts';
 import * as resources from './resources.ts';
-import { showIndex } from './rest-index.ts';
 import * as seed from './seed.ts';
 
 const xmlTypes = ['text/xml', 'application/xml'];
@@ -20,7 +17,7 @@ const form: Shape = { answerType: 'text/html', bodyTypes: ['application/x-www-fo
 /** GeoWebCache's clients use both. */
 const PREFIXES = ['', '/rest'] as const;
 
-/** GeoWebCache's interface. Of two patterns that fit a path the upper one counts. */
+/** GeoWebCache's interface. If two patterns match a path, the first one counts. */
 // biome-ignore format: a table
 export const GWC_ROUTES: readonly ApiRoute[] = [
   route('GET /rest/seed.json', 'viewer', 'The numbers of all tasks', json, seed.listTasks),
@@ -45,14 +42,14 @@ export const GWC_ROUTES: readonly ApiRoute[] = [
   route('GET /rest/diskquota', 'viewer', 'Show the quota', xml, quota.quotaAs('xml')),
   route('PUT /rest/diskquota', 'admin', 'Change the quota', { bodyTypes: bodyTypes.xml }, quota.changeQuotaBy('xml')),
 
-  route('GET /rest', 'viewer', "The resources of GeoWebCache's interface", {}, showIndex),
-  route('GET /rest/', 'viewer', "The resources of GeoWebCache's interface", {}, showIndex),
+  route('GET /rest', 'viewer', "The resources of GeoWebCache's interface", {}, resources.showIndex),
+  route('GET /rest/', 'viewer', "The resources of GeoWebCache's interface", {}, resources.showIndex),
   ...resource('/rest/layers', 'the layers', { GET: ['viewer', layers.listLayers] }),
   ...resource('/rest/layers/{layer}', 'a layer',
     { GET: ['viewer', layers.showLayer], PUT: ['admin', layers.putLayer], POST: ['admin', layers.postLayer], DELETE: ['admin', layers.removeLayer] }),
-  ...resource('/rest/gridsets', 'the grid sets', { GET: ['viewer', gridSets.listGridSets] }),
+  ...resource('/rest/gridsets', 'the grid sets', { GET: ['viewer', layers.listGridSets] }),
   ...resource('/rest/gridsets/{gridSet}', 'a grid set',
-    { GET: ['viewer', gridSets.showGridSet], PUT: ['admin', gridSets.putGridSet], DELETE: ['admin', gridSets.removeGridSet] }),
+    { GET: ['viewer', layers.showGridSet], PUT: ['admin', layers.putGridSet], DELETE: ['admin', layers.removeGridSet] }),
   ...resource('/rest/blobstores', 'the stores', { GET: ['admin', resources.listStores] }),
   ...resource('/rest/blobstores/{store}', 'a store',
     { GET: ['admin', resources.showStore], PUT: ['admin', resources.refuseChange], DELETE: ['admin', resources.refuseRemoval] }),
@@ -60,5 +57,5 @@ export const GWC_ROUTES: readonly ApiRoute[] = [
   ...resource('/rest/statistics', 'how tiles were answered', { GET: ['viewer', resources.showStatistics] }),
   route('GET /rest/bounds/{layer}/{gridSet}/{type}', 'viewer', 'The tiles of a layer at each zoom', text, layers.showBounds),
   route('POST /rest/filter/{filter}/update/{type}', 'operator', 'Update a request filter', { ...text, bodyTypes: [...xmlTypes, 'application/zip'] }, layers.updateFilter),
-  route('POST /rest/reload', 'admin', 'Read the configuration file again', form, reloadConfiguration),
+  route('POST /rest/reload', 'admin', 'Read the configuration file again', form, resources.reloadConfiguration),
 ];

@@ -4,6 +4,7 @@ import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { findGridSubset, type Layer } from '../../domain/layer.ts';
+import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -102,15 +103,16 @@ function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat):
   return read;
 }
 
-function unknownLayer(name: string): HttpProblem {
-  return new HttpProblem('path-unknown', `Unknown layer: ${shortened(name)}`);
-}
-
+/** Lazy: the list is written in turns. */
 function* namesOf(layers: readonly Layer[]): Generator<string> {
   for (const { name } of layers) yield name;
 }
 
-/** What GeoWebCache's documents have no word for stays as it was. */
+function unknownLayer(name: string): HttpProblem {
+  return new HttpProblem('path-unknown', `Unknown layer: ${shortened(name)}`);
+}
+
+/** Settings that GeoWebCache's documents cannot express are kept. */
 function merged(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
   if (!document.source) return { ...before, ...document };
@@ -141,7 +143,7 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
     ]);
 }
 
-/** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
+/** `/rest/bounds/{layer}/{gridSet}/java`: the tiles of a layer at each zoom, as a Java array. */
 export async function showBounds(
   { context, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
   { catalog }: ApiDeps,
@@ -159,7 +161,7 @@ export async function showBounds(
 
 const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
 
-/** Scripts know these by GeoWebCache's own words. */
+/** GeoWebCache's wording, which scripts match. */
 function layerRefused(code: keyof typeof NAMES, message: string) {
   const status = statusOf(code);
   const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
@@ -195,4 +197,47 @@ export function updateFilter(
 function isKnownFilter(name: string, catalog: Pick<Catalog, 'layers'>): boolean {
   for (const { circularFilter } of catalog.layers()) if (circularFilter === name) return true;
   return false;
+}
+
+type OfGridSet = Call<{ params: 'gridSet' }>;
+
+export function listGridSets({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
+  const names = catalog.gridSets.gridSets.map(({ name }) => name);
+  return listResponse(context, format, { names, entry: 'gridSet', path: '/rest/gridsets' });
+}
+
+export async function showGridSet(
+  { params }: OfGridSet,
+  { catalog, editor }: ApiDeps,
+  format: DocumentFormat,
+) {
+  const gridSet = catalog.gridSets.find(params.gridSet);
+  if (!gridSet) throw unknown('get', params.gridSet);
+  const entry = await editor.show('grid-set', gridSet.name);
+  return documentResponse(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
+}
+
+/** Stored under the name in the body, as in GeoWebCache, whose user guide puts `EPSG:2163` to `gridSet1.xml`. */
+export async function putGridSet(call: OfGridSet, { editor }: ApiDeps, format: DocumentFormat) {
+  const { document, kept, warnings } = readGwcGridSet(readRoot(call.context, format));
+  const options = { by: call.caller.name, dryRun: false, aside: kept };
+  const change = await editor.put('grid-set', document, options);
+  call.note(changeNote(change));
+  return textResponse(change.created ? 201 : 200, '', warningHeader(warnings));
+}
+
+export async function removeGridSet({ params: { gridSet }, caller, note }: OfGridSet, { editor }: ApiDeps) {
+  try {
+    note(removalNote(await editor.remove('grid-set', gridSet, { by: caller.name, dryRun: false })));
+  } catch (error) {
+    throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', gridSet) : error;
+  }
+  return textResponse(200, '');
+}
+
+function unknown(verb: 'get' | 'remove', name: string): HttpProblem {
+  return new HttpProblem(
+    'path-unknown',
+    `Failed to ${verb} GridSet. A GridSet with name "${shortened(name)}" does not exist.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
+import { mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
@@ -9,6 +9,7 @@ import {
   textField,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
+import { keysOf } from '../../lib/value-path.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
@@ -18,29 +19,32 @@ import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
-import { textResponse } from '../response.ts';
+import { contentResponse, textResponse } from '../response.ts';
 import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MAX_NAMED = 100;
 
-/** Sections 2.3, 2.4 and 4.4 of the specification. The answer is sent when no reader sees the tiles any more. */
+/** Sections 2.3, 2.4 and 4.4 of the specification. Responds when no reader sees the tiles any longer. */
 export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
   const mediaType = requireMediaType(context.headers, [...BODY_TYPES.xml, JSON_TYPE]);
   const body = mediaType === FORM ? unpackForm(context.body) : context.body;
-  const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
-  const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
-  note({ target, after: { type: request.type } });
-  requireScope(caller, request);
-  if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
-    throw invalid(`Could not find layer ${request.layer}`);
+  const by = authorIn({ caller });
+  const request = readRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
+  const { type, layer } = request;
+  const work = workOf(request, massTruncation, by);
+  note({ target: layer === null ? 'every layer' : `layer:${layer}`, after: { type } });
+  if (layer === null && !mayWorkOnAll(caller)) {
+    throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
   }
-  const emptied = await carryOut(massTruncation, request, authorIn({ caller }));
-  return emptied && mediaType === FORM ? allPage(emptied) : textResponse(200, '');
+  requireLayerScope(caller, layer ?? undefined);
+  if (layer !== null && !catalog.layer(layer)) throw invalid(`Could not find layer ${layer}`);
+  const emptied = await work();
+  return Array.isArray(emptied) && mediaType === FORM ? allPage(emptied) : textResponse(200, '');
 }
 
 /**
- * `curl -d` says that its body is a form, and sends it as it is. GeoWebCache's own page sends one: a field named
+ * `curl -d` declares its body as a form, and sends it unchanged. GeoWebCache's own page sends a form: a field named
  * `<truncateAll>` with the value `</truncateAll>`.
  */
 function unpackForm(body: Buffer): Buffer {
@@ -63,51 +67,18 @@ function allPage(layers: readonly string[]) {
   );
 }
 
-/** Answers which layers there were, if it was all of them. */
-async function carryOut(
-  truncation: MassTruncation,
-  request: MassTruncateRequest,
-  by: TaskAuthor,
-): Promise<readonly string[] | null> {
-  if (request.type === 'truncateAll') return truncation.truncateAll();
-  if (request.type === 'truncateLayer') await truncation.truncateLayer(request.layer);
-  if (request.type === 'truncateOrphans') await truncation.truncateOrphans(request.layer);
-  if (request.type === 'truncateParameters') {
-    await truncation.truncateParameters(request.layer, request.parameters);
-  }
-  if (request.type === 'truncateExtent') await truncation.truncateExtent(request, by);
-  return null;
-}
-
-function requireScope(caller: Caller, request: MassTruncateRequest): void {
-  if (request.type !== 'truncateAll') requireLayerScope(caller, request.layer);
-  if (request.type !== 'truncateAll' || mayWorkOnAll(caller)) return;
-  throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
-}
-
 export function listTruncations({ context }: Call) {
   const { baseUrl, target, headers } = context;
-  const asked = headers.accept ?? '';
-  const asTextXml = /\btext\/xml\b/i.test(asked) && !/\bapplication\/xml\b/i.test(asked);
-  return {
-    status: 200,
-    headers: ['Content-Type', asTextXml ? 'text/xml' : 'application/xml'],
-    body: writeMassTruncateTypes(`${baseUrl}${target.path.slice(target.prefix.length)}`),
-  };
+  const accept = headers.accept ?? '';
+  const asTextXml = /\btext\/xml\b/i.test(accept) && !/\bapplication\/xml\b/i.test(accept);
+  const types = keysOf(FIELDS).map((type) => element('requestType', type));
+  const href = `${baseUrl}${target.path.slice(target.prefix.length)}`;
+  const list = element('massTruncateRequests', types, { href });
+  return contentResponse(asTextXml ? 'text/xml' : 'application/xml', writeXml(list));
 }
 
-/** In the order in which they are listed; section 2.3 of the specification has the first. */
-const MASS_TRUNCATE_TYPES = [
-  'truncateLayer',
-  'truncateParameters',
-  'truncateOrphans',
-  'truncateExtent',
-  'truncateAll',
-] as const;
-
-type MassTruncateType = (typeof MASS_TRUNCATE_TYPES)[number];
-
-const FIELDS: Readonly<Record<MassTruncateType, readonly string[]>> = {
+/** With their fields, in the order in which they are listed; section 2.3 of the specification has the first. */
+const FIELDS = {
   truncateLayer: ['layerName'],
   truncateParameters: ['layerName', 'parameters'],
   truncateOrphans: ['layerName'],
@@ -115,39 +86,35 @@ const FIELDS: Readonly<Record<MassTruncateType, readonly string[]>> = {
   truncateAll: [],
 };
 
-type MassTruncateRequest =
-  | { readonly type: 'truncateAll' }
-  | { readonly type: 'truncateLayer' | 'truncateOrphans'; readonly layer: string }
-  | {
-      readonly type: 'truncateParameters';
-      readonly layer: string;
-      readonly parameters: ReadonlyMap<string, string>;
-    }
-  | {
-      readonly type: 'truncateExtent';
-      readonly layer: string;
-      readonly gridSetId: string;
-      readonly coords: readonly number[];
-    };
+interface MassTruncateRequest {
+  readonly type: keyof typeof FIELDS;
+  /** Null: every layer. */
+  readonly layer: string | null;
+  readonly root: WireElement;
+}
 
-function readMassTruncateRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
+function readRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
   const root = readRoot(body, format);
-  const type = MASS_TRUNCATE_TYPES.find((known) => known === root.name);
+  const type = keysOf(FIELDS).find((known) => known === root.name);
   if (!type) throw refused(`There is no request ${shortened(root.name)}`);
   requireFields(root);
   refuseUnknownFields(root, FIELDS[type]);
   refuseEmptyParameters(root);
-  if (type === 'truncateAll') return { type };
-  const layer = required(root, 'layerName');
-  if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };
-  if (type !== 'truncateExtent') return { type, layer };
-  const coords = present(root, 'bounds', coordsField(root, 'bounds'));
-  return { type, layer, gridSetId: required(root, 'gridSetId'), coords };
+  return { type, layer: type === 'truncateAll' ? null : required(root, 'layerName'), root };
 }
 
-function writeMassTruncateTypes(href: string): string {
-  const types = MASS_TRUNCATE_TYPES.map((type) => element('requestType', type));
-  return writeXml(element('massTruncateRequests', types, { href }));
+/** Reads the other fields. The work returns the names of the layers, if all were truncated. */
+function workOf({ type, layer, root }: MassTruncateRequest, truncation: MassTruncation, by: TaskAuthor) {
+  if (layer === null) return () => truncation.truncateAll();
+  if (type === 'truncateLayer') return () => truncation.truncateLayer(layer);
+  if (type === 'truncateOrphans') return () => truncation.truncateOrphans(layer);
+  if (type === 'truncateParameters') {
+    const parameters = parametersField(root) ?? new Map<string, string>();
+    return () => truncation.truncateParameters(layer, parameters);
+  }
+  const coords = present(root, 'bounds', coordsField(root, 'bounds'));
+  const extent = { type, layer, gridSetId: required(root, 'gridSetId'), coords };
+  return () => truncation.truncateExtent(extent, by);
 }
 
 function required(root: WireElement, name: string): string {
@@ -169,5 +136,5 @@ function readRoot(body: Buffer, format: DocumentFormat): WireElement {
 }
 
 function refused(reason: string): TilewardenError {
-  return invalid(`${reason}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`);
+  return invalid(`${reason}; there are ${keysOf(FIELDS).join(', ')}.`);
 }

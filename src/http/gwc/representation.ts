@@ -1,7 +1,6 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
-import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../api/api-route.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
-import type { Headers, Response } from '../response.ts';
+import { contentResponse, jsonResponse, type Response } from '../response.ts';
 import type { Method, RouteRole } from '../route.ts';
 
 const XML = ['application/xml', 'text/xml'];
@@ -35,7 +34,7 @@ type ResourceHandler<Path extends string> = (
 
 /**
  * Entries for a resource at its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name.
- * `what` it is, e.g. `a layer`, becomes the summary.
+ * `what`, e.g. `a layer`, is part of the summary.
  */
 export function resource<const Path extends `/${string}`>(
   path: Path,
@@ -47,7 +46,7 @@ export function resource<const Path extends `/${string}`>(
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
       return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
-        handler(call as Parameters<typeof handler>[0], deps, ending ?? formatAsked(call.context)),
+        handler(call as Parameters<typeof handler>[0], deps, ending ?? requestedFormat(call.context)),
       );
     }),
   );
@@ -60,8 +59,8 @@ function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
   return { answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
-/** `?format=json`, or what `Accept` would rather have; XML by default. */
-function formatAsked({ query, headers }: Context): DocumentFormat {
+/** `?format=json`, or the first of both in `Accept`; XML by default. */
+function requestedFormat({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
   const accepted = headers.accept ?? '';
@@ -72,21 +71,21 @@ function formatAsked({ query, headers }: Context): DocumentFormat {
 /** By `Content-Type`; the default type of `curl -d` is ignored in favour of the path's extension. */
 export function readRoot(context: Context, format: DocumentFormat): WireElement {
   const type = requireMediaType(context.headers, [...XML, ...JSON_TYPES, FORM]);
-  const said = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
-  return readDocument(context.body, said);
+  const bodyFormat = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
+  return readDocument(context.body, bodyFormat);
 }
 
 export function documentResponse(root: DocumentNode, format: DocumentFormat): Response {
-  return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
+  return contentResponse(`application/${format}`, writeDocument(root, format));
 }
 
-/** Names, each with the address of what bears it. There may be thousands, so they are written in turns. */
+/** Names with their addresses. Yields: there may be thousands. */
 export async function listResponse(
   context: Context,
   format: DocumentFormat,
   { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
 ): Promise<Response> {
-  if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson([...names]) };
+  if (format === 'json') return jsonResponse([...names]);
   const listEntry = (name: string) => {
     const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
@@ -102,9 +101,5 @@ export async function listResponse(
   }
   const entries = await collectYielding(written());
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<${entry}s>${entries.join('')}</${entry}s>`;
-  return { status: 200, headers: typeOf(format), body };
-}
-
-function typeOf(format: DocumentFormat): Headers {
-  return ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'];
+  return contentResponse('application/xml', body);
 }

@@ -3,10 +3,12 @@ import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/docum
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
+import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
-import { HttpProblem } from '../problems.ts';
+import { type Html, html, pageResponse } from '../pages/html.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
 import { textResponse } from '../response.ts';
-import type { StoreDescription } from '../route-deps.ts';
+import type { Reloaded, StoreDescription } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
 
@@ -15,22 +17,22 @@ const BLOCK_SIZE = 4096;
 
 type OfStore = Call<{ params: 'store' }>;
 
-/** Our stores in GeoWebCache's words. They are declared in the configuration file. */
+/** Stores are declared in the configuration file. */
 export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
   const names = rest.stores.map(({ name }) => name);
   return listResponse(context, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
 }
 
 export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
-  return documentResponse(describe(found('get', call, deps)), format);
+  return documentResponse(describe(storeNamed('get', call, deps)), format);
 }
 
 export function refuseRemoval(call: OfStore, deps: ApiDeps): never {
-  found('remove', call, deps);
+  storeNamed('remove', call, deps);
   return refuseChange();
 }
 
-function found(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
+function storeNamed(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
   const store = rest.stores.find(({ name }) => name === params.store);
   if (store) return store;
   const what = `A BlobStoreInfo with name "${shortened(params.store)}" does not exist.`;
@@ -59,7 +61,6 @@ function fixedOf({ about, rest }: ApiDeps) {
   return { version: about.version, identifier: 'tilewarden', location: rest.configFile };
 }
 
-/** The service's metadata in capabilities. */
 export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
   const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
   return documentResponse(writeGlobal(document), format);
@@ -105,4 +106,56 @@ function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
     if (outcome === 'miss' || outcome === 'bypass') misses += count;
   }
   return { hits, misses };
+}
+
+const MAX_NAMED = 100;
+
+export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
+  // A widespread client library declares the form as JSON.
+  requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
+  const form = new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
+  if (!form.has('reload_configuration')) {
+    throw new HttpProblem(
+      'header-invalid',
+      'Unknown or malformed request: the form must have reload_configuration=1.',
+    );
+  }
+  const done = await rest.reload();
+  if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
+  const { changed, upstreams } = done;
+  note({ target: 'configuration', after: { changed: changed.slice(0, MAX_NAMED), upstreams } });
+  return donePage(done);
+}
+
+function problemPage(problems: readonly string[]) {
+  const body = html`<p>There was a problem reloading the configuration; nothing has changed:</p>
+${list(problems)}`;
+  return pageResponse('The configuration was not reloaded', body);
+}
+
+/** The first sentence is GeoWebCache's: its clients look for it. */
+function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
+  const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
+${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MAX_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
+${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MAX_NAMED).join(', ')}.</p>`}
+${restart.length === 0 ? html`` : html`<p>Changes to ${restart.join(', ')} take effect after a restart.</p>`}`;
+  return pageResponse('Configuration reloaded', body);
+}
+
+function list(lines: readonly string[]): Html {
+  return html`<ul>
+${lines.map((line) => html`<li>${line}</li>`)}
+</ul>`;
+}
+
+const RESOURCES = ['layers', 'gridsets', 'blobstores', 'global', 'statistics', 'seed.json', 'masstruncate'];
+
+export function showIndex({ context: { baseUrl } }: Call) {
+  return pageResponse(
+    'Resources',
+    html`<p>Resources available from here:</p>
+<ul>
+${RESOURCES.map((name) => html`<li><a href="${baseUrl}/rest/${name}">${name}</a></li>`)}
+</ul>`,
+  );
 }

@@ -30,7 +30,7 @@ const FIELDS = [
   'totalFailuresBeforeAborting',
 ];
 
-/** A seed request as GeoWebCache's clients send it. The layer is the one of the path; `name` in the body does not matter. */
+/** The layer is that of the path; `name` in the body is ignored. */
 export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
   const { root, document } = readDocumentNamed(body, format, 'seedRequest');
   const type = textField(root, 'type');
@@ -62,21 +62,21 @@ const FORM_FIELDS: readonly (readonly [field: string, name: string])[] = [
   ['tileFormat', 'format'],
 ];
 
-/** The same as the form on GeoWebCache's seed page; an empty field says nothing. */
+/** The form on GeoWebCache's seed page; empty fields are ignored. */
 export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
   const filled = [...form].filter(([, value]) => value.trim() !== '');
-  const given = new Map(filled);
-  const coords = CORNERS.filter((name) => given.has(name));
-  const missing = CORNERS.find((name) => coords.length > 0 && !given.has(name));
+  const fields = new Map(filled);
+  const coords = CORNERS.filter((name) => fields.has(name));
+  const missing = CORNERS.find((name) => coords.length > 0 && !fields.has(name));
   if (missing) throw invalid(`Missing value for ${missing}`);
   const parameters = filled.flatMap(([name, value]) =>
     name.startsWith('parameter_') ? [[name.slice('parameter_'.length), value]] : [],
   );
   const seedRequest = {
     ...Object.fromEntries(
-      FORM_FIELDS.flatMap(([field, name]) => (given.has(field) ? [[name, given.get(field)]] : [])),
+      FORM_FIELDS.flatMap(([field, name]) => (fields.has(field) ? [[name, fields.get(field)]] : [])),
     ),
-    ...(coords.length > 0 && { bounds: { coords: { double: coords.map((name) => given.get(name)) } } }),
+    ...(coords.length > 0 && { bounds: { coords: { double: coords.map((name) => fields.get(name)) } } }),
     ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
   };
   return readSeedRequest(Buffer.from(JSON.stringify({ seedRequest })), 'json', layer);
@@ -98,11 +98,11 @@ type Pair = readonly [name: string, value: string];
  * `[["N","V"]]` and `{"N":"V"}`. Undefined when the field is absent; in XML it may be empty.
  */
 export function parametersField(parent: WireElement): ReadonlyMap<string, string> | undefined {
-  const given = childrenNamed(parent, 'parameters');
-  return given.length === 0 ? undefined : new Map(given.flatMap(pairsOf));
+  const elements = childrenNamed(parent, 'parameters');
+  return elements.length === 0 ? undefined : new Map(elements.flatMap(pairsOf));
 }
 
-/** For what removes tiles: an element that was emptied would select another combination than the one it held. */
+/** For deletions: an emptied element would select another combination than before. */
 export function refuseEmptyParameters(parent: WireElement): void {
   const [first] = childrenNamed(parent, 'parameters');
   if (!first || first.nothing || first.children.length > 0) return;
@@ -122,7 +122,7 @@ function pairsOf(parameters: WireElement): readonly Pair[] {
   );
 }
 
-/** Two texts, a name and its value. Of the value every space counts. */
+/** A name and its value, with all its spaces. */
 function pairOf(entry: WireElement): Pair {
   const [name, value, surplus] = entry.children;
   const isText = (one: WireElement) => one.children.length === 0 && !one.nothing;

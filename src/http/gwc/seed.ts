@@ -6,11 +6,11 @@ import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { ownUnfinished } from '../api/stop-tasks.ts';
+import { ownUnfinished } from '../api/task-filter.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn, type Context } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
-import { type Headers, type Response, textResponse, withHeaders } from '../response.ts';
+import { contentResponse, type Headers, type Response, textResponse, withHeaders } from '../response.ts';
 import { readSeedForm, readSeedRequest } from './seed-request.ts';
 
 type OfLayer = Call<{ params: 'layer' }>;
@@ -25,7 +25,7 @@ export async function listTasksOfLayer({ params }: OfLayer, { catalog, tasks }: 
   return taskListResponse(await tasks.active(layer.name));
 }
 
-/** The answer is sent when the task is recorded durably. */
+/** Responds when the task is recorded durably. */
 export function seedBy(format: DocumentFormat) {
   return async (call: OfLayer, deps: ApiDeps) => {
     const { context, params } = call;
@@ -64,8 +64,8 @@ export async function takeForm(call: OfLayer, deps: ApiDeps) {
     const task = await start(layer, readSeedForm(form, layer.name), call, deps);
     return withHeaders(taskPage(context, [task], 'Task submitted'), taskHeaders(context, task));
   }
-  const chosen = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
-  const filter = { ...chosen, layers: [layer.name], types: WORK_TYPES };
+  const selection = form.has('kill_thread') ? { ids: [threadId(form)] } : { states: killAllStates(form) };
+  const filter = { ...selection, layers: [layer.name], types: WORK_TYPES };
   return stoppedPage(context, await tasks.cancel(filter, caller.name));
 }
 
@@ -76,7 +76,7 @@ function taskHeaders({ baseUrl }: Context, { id }: Task): Headers {
 /** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
 function taskListResponse(tasks: readonly Task[]): Response {
   const body = `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
-  return { status: 200, headers: ['Content-Type', 'application/json'], body };
+  return contentResponse('application/json', body);
 }
 
 /** Section 3 of the specification. A paused task waits, as a pending one does. */
@@ -113,8 +113,8 @@ function killAllStates(form: URLSearchParams): States {
   const value = form.get('kill_all');
   const states = STATES_OF_KILL_ALL.get(value?.trim().toLowerCase() ?? '');
   if (states) return states;
-  const given = value === null ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
-  throw invalid(`${given}; it must be running, pending, all or 1.`);
+  const problem = value === null ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
+  throw invalid(`${problem}; it must be running, pending, all or 1.`);
 }
 
 function threadId(form: URLSearchParams): number {

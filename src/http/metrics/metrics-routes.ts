@@ -8,6 +8,7 @@ import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
+import { contentResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
 import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
 import { type EventLoopWatch, processMetrics } from './process-metrics.ts';
@@ -31,11 +32,10 @@ export interface MetricsDeps {
 export interface NodeState {
   /** Whether this node runs the quota, schedules and clean-up for all. */
   leads(): boolean;
-  /** Whether it cannot reach a database that it shares with others. */
+  /** Whether the shared database is unreachable. */
   isAway(): boolean;
 }
 
-/** `/metrics`, in the text format of Prometheus. */
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const { tasks, changes, quota, node } = deps;
   const sheet = new MetricSheet();
@@ -66,7 +66,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
 function pageOf(sheet: MetricSheet): Handler {
   return async () => {
     const { body, contentType } = await sheet.write();
-    return { status: 200, headers: ['Content-Type', contentType], body };
+    return contentResponse(contentType, body);
   };
 }
 
@@ -139,7 +139,7 @@ const READER_KEYS = [
 
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 
-/** Hosts come from layers that an administrator declared, so there are few of them. */
+/** Hosts are declared by administrators, so there are few. */
 const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['requests_total'], 'Requests sent to the host', ({ requests }) => [[requests]]),
   host(['answer_seconds_total'], 'Time from sending a request to the end of its response', (status) => [

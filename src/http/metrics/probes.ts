@@ -3,13 +3,13 @@ import { textResponse } from '../response.ts';
 import type { Handler } from '../route.ts';
 
 export interface ReadinessDeps extends Env {
-  /** Rejects if the server cannot work, e.g. a tile cannot be written and read back. A text: what is degraded. */
+  /** Rejects if the server cannot work, e.g. cannot write and read a tile. A text names a degradation. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
 }
 
 /** A check that takes longer has failed. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** Probes in between get the last result: asking often must not cost anything. */
+/** Probes in between get the last result, so that frequent probes cost nothing. */
 const RESULT_LASTS_MS = 1_000;
 
 interface Readiness {

@@ -5,7 +5,7 @@ const RESOLUTION_MS = 20;
 
 export type EventLoopWatch = ReturnType<typeof openEventLoopWatch>;
 
-/** Looks fifty times a second how late the event loop is. */
+/** Measures the delay of the event loop fifty times a second. */
 export function openEventLoopWatch() {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
@@ -32,7 +32,7 @@ const gauge = (name: string, help: string, read: () => number): Metric<Delays> =
   read,
 });
 
-/** The names that dashboards for Node.js know already. */
+/** Names that dashboards for Node.js use. */
 export function processMetrics(): readonly Metric<Delays>[] {
   const startedAt = Math.round(performance.timeOrigin / 1000);
   const seconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1e6;

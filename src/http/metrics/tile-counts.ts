@@ -3,32 +3,25 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, CacheOutcome, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../context.ts';
 
-/** How tiles of one layer were answered since the last time. */
+/** Responses for tiles of one layer since the last batch. */
 export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
   readonly layer: string;
   readonly bytes: number;
-  /** How long those took that were not there. */
+  /** Of all misses together. */
   readonly missMilliseconds: number;
-  /** By the failure's code. */
   readonly failures: ReadonlyMap<string, number>;
 }
 
 type Draft = { -readonly [Field in keyof TileBatch]: TileBatch[Field] } & { failures: Map<string, number> };
 
-/** Called with the outcome of tile requests. Must not throw. */
-export interface TileTally {
-  add(batch: TileBatch): void;
-}
-
 type Reads = Pick<TilePipeline, 'read'>;
 
-export interface CountedReads extends Reads {
-  /** Reports now what would be reported at the end of the turn. */
-  flush(): void;
-}
-
-/** The same reads; they are counted once per turn of the event loop. */
-export function countReads(reads: Reads, clock: Clock, tally: TileTally): CountedReads {
+/** Counts reads, and reports once per turn of the event loop, or at `flush`. `add` must not throw. */
+export function countReads(
+  reads: Reads,
+  clock: Clock,
+  tally: { add(batch: TileBatch): void },
+): Reads & { flush(): void } {
   let drafts = new Map<string, Draft>();
   let last: Draft | null = null;
 
@@ -63,7 +56,7 @@ export function countReads(reads: Reads, clock: Clock, tally: TileTally): Counte
   return {
     flush,
     read(tiles, tile, signal) {
-      const asked = clock.monotonic();
+      const started = clock.monotonic();
       const reading = reads.read(tiles, tile, signal);
       const { layer } = tiles.set;
       if (!(reading instanceof Promise)) {
@@ -71,7 +64,7 @@ export function countReads(reads: Reads, clock: Clock, tally: TileTally): Counte
         return reading;
       }
       reading.then(
-        (answer) => answered(layer, answer, clock.monotonic() - asked),
+        (answer) => answered(layer, answer, clock.monotonic() - started),
         (error: unknown) => failed(layer, error),
       );
       return reading;
@@ -86,7 +79,7 @@ export interface TileCountSeries {
 }
 
 /** Tile responses by layer. Only existing layers are counted, which bounds the number of series. */
-export class TileCounts implements TileTally {
+export class TileCounts {
   #layers = new Map<string, Draft>();
 
   add(batch: TileBatch): void {

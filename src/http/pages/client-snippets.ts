@@ -6,10 +6,10 @@ import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
 
 export interface Snippet {
-  /** Of its place on the page, e.g. `leaflet`. */
+  /** Its id on the page, e.g. `leaflet`. */
   readonly id: string;
   readonly client: string;
-  /** What to do with it, in a sentence. */
+  /** Instructions, in one sentence. */
   readonly how: string;
   readonly text: string;
 }
@@ -77,9 +77,9 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
     tms: ['TMS', 'Rows are counted from the bottom.', `${base}/service/tms/1.0.0`],
     curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at)],
   };
-  return Object.entries(clients).flatMap(([id, given]) => {
-    if (!given) return [];
-    const [client, how, text] = given;
+  return Object.entries(clients).flatMap(([id, entry]) => {
+    if (!entry) return [];
+    const [client, how, text] = entry;
     return [{ id, client, how, text }];
   });
 }
@@ -179,13 +179,13 @@ function boxOf(subset: GridSubset): readonly [number, number, number, number] {
   return geographicBoxOf(subset) ?? [-180, -85, 180, 85];
 }
 
-/** A WMTS tells GDAL of styles and of nothing else; other values go by the tiles' own address, as far as GDAL can. */
+/** A WMTS describes only styles to GDAL; other values need the address of the tiles, if GDAL supports that. */
 function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): string | null {
   const { gridSet, zoomStop } = shown.subset;
   const { STYLES: style, ...others } = chosenIn(shown);
   if (Object.keys(others).length === 0) {
-    const wanted = style === undefined ? '' : `,style=${style}`;
-    return `WMTS:${capabilities},tilematrixset=${gridSet.name}${wanted}`;
+    const parameter = style === undefined ? '' : `,style=${style}`;
+    return `WMTS:${capabilities},tilematrixset=${gridSet.name}${parameter}`;
   }
   if (!isWebMercator(gridSet)) return null;
   const address = url.replaceAll('&', '&amp;').replace(/\{([zxy])\}/g, (_, name: string) => `\${${name}}`);
@@ -200,7 +200,7 @@ function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): s
   );
 }
 
-/** Of the tile in the middle of what the layer offers at its first zoom. */
+/** The tile in the middle of the layer at its first zoom. */
 function curlOfTile({ bound, subset, format }: ResolvedTileSet, at: (place: string) => string): string {
   const { gridSet, zoomStart: z, extent } = subset;
   const first = boundsOfTile(gridSet, z, 0, 0);

@@ -6,7 +6,7 @@ export interface Html {
   readonly markup: string;
 }
 
-/** The only way to make markup: whatever is put in is escaped, unless it is markup already. */
+/** The only way to make markup: escapes everything that is not markup already. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]
@@ -15,10 +15,12 @@ export function html(
   return { markup };
 }
 
+export const EMPTY: Html = { markup: '' };
+
 /** `<name>text</name>`, or nothing when there is no text. */
 export function tagged(name: string, text: string | null): Html {
   const tag: Html = { markup: name };
-  return text === null ? html`` : html`<${tag}>${text}</${tag}>`;
+  return text === null ? EMPTY : html`<${tag}>${text}</${tag}>`;
 }
 
 export function pageResponse(title: string, body: Html): Response {

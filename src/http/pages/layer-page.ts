@@ -8,76 +8,59 @@ import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { cacheControlOf } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import { withHeaders } from '../response.ts';
-import type { Route } from '../route.ts';
+import { type Handler, publicRoute, type Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
-import { type Html, html } from './html.ts';
+import { EMPTY, type Html, html } from './html.ts';
 import { createPageWriter } from './page.ts';
-
-const NOTHING = html``;
 
 /** `/layers/{layer}`: the layer's properties, and how to add it to each map client. */
 export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
   const page = createPageWriter();
-  return [
-    {
-      method: 'GET',
-      path: '/layers/{layer}',
-      role: 'public',
-      async handler(context) {
-        const bound = await layerFor(context, catalog, context.param('layer'));
-        const { layer } = bound;
-        const body = describeLayer(tilesShown(context, bound), context.baseUrl);
-        return withHeaders(page({ title: titleOf(layer), body, copying: true }), cacheControlOf(layer));
-      },
-    },
-  ];
+  const layerPage: Handler = async (context) => {
+    const bound = await layerFor(context, catalog, context.param('layer'));
+    const { layer } = bound;
+    const body = describeLayer(tilesShown(context, bound), context.baseUrl);
+    return withHeaders(page({ title: titleOf(layer), body, copying: true }), cacheControlOf(layer));
+  };
+  return [publicRoute('/layers/{layer}', layerPage)];
 }
 
-/** What `?gridSet=…&format=…` and the layer's parameters say; in web mercator, if it has that, when they do not. */
+/** `?gridSet=…&format=…` and the layer's parameters; web mercator by default, if the layer has it. */
 function tilesShown({ query }: Context, bound: BoundLayer): ResolvedTileSet {
   const { gridSubsets, parameters } = bound.layer;
-  const asked = new URLSearchParams(query);
+  const choice = new URLSearchParams(query);
   const usual = gridSubsets.find(({ gridSet }) => isWebMercator(gridSet)) ?? gridSubsets[0];
   return resolveTileSet(bound, {
-    gridSet: asked.get('gridSet') ?? usual.gridSet.name,
-    format: asked.get('format'),
+    gridSet: choice.get('gridSet') ?? usual.gridSet.name,
+    format: choice.get('format'),
     parameters: parametersOf(query, parameters),
   });
 }
 
 /** Where GeoWebCache has the page of a layer. */
 export function demoRoutes(): readonly Route[] {
-  const to = (place: (context: Context) => string): Route['handler'] => {
-    return (context) => ({
-      status: 302,
-      headers: ['Location', `${context.baseUrl}/${place(context)}`],
-      body: null,
-    });
-  };
+  const redirect = (location: string) => ({ status: 302, headers: ['Location', location], body: null });
   return [
-    { method: 'GET', path: '/demo/', role: 'public', handler: to(() => 'demo') },
-    {
-      method: 'GET',
-      path: '/demo/{layer}',
-      role: 'public',
-      handler: to((context) => `layers/${addressPart(context.param('layer'))}`),
-    },
+    publicRoute('/demo/', ({ baseUrl }) => redirect(`${baseUrl}/demo`)),
+    publicRoute('/demo/{layer}', (context) =>
+      redirect(`${context.baseUrl}/layers/${addressPart(context.param('layer'))}`),
+    ),
   ];
 }
 
 function describeLayer(shown: ResolvedTileSet, base: string): Html {
   const { layer } = shown.bound;
   return html`<nav aria-label="Elsewhere"><a href="${base}/#layer=${addressPart(layer.name)}">Map</a> · <a href="${base}/#/layers/${addressPart(layer.name)}">Console</a></nav>
-${layer.description === '' ? NOTHING : html`<p>${layer.description}</p>`}
+${layer.description === '' ? EMPTY : html`<p>${layer.description}</p>`}
 ${preview(layer, base)}
 <dl>
 <dt>Name</dt><dd><code>${layer.name}</code></dd>
 <dt>Formats</dt><dd>${layer.formats.map(({ mediaType }) => mediaType).join(', ')}</dd>
 ${layer.parameters.map(({ name, values }) => html`<dt>${name}</dt><dd>${parameterText(values)}</dd>`)}
-${layer.attribution === '' ? NOTHING : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
+${layer.attribution === '' ? EMPTY : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
 </dl>
 <h2>In map clients</h2>
 ${choices(shown, base)}
@@ -88,7 +71,6 @@ ${gridSetTable(layer)}
 ${documentList(layer, base)}`;
 }
 
-/** Links to this page for every grid set, format and listed parameter value. */
 function choices(shown: ResolvedTileSet, base: string): Html {
   const { layer } = shown.bound;
   const current: Readonly<Record<string, string>> = {
@@ -127,13 +109,13 @@ function snippet({ id, client, how, text }: Snippet): Html {
 </section>`;
 }
 
-/** The first tile that there is, as far out as the layer goes. */
+/** The first existing tile at the lowest zoom. */
 function preview(layer: Layer, base: string): Html {
   const [{ gridSet, zoomStart, coverages }] = layer.gridSubsets;
   const format = layer.formats.find(({ kind }) => kind === 'raster');
   const first = coverages.findIndex((coverage) => coverage !== null);
   const tile = coverages[first];
-  if (!format || !tile) return NOTHING;
+  if (!format || !tile) return EMPTY;
   const place = `${zoomStart + first}/${tile.minX}/${tile.minY}.${format.extensions[0]}`;
   const address = `${base}/tiles/${addressPart(layer.name)}/${addressPart(gridSet.name)}/${place}`;
   return html`<img class="preview" src="${address}" alt="A tile of the layer" width="${gridSet.tileWidth}" height="${gridSet.tileHeight}">`;

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { pairs, type Response } from '../response.ts';
-import { type Html, html } from './html.ts';
+import { EMPTY, type Html, html } from './html.ts';
 
 interface Page {
   readonly title: string;
-  /** What follows the heading. */
   readonly body: Html;
   /** Addresses on it have a button that copies them. */
   readonly copying?: boolean;
@@ -12,11 +11,9 @@ interface Page {
 
 export type PageWriter = (page: Page) => Response;
 
-const NOTHING = html``;
-
 /**
- * Pages that are complete in themselves: style and script stand in them, and the policy names these by their hash,
- * so nothing else is ever run, whatever the name of a layer holds.
+ * Self-contained pages with inline style and script. The policy names both by their hash, so that nothing else runs,
+ * whatever the name of a layer contains.
  */
 export function createPageWriter(): PageWriter {
   const style: Html = { markup: `<style>${PAGE_STYLE}</style>` };
@@ -44,7 +41,7 @@ ${style}
 <h1>${title}</h1>
 ${body}
 </main>
-${copying ? script : NOTHING}
+${copying ? script : EMPTY}
 </body>
 </html>
 `.markup,
@@ -67,7 +64,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-/** Puts a button on every address; without scripts the page is the same save for the buttons. */
+/** Adds a button to every address; without scripts only the buttons are missing. */
 const COPY_SCRIPT = `
 for (const block of document.querySelectorAll('pre')) {
   const button = document.createElement('button');
@@ -82,7 +79,7 @@ for (const block of document.querySelectorAll('pre')) {
 }
 `;
 
-/** In the colours that the caller's system asks for. */
+/** In the system's colour scheme. */
 const PAGE_STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d5dbe0, #3a444d); --soft: light-dark(#f3f5f7, #1d242a); --link: light-dark(#0b5cad, #7db8f0); }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #14191d); color: light-dark(#1b2329, #e4e9ed); }

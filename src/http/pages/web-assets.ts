@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context } from '../context.ts';
 import { type Response, slashAdded, withHeaders } from '../response.ts';
-import type { Handler, Route } from '../route.ts';
+import { publicRoute, type Route } from '../route.ts';
 import { acceptsGzip, validated } from '../services/negotiate.ts';
 
 export type WebAsset = ReturnType<typeof createWebAsset>;
@@ -22,7 +22,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Nothing but what this server sends is run or shown on its pages. */
+/** Pages run and show only content of this server. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,7 +38,7 @@ const INDEX = 'index.html';
 /** The build puts a hash of the content into these names, so their content never changes. */
 const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
 
-/** Lists the files of the page: at request time no path is made from what a caller sent. */
+/** Lists all files at the start: no path is ever made from a request. */
 export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && contentTypeOf(entry.name) !== null);
@@ -54,7 +54,7 @@ function createWebAsset(path: string, file: string) {
   return {
     path,
     contentType: contentTypeOf(path) ?? 'application/octet-stream',
-    /** Read with the first request; most of the files are pages of the documentation that few servers show. */
+    /** Read with the first request: most files are documentation pages that are rarely read. */
     content() {
       reading ??= readFile(file)
         .then(contentOf)
@@ -86,13 +86,9 @@ const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
   return assets.flatMap((asset) => [
-    ...pathsOf(asset).map((path) => pageRoute(path, (context) => assetResponse(context, asset))),
+    ...pathsOf(asset).map((path) => publicRoute(path, (context) => assetResponse(context, asset))),
     ...bareFolderRoutes(asset),
   ]);
-}
-
-function pageRoute(path: string, handler: Handler): Route {
-  return { method: 'GET', path, role: 'public', handler };
 }
 
 function pathsOf({ path }: WebAsset): readonly string[] {
@@ -108,7 +104,7 @@ function isIndex(path: string): boolean {
 function bareFolderRoutes({ path }: WebAsset): readonly Route[] {
   if (!isIndex(path)) return [];
   const folder = dirname(path);
-  return [pageRoute(`/${folder}`, () => slashAdded(folder))];
+  return [publicRoute(`/${folder}`, () => slashAdded(folder))];
 }
 
 async function pack(bytes: Buffer): Promise<Buffer | null> {

@@ -7,58 +7,60 @@ import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
 import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
-import { pairs, type Response } from '../response.ts';
+import { contentResponse, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
+import type { Operation } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import {
-  type AskedLayer,
-  formatAsked,
-  placeAsked,
+  type MapLayer,
+  requestedCrs,
+  requestedFormat,
   requestedLayers,
-  stylesAsked,
+  requestedPlace,
+  requestedStyles,
   tileSetOf,
+  versionOf,
+  type WmsVersion,
+  wholeNumber,
   withSubsets,
-} from './wms/requested-map.ts';
-import { crsAsked, versionOf, type WmsVersion, wholeNumber } from './wms/wms-parameters.ts';
-import { indexAsked, layerAsked, numberAsked, tileSetAsked } from './wmts/get-tile.ts';
+} from './wms/map-request.ts';
+import { integer, requestedIndex, requestedLayer, wmtsTileSet } from './wmts/get-tile.ts';
 
 const MAX_FEATURES = 100;
 
 /** Passed to the layer's source, one layer at a time. */
-export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const version = versionOf(asked);
-    const layer = await layerQueried(catalog, context, asked, version);
-    const { bound, subsets } = layer;
-    const wanted = asked('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
-    const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
-    const place = placeAsked(asked, subsets[0], crsAsked(asked, version), version);
-    const format = asked('FORMAT') === null ? bound.layer.formats[0] : formatAsked(bound, asked);
-    const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, asked), {
-      ...place,
-      ...pointAsked(asked, place, version),
-      infoFormat,
-      featureCount: featureCountAsked(asked),
-      signal: context.signal,
-    });
-    return infoResponse(info, bound.layer);
-  };
-}
+export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+  const version = versionOf(kvp);
+  const layer = await layerQueried(catalog, context, kvp, version);
+  const { bound, subsets } = layer;
+  const mediaType = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
+  const infoFormat = checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
+  const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
+  const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat(bound, kvp);
+  const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
+    ...place,
+    ...queryPoint(kvp, place, version),
+    infoFormat,
+    featureCount: featureCount(kvp),
+    signal: context.signal,
+  });
+  return infoResponse(info, bound.layer);
+};
 
 async function layerQueried(
   catalog: Pick<Catalog, 'layer'>,
   context: Context,
-  asked: Kvp,
+  kvp: Kvp,
   version: WmsVersion,
-): Promise<AskedLayer> {
-  const shown = requestedLayers(catalog, asked, 'LAYERS');
-  const queried = requestedLayers(catalog, asked, 'QUERY_LAYERS');
+): Promise<MapLayer> {
+  const shown = requestedLayers(catalog, kvp, 'LAYERS');
+  const queried = requestedLayers(catalog, kvp, 'QUERY_LAYERS');
   for (const { layer } of [...shown, ...queried]) {
     if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   }
   const bound = queryable(shown, queried);
-  const style = stylesAsked(asked, shown.length)[shown.indexOf(bound)] ?? '';
-  const [layer] = withSubsets([bound], [style], crsAsked(asked, version), version);
+  const style = requestedStyles(kvp, shown.length)[shown.indexOf(bound)] ?? '';
+  const [layer] = withSubsets([bound], [style], requestedCrs(kvp, version), version);
   if (layer) return layer;
   throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', 'No layer is named.');
 }
@@ -82,12 +84,12 @@ function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[])
 
 function checkInfoFormat(
   { name, infoFormats }: Layer,
-  wanted: string,
+  format: string,
   code: ServiceCode,
   locator: string,
 ): string {
-  if (infoFormats.includes(wanted)) return wanted;
-  const message = `Layer ${name} has no info format ${shortened(wanted)}; it has ${infoFormats.join(', ')}.`;
+  if (infoFormats.includes(format)) return format;
+  const message = `Layer ${name} has no info format ${shortened(format)}; it has ${infoFormats.join(', ')}.`;
   throw new ServiceException(code, locator, message);
 }
 
@@ -97,19 +99,19 @@ function checkPixel(value: number, limit: number, code: ServiceCode, locator: st
 }
 
 /** X and Y in 1.1.1; both names are accepted in either version. */
-function pointAsked(asked: Kvp, { width, height }: MapPicture, version: WmsVersion) {
+function queryPoint(kvp: Kvp, { width, height }: MapPicture, version: WmsVersion) {
   const [usual, other] = version === '1.3.0' ? ['IJ', 'XY'] : ['XY', 'IJ'];
   const coordinate = (axis: 0 | 1, limit: number) => {
     const [name = '', second = ''] = [usual?.[axis], other?.[axis]];
-    const used = asked(name) === null && asked(second) !== null ? second : name;
-    return checkPixel(wholeNumber(asked, used, 'InvalidPoint'), limit, 'InvalidPoint', used);
+    const used = kvp(name) === null && kvp(second) !== null ? second : name;
+    return checkPixel(wholeNumber(kvp, used, 'InvalidPoint'), limit, 'InvalidPoint', used);
   };
   return { i: coordinate(0, width), j: coordinate(1, height) };
 }
 
-function featureCountAsked(asked: Kvp): number {
-  if (asked('FEATURE_COUNT') === null) return 1;
-  const count = wholeNumber(asked, 'FEATURE_COUNT');
+function featureCount(kvp: Kvp): number {
+  if (kvp('FEATURE_COUNT') === null) return 1;
+  const count = wholeNumber(kvp, 'FEATURE_COUNT');
   if (count >= 1 && count <= MAX_FEATURES) return count;
   throw badValue('FEATURE_COUNT', `FEATURE_COUNT must lie between 1 and ${MAX_FEATURES}, not ${count}.`);
 }
@@ -117,50 +119,42 @@ function featureCountAsked(asked: Kvp): number {
 const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
-export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const bound = layerAsked(catalog, asked);
-    const { layer } = bound;
-    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
-    const infoFormat = wmtsInfoFormat(layer, asked);
-    const format = asked('FORMAT') === null ? layer.formats[0].mediaType : null;
-    const tiles = tileSetAsked(bound, asked, format);
-    const { gridSet } = tiles.subset;
-    const { z, x, y } = indexAsked(tiles.subset, asked);
-    const info = await askFeatureInfo(tiles, {
-      bounds: boundsOfTile(gridSet, z, x, y),
-      width: gridSet.tileWidth,
-      height: gridSet.tileHeight,
-      i: checkPixel(numberAsked(asked, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
-      j: checkPixel(numberAsked(asked, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
-      infoFormat,
-      featureCount: WMTS_FEATURES,
-      signal: context.signal,
-    });
-    return infoResponse(info, layer);
-  };
-}
+export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+  const bound = requestedLayer(catalog, kvp);
+  const { layer } = bound;
+  if (!isOpenTo(context, layer)) await requireVisible(context, layer);
+  const infoFormat = wmtsInfoFormat(layer, kvp);
+  const format = kvp('FORMAT') === null ? layer.formats[0].mediaType : null;
+  const tiles = wmtsTileSet(bound, kvp, format);
+  const { gridSet } = tiles.subset;
+  const { z, x, y } = requestedIndex(tiles.subset, kvp);
+  const info = await askFeatureInfo(tiles, {
+    bounds: boundsOfTile(gridSet, z, x, y),
+    width: gridSet.tileWidth,
+    height: gridSet.tileHeight,
+    i: checkPixel(integer(kvp, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
+    j: checkPixel(integer(kvp, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
+    infoFormat,
+    featureCount: WMTS_FEATURES,
+    signal: context.signal,
+  });
+  return infoResponse(info, layer);
+};
 
-function wmtsInfoFormat(layer: Layer, asked: Kvp): string {
+function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
   if (layer.infoFormats.length === 0) {
     const message = `Layer ${layer.name} does not support GetFeatureInfo.`;
     throw new ServiceException('OperationNotSupported', 'GetFeatureInfo', message);
   }
-  return checkInfoFormat(layer, required(asked, 'INFOFORMAT'), 'InvalidParameterValue', 'INFOFORMAT');
+  return checkInfoFormat(layer, required(kvp, 'INFOFORMAT'), 'InvalidParameterValue', 'INFOFORMAT');
 }
 
-/** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
+/** The content is another server's: a browser shows it under our address, but runs nothing. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** The source's response. It is not cached: it may change. */
+/** Not cached: it may change. */
 function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
-  return {
-    status: 200,
-    headers: pairs({
-      'Content-Type': `${mediaType}${charset}`,
-      'Content-Security-Policy': POLICY,
-    }).concat(cacheControlOf(layer)),
-    body: bytes,
-  };
+  const headers = ['Content-Security-Policy', POLICY, ...cacheControlOf(layer)];
+  return contentResponse(`${mediaType}${charset}`, bytes, headers);
 }

@@ -22,7 +22,7 @@ interface FinderDeps extends ServiceDeps {
 
 export type TileFinder = ReturnType<typeof createTileFinder>;
 
-/** The services themselves read the address; no tile is read or made. Null: it names no tile that the caller may see. */
+/** Uses the services to read an address; reads and makes no tile. Null: not a tile that the caller may see. */
 export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
   const named = new WeakMap<Target, NamedTile>();
   const note: TileResponder = ({ target }, tiles, index) => {
@@ -47,11 +47,11 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
     } catch {
       return null;
     }
-    const found = named.get(match);
+    const tile = named.get(match);
     const { caller } = context;
-    if (!found || (caller && !mayLookAt(caller, found.tiles.bound.layer))) return null;
-    const { z: zoom, x, y } = found.index;
-    return subsetContains(found.tiles.subset, zoom, x, y) ? found : null;
+    if (!tile || (caller && !mayLookAt(caller, tile.tiles.bound.layer))) return null;
+    const { z: zoom, x, y } = tile.index;
+    return subsetContains(tile.tiles.subset, zoom, x, y) ? tile : null;
   };
 }
 

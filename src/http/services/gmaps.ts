@@ -4,7 +4,7 @@ import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
-import { bypassAsked, type Kvp, parametersOf, readKvp } from './kvp.ts';
+import { type Kvp, parametersOf, readKvp, withBypass } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
 import type { Services } from './open-services.ts';
 import { layerFor } from './tiles.ts';
@@ -15,49 +15,45 @@ const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
 /** Tiles of web mercator, rows from the top. */
 export function mercatorRoutes(deps: Services): readonly Route[] {
-  const route = (name: string, placeOf: (asked: Kvp) => TileIndex) => {
-    const handler = createMercatorService(deps, placeOf);
+  const route = (name: string, placeOf: (kvp: Kvp) => TileIndex) => {
+    const handler = deps.remembering(mercatorTile(deps, placeOf));
     return [openRoute(`/service/${name}`, handler), openRoute(`/service/${name}/`, handler)];
   };
-  const place = (asked: Kvp, z: number) => ({ z, x: numberAsked(asked, 'X'), y: numberAsked(asked, 'Y') });
+  const place = (kvp: Kvp, z: number) => ({ z, x: integer(kvp, 'X'), y: integer(kvp, 'Y') });
   return [
-    ...route('gmaps', (asked) => place(asked, numberAsked(asked, 'ZOOM'))),
+    ...route('gmaps', (kvp) => place(kvp, integer(kvp, 'ZOOM'))),
     // As Mobile GMaps counts: zoom 17 is the whole world.
-    ...route('mgmaps', (asked) => place(asked, MGMAPS_WORLD - numberAsked(asked, 'ZOOM'))),
+    ...route('mgmaps', (kvp) => place(kvp, MGMAPS_WORLD - integer(kvp, 'ZOOM'))),
     // As Bing Maps names its tiles.
-    ...route('ve', (asked) => tileOfQuadkey(required(asked, 'QUADKEY'))),
+    ...route('ve', (kvp) => tileOfQuadkey(required(kvp, 'QUADKEY'))),
   ];
 }
 
-/** Tiles of the layer's web mercator grid set, by query parameters. */
-function createMercatorService(
-  { catalog, answerTile, remembering }: Services,
-  placeOf: (asked: Kvp) => TileIndex,
-): Handler {
-  return remembering(async (context) => {
-    const asked = readKvp(context.query);
-    const index = placeOf(asked);
-    const bound = await layerFor(context, catalog, required(asked, 'LAYERS'));
+function mercatorTile({ catalog, answerTile }: Services, placeOf: (kvp: Kvp) => TileIndex): Handler {
+  return async (context) => {
+    const kvp = readKvp(context.query);
+    const index = placeOf(kvp);
+    const bound = await layerFor(context, catalog, required(kvp, 'LAYERS'));
     const { layer } = bound;
     const { gridSet } = webMercatorSubset(layer);
     const { columns, rows } = levelOf(gridSet, index.z);
     checkCoordinate('X', index.x, columns);
     checkCoordinate('Y', index.y, rows);
     const parameters = parametersOf(context.query, layer.parameters);
-    const format = asked('FORMAT') ?? layer.formats.find(isPreferred)?.mediaType ?? null;
+    const format = kvp('FORMAT') ?? layer.formats.find(isPreferred)?.mediaType ?? null;
     const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
-    return answerTile(context, bypassAsked(asked, tiles), index);
-  });
+    return answerTile(context, withBypass(kvp, tiles), index);
+  };
 }
 
-function required(asked: Kvp, name: string): string {
-  const value = asked(name);
+function required(kvp: Kvp, name: string): string {
+  const value = kvp(name);
   if (value !== null) return value;
   throw invalid(`The parameter ${name.toLowerCase()} is missing.`);
 }
 
-function numberAsked(asked: Kvp, name: string): number {
-  const text = required(asked, name);
+function integer(kvp: Kvp, name: string): number {
+  const text = required(kvp, name);
   if (WHOLE_NUMBER.test(text)) return Number(text);
   throw invalid(`${name.toLowerCase()} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
 }

@@ -5,15 +5,15 @@ import { FORM, requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
 import type { Handler, Route } from '../route.ts';
 
-/** Looks a parameter up by its name in upper case. Null: it is missing, or has no value. */
+/** A parameter by its name in upper case. Null: missing or empty. */
 export type Kvp = (name: string) => string | null;
 
-/** Their values are words of the standard, in any case. */
+/** Their values are keywords, in any case. */
 const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**
- * The key-value pairs of a query, names in any case. A name that is given twice with different values is refused when
- * it is looked up, and not before: names that are never looked up are not checked.
+ * The key-value pairs of a query, names in any case. A name with two different values is refused when it is looked up:
+ * names that are never looked up are not checked.
  */
 export function readKvp(query: string, refusal = givenTwice): Kvp {
   const values = new Map<string, string>();
@@ -37,12 +37,12 @@ function isSame(name: string, one: string, other: string): boolean {
   return one === other || (WORDS.has(name) && one.toLowerCase() === other.toLowerCase());
 }
 
-/** The pairs of an address, and of a form that was sent to it. */
+/** The pairs of the address and of a posted form. */
 export function pairsOf({ query, body }: Context): string {
   return [query, body.toString()].filter((pairs) => pairs !== '').join('&');
 }
 
-/** A service of key-value pairs, with and without a closing slash, by address and as a form. */
+/** Routes of a KVP service, with and without a closing slash, by GET and as a form. */
 export function kvpRoutes(path: string, handler: Handler): readonly Route[] {
   const readForm: Handler = (context) => {
     requireMediaType(context.headers, [FORM]);
@@ -64,20 +64,20 @@ export function parametersOf(
 ): ReadonlyMap<string, string> {
   if (query === '' || filters.length === 0) return NONE;
   const known = new Set(filters.map((filter) => filter.name));
-  const found = new Map<string, string>();
+  const parameters = new Map<string, string>();
   for (const [key, value] of new URLSearchParams(query)) {
     const name = key.toUpperCase();
     if (!known.has(name)) continue;
-    if (found.has(name))
+    if (parameters.has(name))
       throw new TilewardenError('parameter-refused', `The parameter ${name} is given twice.`);
-    found.set(name, value);
+    parameters.set(name, value);
   }
-  return found;
+  return parameters;
 }
 
-/** `cached=false`, as GeoWebCache's clients ask for a picture straight from the source. The layer must allow it. */
-export function bypassAsked(asked: Kvp, tiles: ResolvedTileSet): ResolvedTileSet {
-  if (asked('CACHED')?.toLowerCase() !== 'false') return tiles;
+/** `cached=false`: GeoWebCache's clients request a picture directly from the source. The layer must allow it. */
+export function withBypass(kvp: Kvp, tiles: ResolvedTileSet): ResolvedTileSet {
+  if (kvp('CACHED')?.toLowerCase() !== 'false') return tiles;
   const { layer } = tiles.bound;
   if (layer.cacheBypass) return { ...tiles, bypass: true };
   throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);

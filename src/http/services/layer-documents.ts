@@ -22,37 +22,36 @@ import { acceptsGzip, isNotModified, validated } from './negotiate.ts';
 export interface LayerDocument {
   readonly write: DocumentWriter;
   readonly contentType: string;
-  /** The file name for downloads. */
   readonly fileName?: string;
 }
 
 export interface DocumentResponder {
   /** About all layers that the caller may see. */
   aboutAll(context: Context): Promise<Response>;
-  /** The layers; the caller is known to see them. */
+  /** Only for layers that the caller may see. */
   about(context: Context, layers: readonly Layer[]): Promise<Response>;
 }
 
 /** One for anonymous callers, and some for others. */
 const MAX_TEMPLATES = 4;
-/** Callers choose the address by their `Host` header, so what is kept per address is small and bounded. */
+/** Clients choose the address by their `Host` header, so the cache is small and bounded. */
 const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 const MIN_BYTES_TO_COMPRESS = 8 * 1024;
 const MAX_WAITING_TO_COMPRESS = 16;
-/** Bytes. Documents of this size are unpacked, on a thread, for callers that do not take gzip. */
+/** Documents of this size are decompressed, on a thread, for clients without gzip. */
 const MIN_BYTES_TO_DECOMPRESS = 1024 * 1024;
 const UNPACKED_CHUNK = 256 * 1024;
 
 /**
- * Documents about layers: written once for each change, in pieces, and revalidated by clients each time. A layer that has
- * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
+ * Documents about layers: written once per change, in pieces, and revalidated by clients each time. A changed layer is
+ * another object, so a document is current if it was written for the same layers in the same order.
  */
 export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
   const packed = new RecentMap<string, Buffer>(MAX_COMPRESSED_BYTES);
   const packing = createKeyedSingleFlight<Buffer>();
   const places = new Semaphore(1, { maxWaiting: MAX_WAITING_TO_COMPRESS });
 
-  /** Null: it is sent as it is. */
+  /** Null: sent uncompressed. */
   async function pack(context: Context, document: AddressedDocument): Promise<Buffer | null> {
     const least = takesPacked(context) ? MIN_BYTES_TO_COMPRESS : MIN_BYTES_TO_DECOMPRESS;
     if (document.bytes < least) return null;
@@ -81,7 +80,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     const document = addressed(template, context.baseUrl, pair);
     const etag = `"${document.id}"`;
     const headers: Headers = [
-      // RFC 9110, 8.8.1: packed or not, it says the same.
+      // RFC 9110, 8.8.1: compressed or not, the content is the same.
       ...['ETag', `W/${etag}`],
       ...['Cache-Control', isPublic ? 'no-cache' : 'private, no-cache'],
       ...['Vary', 'Accept-Encoding'],
@@ -91,7 +90,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
       return { status: 304, headers, body: null };
     }
     const typed = ['Content-Type', contentType, ...headers];
-    // What carries a key is for one caller, and not kept.
+    // A document with a key is for one caller, and not cached.
     if (pair !== null) return { status: 200, headers: typed, body: inPieces(document) };
     const bytes = await pack(context, document);
     if (bytes && takesPacked(context)) {
@@ -107,7 +106,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
 
   return (document: LayerDocument): DocumentResponder => {
     const templateOf = createTemplateShelf(document.write);
-    // Of its own, so that callers with keys, who are many, take no place of others.
+    // Separate: the many callers with keys must not evict other templates.
     const templateWithKey = createTemplateShelf(document.write);
     return {
       async aboutAll(context) {
@@ -167,7 +166,7 @@ function inPieces(document: AddressedDocument): Streamer {
   };
 }
 
-/** A small document that is written for each request: kept by clients, and revalidated each time. */
+/** A small document that is written for each request, and revalidated by clients. */
 export function documentResponse(
   context: Context,
   document: string | Buffer,
@@ -178,20 +177,20 @@ export function documentResponse(
   return validated(context, etag, cacheControlOf(...layers), { body: document, type: contentType });
 }
 
-/** Stands for the server's own address until that is known. No name can contain it: XML has no such character. */
+/** A placeholder for the server's address. No name can contain it: XML has no such character. */
 export const BASE: Markup = { markup: '\0' };
 
-/** Writes a document about layers, one step for each layer or so. */
+/** Writes a document about layers, about one step per layer. */
 export type DocumentWriter = (layers: readonly Layer[], service: ServiceDescription) => Iterable<string>;
 
 type DocumentTemplate = Awaited<ReturnType<typeof writeTemplate>>;
 
-/** Characters that are written before others get their turn; a few milliseconds. */
+/** Characters between two turns of the event loop; a few milliseconds. */
 const PIECE = 64 * 1024;
 
 /**
- * A document without the address of the server, which every caller may call by another name: its pieces, their bytes as
- * UTF-8, how often the address stands in them, and a digest.
+ * A document without the server's address, which differs between clients: its pieces, their length in UTF-8, the number
+ * of addresses in them, and a digest.
  */
 async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], service: ServiceDescription) {
   const hash = createHash('sha1');
@@ -216,20 +215,20 @@ async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], se
 
 type AddressedDocument = ReturnType<typeof addressed>;
 
-/** The document as it goes to callers who know the server by this address, with a key in every address or without. */
+/** The document for clients that use this address, with or without a key in every address. */
 function addressed(template: DocumentTemplate, base: string, pair: string | null) {
   const address = escapeXml(base);
   const { digest, addresses, pieces } = template;
-  const said = pair === null ? address : `${address} ${pair}`;
-  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${said}`).digest('base64url');
+  const variant = pair === null ? address : `${address} ${pair}`;
+  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${variant}`).digest('base64url');
   const keyed = (piece: string) =>
     pair === null ? piece : withKeyInAddresses(piece, BASE.markup, pair, '&amp;');
   const grown = Buffer.byteLength(address) - Buffer.byteLength(BASE.markup);
   return {
-    /** Another one for other bytes. */
+    /** Changes with the content. */
     id,
     bytes: template.bytes + addresses * grown,
-    /** Piece by piece, with turns for others between. */
+    /** Yields between pieces. */
     async *pieces(): AsyncIterable<Buffer> {
       for (const piece of pieces) {
         yield Buffer.from(keyed(piece).replaceAll(BASE.markup, () => address));
@@ -241,7 +240,7 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
 
 type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 
-/** All advertised layers, as they are declared now. */
+/** All advertised layers of the current catalog. */
 export type LayerRoll = () => Promise<readonly Layer[]>;
 
 /** Walks the catalog once per version, and yields to the event loop. */

@@ -14,10 +14,9 @@ export function titleOf({ title, name }: Layer): string {
   return title === '' ? name : title;
 }
 
-/** West, south, east, north in degrees. */
 type GeographicBox = readonly [west: number, south: number, east: number, north: number];
 
-/** The box around all that a layer offers; null when none of its grid sets can be turned into degrees. */
+/** The bounding box of a layer; null when none of its grid sets can be converted to degrees. */
 export function geographicExtent(layer: Layer): GeographicBox | null {
   const boxes = layer.gridSubsets.flatMap((subset) => geographicBounds(subset) ?? []);
   return boxes.length === 0 ? null : boxOf(boundsAround(boxes));
@@ -41,25 +40,25 @@ function rounded(degrees: number): number {
   return Math.round(degrees * 1e8) / 1e8;
 }
 
-/** The box around all that a layer offers in each CRS; clients take one of several for the whole. */
+/** One bounding box per CRS: clients take one of several for the whole layer. */
 export function extentsByCrs<Crs>(
   { gridSubsets }: Layer,
   crsOf: (subset: GridSubset) => readonly (readonly [name: string, crs: Crs])[],
 ): readonly { readonly crs: Crs; readonly bounds: Bounds }[] {
-  const found = new Map<string, { crs: Crs; bounds: Bounds }>();
+  const extents = new Map<string, { crs: Crs; bounds: Bounds }>();
   for (const subset of gridSubsets) {
     for (const [name, crs] of crsOf(subset)) {
-      const bounds = boundsAround([subset.extent, found.get(name)?.bounds ?? subset.extent]);
-      found.set(name, { crs, bounds });
+      const bounds = boundsAround([subset.extent, extents.get(name)?.bounds ?? subset.extent]);
+      extents.set(name, { crs, bounds });
     }
   }
-  return [...found.values()];
+  return [...extents.values()];
 }
 
-/** The layer's first grid set in web mercator: what an address without a grid set means. */
+/** The grid set of addresses without one: the layer's first in web mercator. */
 export function webMercatorSubset(layer: Layer): GridSubset {
-  const found = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet));
-  if (found) return found;
+  const subset = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet));
+  if (subset) return subset;
   const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
   throw new TilewardenError(
     'grid-set-unknown',
@@ -98,12 +97,12 @@ export function isStyleFilter({ name }: ParameterFilter): boolean {
   return name === STYLES;
 }
 
-/** The legends of a style; those of the default style have no name, or its. */
+/** Legends of the default style have its name or none. */
 export function legendsOf({ legends }: Layer, style: string, isDefault: boolean): readonly Legend[] {
   return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
 }
 
-/** Where it is, or where we ask the source for it. */
+/** Its own address, or our GetLegendGraphic. */
 export function legendAddress({ name }: Layer, legend: Legend): Markup {
   if (legend.url !== null) return markup`${legend.url}`;
   const query = new URLSearchParams({
@@ -119,12 +118,11 @@ export function legendAddress({ name }: Layer, legend: Legend): Markup {
   return markup`${BASE}/service/wms?${query.toString()}`;
 }
 
-/** Each that any of the layers offers, once. Found once for each list of layers. */
 export const gridSetsOf = remembered((layers: readonly Layer[]): readonly GridSet[] => [
   ...namedGridSets(layers.map(({ gridSubsets }) => gridSubsets)).values(),
 ]);
 
-/** By name, those for dense screens too. Found once for each list of layers. */
+/** Includes those for dense screens. */
 export const everyGridSetOf = remembered((layers: readonly Layer[]) =>
   namedGridSets(layers.map(everySubset)),
 );
@@ -133,7 +131,6 @@ function namedGridSets(subsets: readonly (readonly GridSubset[])[]): ReadonlyMap
   return new Map(subsets.flatMap((some) => some.map(({ gridSet }) => [gridSet.name, gridSet])));
 }
 
-/** Of all their formats. Found once for each list of layers. */
 export const contentTypesOf = remembered(
   (layers: readonly Layer[]): ReadonlySet<string> =>
     new Set(layers.flatMap(({ formats }) => formats.map(({ contentType }) => contentType))),

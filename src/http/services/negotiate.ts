@@ -14,26 +14,26 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifi
   return !Number.isNaN(time) && Math.floor(modifiedAt / 1000) * 1000 <= time;
 }
 
-/** The document, or 304 where the caller has it already; `headers` go with both. */
+/** The document, or 304; `headers` go with both. */
 export function validated(
-  { headers: asked }: { readonly headers: IncomingHttpHeaders },
+  { headers: request }: { readonly headers: IncomingHttpHeaders },
   etag: string,
   headers: Headers,
   { body, type, modifiedAt = Number.POSITIVE_INFINITY }: ValidatedBody,
 ): Response {
   const all = ['ETag', etag, ...headers];
-  if (isNotModified(asked, etag, modifiedAt)) return { status: 304, headers: all, body: null };
+  if (isNotModified(request, etag, modifiedAt)) return { status: 304, headers: all, body: null };
   return { status: 200, headers: ['Content-Type', type, ...all], body };
 }
 
 interface ValidatedBody {
   readonly body: Buffer | string;
   readonly type: string;
-  /** Milliseconds since 1970; only the tag counts when absent. */
+  /** Milliseconds since 1970; absent: only the tag counts. */
   readonly modifiedAt?: number;
 }
 
-/** RFC 9110, 13.1.1: without the header any version will do. */
+/** RFC 9110, 13.1.1: without the header any version matches. */
 export function isSameVersion(ifMatch: string | undefined, etag: string): boolean {
   return ifMatch === undefined || matchesTag(ifMatch, etag);
 }
@@ -65,18 +65,18 @@ export function requestedRange(
   ]);
 }
 
-/** RFC 9110, 12.5.3: nothing but `identity` may be sent to a client that names no coding. */
+/** RFC 9110, 12.5.3: a client without the header gets `identity`. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   const codings = String(acceptEncoding ?? '')
     .split(',')
     .map(readWish);
-  const weight = (wanted: string) => codings.find(({ type }) => type === wanted)?.quality;
+  const weight = (coding: string) => codings.find(({ type }) => type === coding)?.quality;
   return (weight('gzip') ?? weight('x-gzip') ?? weight('*') ?? 0) > 0;
 }
 
 interface Wish {
   readonly type: string;
-  /** 0 to 1; 0: on no account. */
+  /** 0 to 1; 0: not acceptable. */
   readonly quality: number;
 }
 
@@ -94,35 +94,22 @@ export function chooseMediaType<Offer extends string>(
 ): Offer | null {
   if (accept === undefined || accept.trim() === '') return offered[0] ?? null;
   const wishes = accept.split(',', MAX_ACCEPTED_TYPES).map(readWish);
-  let best: { readonly offer: Offer; readonly quality: number; readonly specificity: number } | null = null;
-  for (const offer of offered) {
-    const wish = { offer, ...liking(wishes, offer) };
-    if (wish.quality > 0 && (best === null || isBetter(wish, best))) best = wish;
-  }
-  return best?.offer ?? null;
+  const ranked = offered
+    .map((offer) => ({ offer, ...preferenceFor(offer, wishes) }))
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality || a.range - b.range);
+  return ranked[0]?.offer ?? null;
 }
 
-interface Liking {
-  readonly quality: number;
-  /** 2: by name; 1: `image/*`; 0: anything. */
-  readonly specificity: number;
+/** `range` 0: by name; 1: `image/*`; 2: anything. */
+function preferenceFor(offer: string, wishes: readonly Wish[]) {
+  const ranges = [offer, `${offer.split('/', 1)[0]}/*`, '*/*'];
+  const matches = ranges.map((name) => wishes.find(({ type }) => type === name));
+  const range = matches.findIndex((wish) => wish !== undefined);
+  return { quality: matches[range]?.quality ?? 0, range };
 }
 
-function isBetter(a: Liking, b: Liking): boolean {
-  return a.quality > b.quality || (a.quality === b.quality && a.specificity > b.specificity);
-}
-
-function liking(wishes: readonly Wish[], offer: string): Liking {
-  const [main = ''] = offer.split('/', 1);
-  const ranges = ['*/*', `${main}/*`, offer];
-  for (let specificity = 2; specificity >= 0; specificity--) {
-    const found = wishes.find(({ type }) => type === ranges[specificity]);
-    if (found) return { quality: found.quality, specificity };
-  }
-  return { quality: 0, specificity: 0 };
-}
-
-/** Parameters other than `q` are not looked at: we have one representation of each type. */
+/** Ignores parameters other than `q`: each type has one representation. */
 function readWish(text: string): Wish {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
@@ -130,12 +117,12 @@ function readWish(text: string): Wish {
   return { type, quality: Number.isNaN(quality) ? 0 : Math.min(Math.max(quality, 0), 1) };
 }
 
-/** The best match for the caller's `Accept`; the first without one. Responses vary by that header. */
+/** The best match for `Accept`; without one the first. Responses vary by that header. */
 export function formatAccepted(context: Context, offered: readonly Format[]): Format {
   const types = [...new Set(offered.map(({ contentType }) => contentType))];
-  const chosen = chooseMediaType(context.headers.accept, types);
-  const found = offered.find(({ contentType }) => contentType === chosen);
-  if (found) return found;
+  const type = chooseMediaType(context.headers.accept, types);
+  const format = offered.find(({ contentType }) => contentType === type);
+  if (format) return format;
   throw new HttpProblem('not-acceptable', `There is ${types.join(', ')}; Accept allows none of it.`, [
     'Vary',
     'Accept',

@@ -6,9 +6,11 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
-import type { Target } from '../context.ts';
+import type { Context, Target } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
+import type { Response } from '../response.ts';
 import type { Handler } from '../route.ts';
+import type { Kvp } from './kvp.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
 import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refresh-tile.ts';
 
@@ -17,15 +19,18 @@ export interface ServiceDeps extends Env {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** The service's metadata. */
   readonly service?: Pick<ServiceSettings, 'current'>;
-  /** Header that tells a CDN by which keys it purges a tile; none when left out. */
+  /** The header with the keys by which a CDN purges a tile; none when absent. */
   readonly surrogateKeys?: KeyHeader | null;
-  /** Makes a tile now and replaces it; left out where another process does it. */
+  /** Absent in processes that cannot make tiles. */
   readonly refresh?: TileRefresh;
 }
 
 export type Services = ReturnType<typeof openServices>;
 
-/** Opens all services with what they share: tile responses, the layers, and documents about them. */
+/** An operation of a KVP service. */
+export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: Deps) => Promise<Response>;
+
+/** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {
   const { catalog, pipeline, clock, log, surrogateKeys = null } = deps;
   const roll = createLayerRoll(catalog);
@@ -46,14 +51,14 @@ interface Named {
   readonly version: number;
 }
 
-/** The tile of an address is resolved once, until a layer changes; access is checked on every request. */
+/** Caches the tile of an address until a layer changes; access is checked on every request. */
 function createTileMemory(
   catalog: Pick<Catalog, 'version'>,
   answerAccepted: TileResponder,
   answerRead: TileResponder,
 ) {
   const remembered = new WeakMap<Target, Named>();
-  /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
+  /** For tiles that the address names completely: the next request for it is not parsed again. */
   const answerTile: TileResponder = (context, tiles, index) => {
     const { version } = catalog;
     const { layer } = tiles.bound;
@@ -61,7 +66,7 @@ function createTileMemory(
     if (isWhole && !asksForRefresh(context)) remembered.set(context.target, { tiles, index, version });
     return answerAccepted(context, tiles, index);
   };
-  /** The handler gets only addresses that `answerTile` has not seen. */
+  /** Calls the handler only for addresses that `answerTile` has not cached. */
   const remembering =
     (handler: Handler): Handler =>
     (context) => {

@@ -8,21 +8,20 @@ import { createTileResponder, type TileResponder } from '../hits/tile-response.t
 import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 
-/** Makes a tile now and replaces the cached one. */
 export type TileRefresh = (
   tiles: ResolvedTileSet,
   tile: TileIndex,
   signal: AbortSignal,
 ) => Promise<CachedTile>;
 
-/** `?cached=refresh`, by which an operator has a tile made now. */
+/** `?cached=refresh`: an operator has a tile made now. */
 export const REFRESH_QUERY = /(?:^|&)cached=refresh(?:&|$)/i;
 
 export function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {
   return query !== '' && REFRESH_QUERY.test(query);
 }
 
-/** The answer is the operator's own: no cache on the way keeps it under this address. */
+/** The response is the operator's own: no cache stores it under this address. */
 export function createRefreshResponder(
   refresh: TileRefresh | undefined,
   clock: Clock,
@@ -47,7 +46,7 @@ function notStored({ status, headers, body }: Response): Response {
   return { status, headers: [...others, 'Cache-Control', 'no-store'], body };
 }
 
-/** A page of another site must not send requests to map servers with the credentials that a browser keeps. */
+/** A page of another site must not cause requests to map servers with credentials of the browser. */
 function refuseOtherSites({ headers }: Context): void {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'same-origin' || site === 'none') return;

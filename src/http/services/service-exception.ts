@@ -25,10 +25,8 @@ export type ServiceCode =
   | 'TileOutOfRange'
   | 'PointIJOutOfRange';
 
-/** A request error with its OGC exception code. */
 export class ServiceException extends Error {
   readonly code: ServiceCode;
-  /** The invalid parameter. */
   readonly locator: string | null;
 
   /** `message` is shown to the caller. */
@@ -44,7 +42,7 @@ export function badValue(locator: string, message: string): ServiceException {
   return new ServiceException('InvalidParameterValue', locator, message);
 }
 
-/** Request errors thrown by `read` name the parameter `locator`. */
+/** Errors of `read` name the parameter `locator`. */
 export function blaming<Result>(code: ServiceCode, locator: string, read: () => Result): Result {
   try {
     return read();
@@ -57,28 +55,27 @@ export function blaming<Result>(code: ServiceCode, locator: string, read: () => 
 export function readPairs(context: Context): Kvp {
   const refusal = (name: string) => badValue(name, `The parameter ${name} is given twice.`);
   const pairs = readKvp(pairsOf(context), refusal);
-  // Which of these are parameters of the layer is known when the layer is.
+  // They may be parameters of the layer, which is not known yet.
   const own: Kvp = (name) => (isKeyName(name) ? readKvp(context.released, refusal)(name) : null);
   return (name) => pairs(name) ?? own(name);
 }
 
-export function required(asked: Kvp, name: string, locator = name): string {
-  const value = asked(name);
+export function required(kvp: Kvp, name: string, locator = name): string {
+  const value = kvp(name);
   if (value !== null) return value;
   throw new ServiceException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
 }
 
-export function checkService(asked: Kvp, own: 'WMS' | 'WMTS'): void {
-  const service = asked('SERVICE');
+export function checkService(kvp: Kvp, own: 'WMS' | 'WMTS'): void {
+  const service = kvp('SERVICE');
   if (service === null || service.toUpperCase() === own) return;
   const message = `This is a ${own}, not a ${shortened(service)}; leave SERVICE out or say SERVICE=${own}.`;
   throw badValue('SERVICE', message);
 }
 
-/** A failure, which each service writes in its own format. */
 export interface ExceptionReport {
   readonly status: number;
-  /** Null unless the caller caused it. */
+  /** Null unless the client caused it. */
   readonly code: ServiceCode | null;
   readonly locator: string | null;
   readonly message: string;
@@ -104,15 +101,15 @@ export function reportOf(error: unknown, context: Context, log: Logger): Excepti
   };
 }
 
-/** Failures of `handler` are written by `tell`; a missing login is a 401 with its header. */
+/** Failures of `handler` are written by `write`; missing credentials are a 401 with its header. */
 export function withExceptions(
   handler: Handler,
   log: Logger,
-  tell: (report: ExceptionReport, context: Context) => Response | Promise<Response>,
+  write: (report: ExceptionReport, context: Context) => Response | Promise<Response>,
 ): Handler {
   return recovering(handler, (error, context) => {
     if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
-    return tell(reportOf(error, context, log), context);
+    return write(reportOf(error, context, log), context);
   });
 }
 
@@ -123,7 +120,7 @@ export function withOwsExceptions(handler: Handler, log: Logger): Handler {
   });
   return withExceptions(blamed, log, ({ status, code, locator, message, headers }) => {
     const place = locator === null ? markup`` : markup` locator="${locator}"`;
-    // OGC 06-121r3, 8.4: the version is that of the report, not of the service.
+    // OGC 06-121r3, 8.4: the version of the report, not of the service.
     const report = markup`<ExceptionReport xmlns="http://www.opengis.net/ows/1.1" version="1.1.0" xml:lang="en"><Exception exceptionCode="${code ?? 'NoApplicableCode'}"${place}><ExceptionText>${message}</ExceptionText></Exception></ExceptionReport>`;
     return { status, headers: ['Content-Type', 'text/xml; charset=utf-8', ...headers], body: report.markup };
   });

@@ -10,41 +10,38 @@ import { cacheControlOf } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
-import { type Kvp, parametersOf } from './kvp.ts';
-import type { DocumentResponder, LayerDocument } from './layer-documents.ts';
+import { parametersOf } from './kvp.ts';
 import { geographicBoxOf, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
+import type { Operation, Services } from './open-services.ts';
 import { formatNamed, layerFor } from './tiles.ts';
 
 const STYLES = 'STYLES';
 const WORLD = [-180, -90, 180, 90] as const;
 
-/** `/tiles/{layer}.json`: TileJSON 3.0.0, which supports web mercator only. */
-export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
-  return async (context) => {
-    const bound = await layerFor(context, catalog, context.param('layer'));
-    return answerTileJson(context, bound, bound.layer.formats[0], null);
-  };
-}
+const GEOWEBCACHE = '/service/wmts/rest/{layer}';
+const PATHS = [
+  '/tiles/{layer}.json',
+  `${GEOWEBCACHE}/tilejson/{extension}`,
+  `${GEOWEBCACHE}//tilejson/{extension}`,
+  `${GEOWEBCACHE}/{style}/tilejson/{extension}`,
+];
 
-/** The same document where GeoWebCache has it: `/service/wmts/rest/{layer}[/{style}]/tilejson/{extension}`. */
-export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
+/** TileJSON 3.0.0, which supports web mercator only; also where GeoWebCache has it. */
+export function tileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
   const handler: Handler = async (context) => {
     const bound = await layerFor(context, catalog, context.param('layer'));
-    const format = formatNamed(bound.layer, context.param('extension'));
-    return answerTileJson(context, bound, format, context.params.style ?? null);
+    const { extension, style = null } = context.params;
+    const format = extension === undefined ? bound.layer.formats[0] : formatNamed(bound.layer, extension);
+    return answerTileJson(context, bound, format, style);
   };
-  const folder = '/service/wmts/rest/{layer}';
-  const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
-  return paths.map((path) => openRoute(`${folder}${path}`, handler));
+  return PATHS.map((path) => openRoute(path, handler));
 }
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
-export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const bound = await layerFor(context, catalog, asked('LAYER') ?? '');
-    return answerTileJson(context, bound, bound.layer.formats[0], asked('STYLE'));
-  };
-}
+export const getTileJson: Operation = async (context, kvp, { catalog }) => {
+  const bound = await layerFor(context, catalog, kvp('LAYER') ?? '');
+  return answerTileJson(context, bound, bound.layer.formats[0], kvp('STYLE'));
+};
 
 async function answerTileJson(
   context: Context,
@@ -53,9 +50,9 @@ async function answerTileJson(
   style: string | null,
 ): Promise<Response> {
   const { layer } = bound;
-  const given = parametersOf(context.query, layer.parameters);
+  const inQuery = parametersOf(context.query, layer.parameters);
   const styled = style !== null && layer.parameters.some(isStyleFilter);
-  const parameters = new Map(styled ? [...given, [STYLES, style]] : given);
+  const parameters = new Map(styled ? [...inQuery, [STYLES, style]] : inQuery);
   const subset = webMercatorSubset(layer);
   const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, context.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();
@@ -68,7 +65,7 @@ async function answerTileJson(
     {
       ...documentOf(layer, subset),
       tiles: [`${folder}/{z}/{x}/{y}${ending}`],
-      // Not of the standard, which lets us add keys of our own: for clients that choose by the screen.
+      // Not in the standard, which allows further keys: for clients that choose by the screen.
       ...(dense && { tiles2x: [`${folder}/{z}/{x}/{y}${RETINA_SUFFIX}${ending}`] }),
       // TileJSON 3.0.0, 3.3: required for vector tiles; only the source has this list.
       ...(vectorLayers && { vector_layers: vectorLayers }),
@@ -98,13 +95,10 @@ function middle(a: number, b: number): number {
 }
 
 /**
- * `/tiles.json`: what a map needs to show any layer in any of its grid sets. With `?layer=…` of one, and with `?brief=true` only
- * what is needed to choose one: thousands of layers take megabytes otherwise.
+ * `/tiles.json`: everything that a map needs to show any layer. With `?layer=…` only one, and with `?brief=true` only the
+ * fields to choose one: thousands of layers take megabytes otherwise.
  */
-export function createLayerList(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-): Handler {
+export function createLayerList({ catalog, documentOf }: Services): Handler {
   const contentType = 'application/json';
   const whole = documentOf({ write: (layers) => writeList(layers, describeLayer), contentType });
   const brief = documentOf({ write: (layers) => writeList(layers, describeBriefly), contentType });
@@ -138,7 +132,6 @@ function describeLayer(layer: Layer): object {
   };
 }
 
-/** A layer's properties, as a map client needs them. */
 export function layerOffer(layer: Layer) {
   return {
     gridSets: layer.gridSubsets.map(describeSubset),

@@ -23,7 +23,7 @@ export function screened(routes: readonly Route[], screen: LayerScreen): readonl
 export function tileServiceRoutes(services: Services): readonly Route[] {
   const tile = createTileService(services);
   const routes: readonly Route[] = [
-    openRoute('/tiles.json', createLayerList(services.catalog, services.documentOf)),
+    openRoute('/tiles.json', createLayerList(services)),
     openRoute('/tiles/{layer}/{z}/{x}/{tile}', tile),
     openRoute('/tiles/{layer}/{gridSet}/{z}/{x}/{tile}', tile),
     ...wmtsRoutes(services),

@@ -49,12 +49,11 @@ export function createTileService(deps: Services): Handler {
     index: TileIndex,
   ): Promise<Response> {
     const { mediaType } = formatAccepted(context, bound.layer.formats);
-    const given = await answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
-    return withHeaders(given, ['Vary', 'Accept']);
+    const answer = await answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
+    return withHeaders(answer, ['Vary', 'Accept']);
   }
 }
 
-/** For a caller who may see it. */
 export async function layerFor(
   context: Context,
   catalog: Pick<Catalog, 'layer'>,
@@ -117,13 +116,13 @@ function readTileName(text: string) {
   throw invalid(`A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`);
 }
 
-/** Of `image/png8` and `image/png` the extension `png` means the latter; a layer that has only the former gives that. */
+/** `png` means `image/png` rather than `image/png8`, unless the layer has only the latter. */
 export function formatNamed(layer: Layer, extension: string): Format {
-  const wanted = formatOfExtension(extension);
-  const found =
+  const named = formatOfExtension(extension);
+  const match =
     layer.formats.find((format) => format.extensions.includes(extension)) ??
-    layer.formats.find((format) => format.contentType === wanted?.contentType);
-  if (found) return found;
+    layer.formats.find((format) => format.contentType === named?.contentType);
+  if (match) return match;
   const offered = layer.formats.map((format) => format.extensions[0]).join(', ');
   throw new TilewardenError(
     'format-unknown',

@@ -20,7 +20,7 @@ export interface OgcRoute extends Route {
 
 const PROBLEM = { $ref: '#/components/responses/Problem' };
 
-/** OpenAPI 3.0, written from the table of routes, so that nothing is in the one that is not in the other. */
+/** OpenAPI 3.0, derived from the routes. */
 export function describeApi(base: string, routes: readonly OgcRoute[]): object {
   const described = routes.filter(({ path }) => !path.endsWith('/'));
   return {

@@ -34,7 +34,7 @@ export function describeCollection(root: string, layer: Layer, crsOf: OgcCrsName
     ...(box && { extent: { spatial: { bbox: [box], crs: CRS84 } } }),
     crs: [...new Set(layer.gridSubsets.map(({ gridSet }) => crsOf(gridSet).uri))],
     minScaleDenominator: finest,
-    // What GDAL takes the size of the whole picture from.
+    // GDAL derives the size of the whole picture from this.
     scaleDenominator: finest,
     links: collectionLinks(root, layer),
   };
@@ -83,25 +83,22 @@ export function describeStyle(root: string, layer: Layer, style: string): object
   };
 }
 
-type CollectionPage = ReturnType<typeof pageAsked>;
+type CollectionPage = ReturnType<typeof requestedPage>;
 
 const USUAL_LIMIT = 100;
-/** As many as are written in a few milliseconds. */
+/** Written in a few milliseconds. */
 const MAX_LIMIT = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
-/** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
-export function pageAsked({ query }: Context) {
+/** OGC API – Common – Part 2: a limit above the maximum is lowered. */
+export function requestedPage({ query }: Context) {
   if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
-  const asked = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
-  const [limit, offset] = [
-    numberAsked(asked('LIMIT'), 'limit', 1),
-    numberAsked(asked('OFFSET'), 'offset', 0),
-  ];
+  const kvp = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
+  const [limit, offset] = [integer(kvp('LIMIT'), 'limit', 1), integer(kvp('OFFSET'), 'offset', 0)];
   return {
     limit: Math.min(limit ?? USUAL_LIMIT, MAX_LIMIT),
     offset: offset ?? 0,
-    /** The caller did not say which. */
+    /** The request has neither. */
     first: limit === null && offset === null,
   };
 }
@@ -119,7 +116,7 @@ function pageLinks(
   ];
 }
 
-function numberAsked(text: string | null, name: string, least: number): number | null {
+function integer(text: string | null, name: string, least: number): number | null {
   if (text === null) return null;
   if (WHOLE_NUMBER.test(text) && Number(text) >= least) return Number(text);
   throw invalid(`${name} must be a whole number from ${least}, not ${shortened(text)}.`);
@@ -134,7 +131,7 @@ const CLASSES = [
   ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets'].map((name) => `${TILES}/${name}`),
 ];
 
-/** Classes about an encoding are declared where there are tiles in it. */
+/** Classes of encodings are declared if a layer has such tiles. */
 const ENCODINGS: readonly (readonly [contentType: string, name: string])[] = [
   ['image/png', 'png'],
   ['image/jpeg', 'jpeg'],

@@ -6,7 +6,7 @@ import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
 import { carryKey } from '../../auth/reader-key.ts';
 import { CallerGone, type Context } from '../../context.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { EMPTY, type Html, html } from '../../pages/html.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import type { Response } from '../../response.ts';
@@ -17,20 +17,20 @@ import { reportOf } from '../service-exception.ts';
 export interface OgcDocument {
   readonly title: string;
   readonly content: object;
-  /** Part of the media type too, for JSON with its own type. */
+  /** The media type of the JSON form, if it has its own. */
   readonly jsonType?: string;
   /** The content depends on the caller. */
   readonly personal: boolean;
-  /** Those that its addresses lead to. */
+  /** The layers that its addresses lead to. */
   readonly layers?: readonly Layer[];
 }
 
 type DocumentResponder = (context: Context, document: OgcDocument) => Response;
 
-/** The one way of every document here: JSON or HTML by `f` or `Accept`, with a validator. */
+/** JSON or HTML by `f` or `Accept`, with a validator. */
 export function createDocumentResponder(page: PageWriter): DocumentResponder {
   return (context, document) => {
-    const type = typeAsked(context);
+    const type = requestedType(context);
     const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
     const freshness = ['Cache-Control', lifetime, 'Vary', 'Accept'];
@@ -45,27 +45,27 @@ export function createDocumentResponder(page: PageWriter): DocumentResponder {
   };
 }
 
-/** `f` goes before the header: a user typed it. */
-function typeAsked(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
-  const asked = formatParameter(context);
-  if (asked === null) return typeAccepted(context);
-  if (asked === 'json' || asked === JSON_TYPE) return JSON_TYPE;
-  if (asked === 'html' || asked === HTML_TYPE) return HTML_TYPE;
-  throw invalid(`f must be json or html, not ${shortened(asked)}.`);
+/** `f` takes precedence over the header: a user typed it. */
+function requestedType(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
+  const name = formatParameter(context);
+  if (name === null) return typeAccepted(context);
+  if (name === 'json' || name === JSON_TYPE) return JSON_TYPE;
+  if (name === 'html' || name === HTML_TYPE) return HTML_TYPE;
+  throw invalid(`f must be json or html, not ${shortened(name)}.`);
 }
 
-/** Null when the address does not say. */
+/** Null when missing. */
 export function formatParameter(context: Context): string | null {
   if (context.query === '') return null;
-  const given = new Set(new URLSearchParams(context.query).getAll('f'));
-  if (given.size > 1) throw invalid('The parameter f is given twice.');
-  const [asked = ''] = given;
-  return asked === '' ? null : asked;
+  const values = new Set(new URLSearchParams(context.query).getAll('f'));
+  if (values.size > 1) throw invalid('The parameter f is given twice.');
+  const [name = ''] = values;
+  return name === '' ? null : name;
 }
 
 function typeAccepted(context: Context): typeof JSON_TYPE | typeof HTML_TYPE {
-  const chosen = chooseMediaType(context.headers.accept, [JSON_TYPE, HTML_TYPE]);
-  if (chosen) return chosen;
+  const type = chooseMediaType(context.headers.accept, [JSON_TYPE, HTML_TYPE]);
+  if (type) return type;
   throw new HttpProblem('not-acceptable', `There is ${JSON_TYPE} and ${HTML_TYPE}.`, ['Vary', 'Accept']);
 }
 
@@ -93,7 +93,7 @@ export function jsonLink(href: string, rel: string, title: string): OgcLink {
   return { href, rel, type: JSON_TYPE, title };
 }
 
-/** The document itself in both its forms. The bare address gives the JSON to whatever does not ask for HTML. */
+/** The document in both forms. Without `f`, clients that do not accept HTML get JSON. */
 export function selfLinks(href: string): readonly OgcLink[] {
   const query = href.includes('?') ? '&' : '?';
   return [
@@ -107,13 +107,11 @@ export function pathPart(name: string): string {
   return encodeURIComponent(name).replaceAll('%3A', ':');
 }
 
-const NOTHING = html``;
-
-/** Any of our JSON documents as markup: nothing is in the one that is not in the other. */
+/** Any JSON document as markup, with the same content. */
 function describeInHtml(content: object): Html {
   const { links, ...rest } = content as { readonly links?: readonly OgcLink[] };
   return html`${describeMembers(rest)}
-${links ? html`<h2>Links</h2>${linkList(links)}` : NOTHING}`;
+${links ? html`<h2>Links</h2>${linkList(links)}` : EMPTY}`;
 }
 
 function describeMembers(content: object): Html {
@@ -168,7 +166,7 @@ ${links.map((link) => html`<li>${linkItem(link)}</li>`)}
 </ul>`;
 }
 
-/** A template is no address: who follows it gets nowhere. */
+/** A template is not an address, so it is no link. */
 function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Html {
   const kind = html` <small>${type}</small>`;
   if (templated) return html`${title}: <code>${href}</code>${kind}`;
@@ -189,7 +187,7 @@ export function withProblemDetails(handler: Handler, log: Logger): Handler {
   });
 }
 
-/** Elsewhere a grid set is a parameter; here it is part of the path, and a path that leads nowhere is a 404. */
+/** Here a grid set is part of the path, so an unknown one is a 404. */
 function asPathProblem(error: unknown): unknown {
   return isTilewardenError(error, 'grid-set-unknown')
     ? new HttpProblem('path-unknown', error.message)

@@ -1,15 +1,23 @@
-import { shortened } from '../../../domain/errors.ts';
+import type { BoundLayer } from '../../../catalog/catalog.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
+import { type Format, formatOf } from '../../../domain/format.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
+import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
+import type { TileIndex } from '../../../domain/tile-key.ts';
+import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
+import type { TileResponder } from '../../hits/tile-response.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
+import { type Response, withHeaders } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
 import { everyGridSetOf, gridSetsOf, stylesOf } from '../layer-facts.ts';
+import { formatAccepted } from '../negotiate.ts';
 import type { Services } from '../open-services.ts';
-import { layerFor } from '../tiles.ts';
+import { formatNamed, indexOf, layerFor } from '../tiles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
 import {
   describeCollection,
@@ -18,10 +26,14 @@ import {
   describeLanding,
   describeStyle,
   describeStyles,
-  pageAsked,
+  requestedPage,
 } from './collections.ts';
-import { createDocumentResponder, type OgcDocument, withProblemDetails } from './ogc-document.ts';
-import { answerOgcTile } from './ogc-tile.ts';
+import {
+  createDocumentResponder,
+  formatParameter,
+  type OgcDocument,
+  withProblemDetails,
+} from './ogc-document.ts';
 import {
   createOgcCrsNames,
   describeTileMatrixSet,
@@ -54,7 +66,6 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     add(path, summary, (context) => answer(context, { ...describe(context), personal: false }));
   }
 
-  /** Of all layers that the caller may see. */
   function addOfAll(
     path: string,
     summary: string,
@@ -105,7 +116,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
   });
   addOfAll('/collections', 'The layers', (root, layers, context) => ({
     title: 'Layers',
-    content: describeCollections(root, layers, pageAsked(context), crsOf),
+    content: describeCollections(root, layers, requestedPage(context), crsOf),
   }));
   addOfLayer('', 'A layer', (root, layer) => ({
     title: layer.title,
@@ -116,7 +127,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     content: describeStyles(root, layer),
   }));
   addOfLayer('/styles/{style}', 'A style of a layer', (root, layer, context) => {
-    const style = styleAsked(context, layer) ?? '';
+    const style = requestedStyle(context, layer) ?? '';
     return { title: `${layer.title}, ${style}`, content: describeStyle(root, layer, style) };
   });
   const tiles: readonly (readonly [path: string, kind: TileKind, what: string])[] = [
@@ -127,10 +138,10 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
   for (const [path, kind, what] of tiles) {
     addOfLayer(path, `The ${what} tilesets of a layer`, (root, layer, context) => ({
       title: `Tilesets of ${layer.title}`,
-      content: describeTilesets(placeAsked(root, layer, kind, context), crsOf),
+      content: describeTilesets(requestedTilesets(root, layer, kind, context), crsOf),
     }));
     addOfLayer(`${path}/{gridSet}`, `A ${what} tileset of a layer`, (root, layer, context) => {
-      const place = placeAsked(root, layer, kind, context);
+      const place = requestedTilesets(root, layer, kind, context);
       const subset = gridSubsetOf(layer, context.param('gridSet'));
       const title = `${layer.title}, ${subset.gridSet.name}`;
       return { title, content: describeTileset(place, subset, crsOf) };
@@ -138,7 +149,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
     const tile: Handler = async (context) => {
       const bound = await layerFor(context, catalog, context.param('layer'));
       checkKind(bound.layer, kind);
-      const parameters = parametersAsked(context, bound.layer, styleAsked(context, bound.layer));
+      const parameters = filterValues(context, bound.layer, requestedStyle(context, bound.layer));
       return answerOgcTile(answerAccepted, context, { bound, kind, parameters });
     };
     add(`${COLLECTION}${path}/{gridSet}/{matrix}/{row}/{column}`, `A ${what} tile`, tile, 'tile');
@@ -152,14 +163,14 @@ function rootOf(context: Context): string {
 
 function gridSetNamed(layers: readonly Layer[], name: string): GridSet {
   const gridSets = everyGridSetOf(layers);
-  const found = gridSets.get(name) ?? [...gridSets.values()].find(({ aliases }) => aliases.includes(name));
-  if (found) return found;
+  const gridSet = gridSets.get(name) ?? [...gridSets.values()].find(({ aliases }) => aliases.includes(name));
+  if (gridSet) return gridSet;
   throw new HttpProblem('path-unknown', `There is no tile matrix set ${shortened(name)}.`);
 }
 
-function placeAsked(root: string, layer: Layer, kind: TileKind, context: Context): TilesetsPlace {
+function requestedTilesets(root: string, layer: Layer, kind: TileKind, context: Context): TilesetsPlace {
   checkKind(layer, kind);
-  const style = styleAsked(context, layer);
+  const style = requestedStyle(context, layer);
   const carried = [...parametersOf(context.query, layer.parameters)];
   const inQuery = carried.filter(([name]) => style === null || name !== STYLES);
   return { root, layer, kind, style, query: new URLSearchParams(inQuery).toString() };
@@ -170,8 +181,8 @@ function checkKind(layer: Layer, kind: TileKind): void {
   throw new HttpProblem('path-unknown', `Layer ${layer.name} has no ${kind} tiles.`);
 }
 
-/** Null where the address names none. */
-function styleAsked(context: Context, layer: Layer): string | null {
+/** Null: no style in the address. */
+function requestedStyle(context: Context, layer: Layer): string | null {
   const { style } = context.params;
   if (style === undefined) return null;
   const offered = stylesOf(layer);
@@ -183,9 +194,61 @@ function styleAsked(context: Context, layer: Layer): string | null {
 }
 
 /** The path's style takes precedence over the query's. The default is the first. */
-function parametersAsked(context: Context, layer: Layer, style: string | null): ReadonlyMap<string, string> {
+function filterValues(context: Context, layer: Layer, style: string | null): ReadonlyMap<string, string> {
   const inQuery = parametersOf(context.query, layer.parameters);
   if (style === null) return inQuery;
   const others = [...inQuery].filter(([name]) => name !== STYLES);
   return new Map(style === stylesOf(layer)[0] ? others : [...others, [STYLES, style]]);
+}
+
+interface OgcTile {
+  readonly bound: BoundLayer;
+  readonly kind: TileKind;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
+async function answerOgcTile(
+  answerTile: TileResponder,
+  context: Context,
+  { bound, kind, parameters }: OgcTile,
+): Promise<Response> {
+  const subset = gridSubsetOf(bound.layer, context.param('gridSet'));
+  const index = requestedIndex(context, subset);
+  const named = formatParameter(context);
+  const offered = formatsOf(bound.layer, kind);
+  const format = named === null ? formatAccepted(context, offered) : requestedFormat(bound, offered, named);
+  const query = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
+  const answer = await answerTile(context, resolveTileSet(bound, query), index);
+  return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
+}
+
+/** By extension or media type. */
+function requestedFormat({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
+  const format = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
+  const match = offered.find(({ mediaType }) => mediaType === format?.mediaType);
+  if (match) return match;
+  const names = offered.map(({ extensions }) => extensions[0]).join(', ');
+  throw new TilewardenError('format-unknown', `f must be one of ${names}, not ${shortened(name)}.`);
+}
+
+function requestedIndex(context: Context, subset: GridSubset): TileIndex {
+  return {
+    z: zoomNamed(subset, context.param('matrix')),
+    x: indexOf('column', context.param('column')),
+    y: indexOf('row', context.param('row')),
+  };
+}
+
+/** By the level's name, or by its number if no level has that name. */
+function zoomNamed(subset: GridSubset, name: string): number {
+  const { levels } = subset.gridSet;
+  const named = levels.findIndex((level) => level.name === name);
+  const z = named >= 0 ? named : levels.findIndex((_, number) => String(number) === name);
+  if (z >= 0) return z;
+  const offered = levels.filter((_, zoom) => coverageAt(subset, zoom)).map((level) => level.name);
+  throw new HttpProblem(
+    'path-unknown',
+    `There is no tile matrix ${shortened(name)}; there are ${offered[0]} to ${offered.at(-1)}.`,
+  );
 }

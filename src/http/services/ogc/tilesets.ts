@@ -9,15 +9,14 @@ import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-
 /** Pictures, or the data themselves. */
 export type TileKind = 'map' | 'vector';
 
-/** Where tiles of a layer are found: its maps, its vector tiles, or its maps in one style. */
+/** The tiles of a layer: its maps, its vector tiles, or its maps in one style. */
 export interface TilesetsPlace {
   /** Of the whole service, e.g. `https://maps.example/ogc`. */
   readonly root: string;
   readonly layer: Layer;
   readonly kind: TileKind;
-  /** Null: the default one. */
   readonly style: string | null;
-  /** Parameters that the address carried, to be carried on; without a question mark. */
+  /** Parameters of the request, which links keep; without a question mark. */
   readonly query: string;
 }
 
@@ -36,7 +35,7 @@ export function tilesetsUrl({ root, layer, kind, style }: Omit<TilesetsPlace, 'q
   return `${styled}/map/tiles`;
 }
 
-/** OGC 20-057, 9: the list, each entry with as much as is needed to choose. */
+/** OGC 20-057, 9: the list, with enough of each entry to choose one. */
 export function describeTilesets(place: TilesetsPlace, crsOf: OgcCrsNames): object {
   const address = withQuery(tilesetsUrl(place), place.query);
   return {
@@ -58,7 +57,7 @@ function describeEntry(place: TilesetsPlace, subset: GridSubset, crsOf: OgcCrsNa
   };
 }
 
-/** OGC 17-083r4, 6.3, and OGC 20-057, 8.2: all that a client must know to ask for a tile. */
+/** OGC 17-083r4, 6.3, and OGC 20-057, 8.2: everything that a client needs to request a tile. */
 export function describeTileset(place: TilesetsPlace, subset: GridSubset, crsOf: OgcCrsNames): object {
   const { layer, kind, style } = place;
   const box = geographicBoxOf(subset);
@@ -131,8 +130,8 @@ export function describeTileMatrixSets(
 type Position = readonly [number, number];
 
 /**
- * OGC 17-083r4, 6.1 and its JSON encoding. `identifier`, `supportedCRS` and `topLeftCorner` are what the draft called
- * `id`, `crs` and `pointOfOrigin`: GDAL up to 3.6 looks for them, and the standard lets other members be.
+ * OGC 17-083r4, 6.1 and its JSON encoding. `identifier`, `supportedCRS` and `topLeftCorner` are the draft's names of
+ * `id`, `crs` and `pointOfOrigin`: GDAL up to 3.6 needs them, and the standard allows further members.
  */
 export function describeTileMatrixSet(gridSet: GridSet, crs: OgcCrs): object {
   const { minX, minY, maxX, maxY } = gridSet.extent;
@@ -171,7 +170,7 @@ function describeMatrix(gridSet: GridSet, level: GridLevel, crs: OgcCrs): object
   };
 }
 
-/** OGC 17-083r4, 6.2: which tiles there are, level by level. */
+/** OGC 17-083r4, 6.2: the existing tiles, level by level. */
 function describeLimits(subset: GridSubset): readonly object[] {
   return subset.gridSet.levels.flatMap((level, z) => {
     const coverage = coverageAt(subset, z);
@@ -199,7 +198,7 @@ export type OgcCrsNames = (gridSet: GridSet) => OgcCrs;
 
 const CRS84_URN = 'urn:ogc:def:crs:OGC:1.3:CRS84';
 export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84';
-/** OGC 17-083r4, annex D, that are built in here exactly as they are registered. */
+/** OGC 17-083r4, annex D: built in exactly as registered. */
 const REGISTERED: ReadonlySet<string> = new Set(['WebMercatorQuad', 'WorldCRS84Quad']);
 const DEGREES = 4326;
 
@@ -208,7 +207,6 @@ export function createOgcCrsNames(): OgcCrsNames {
   return (gridSet) => describeCrs(gridSet, names);
 }
 
-/** How a grid set's CRS is named and its coordinates are written in OGC API documents. */
 function describeCrs(gridSet: GridSet, names: CrsNames) {
   const registered = REGISTERED.has(gridSet.name);
   const { urn, yFirst, wellKnownScaleSet } = names(gridSet);

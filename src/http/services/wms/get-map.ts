@@ -9,22 +9,25 @@ import { isOpen, isOpenTo, requireVisible } from '../../auth/layer-visibility.ts
 import type { Context } from '../../context.ts';
 import { headerText, lifetimeHeaders } from '../../hits/tile-headers.ts';
 import { type Headers, pairs, type Response } from '../../response.ts';
-import { bypassAsked, type Kvp } from '../kvp.ts';
+import { type Kvp, withBypass } from '../kvp.ts';
 import { validated } from '../negotiate.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation, Services } from '../open-services.ts';
 import { badValue, ServiceException } from '../service-exception.ts';
 import {
-  type AskedLayer,
-  formatAsked,
-  placeAsked,
+  backgroundColour,
+  isTrue,
+  type MapLayer,
+  requestedCrs,
+  requestedFormat,
   requestedLayers,
-  stylesAsked,
+  requestedPlace,
+  requestedStyles,
   tileSetOf,
+  versionOf,
   withSubsets,
-} from './requested-map.ts';
-import { backgroundColour, crsAsked, isTrue, versionOf } from './wms-parameters.ts';
+} from './map-request.ts';
 
-/** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
+/** In tiles. GeoWebCache's tolerance, for clients that request tiles or can get nothing else. */
 const TOLERANCE_FOR_TILES = 0.1;
 /** Half a pixel of 256: where any box is allowed, a tile must match exactly. */
 const TOLERANCE_FOR_MAPS = 0.002;
@@ -32,66 +35,65 @@ const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer o
 
 export type MapServices = Services & { readonly composer: MapComposer };
 
-interface AskedMap {
-  readonly asked: Kvp;
-  readonly layers: readonly [AskedLayer, ...AskedLayer[]];
+interface MapRequest {
+  readonly kvp: Kvp;
+  readonly layers: readonly [MapLayer, ...MapLayer[]];
   readonly place: MapPicture;
   readonly format: Format;
   readonly tiled: boolean;
 }
 
-/** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
-export function createGetMap({ catalog, answerTile, composer, clock }: MapServices) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const map = await readMap(catalog, context, asked);
-    const matched = tileOf(map);
-    if (matched && !isBlank(map, matched)) {
-      const tiles = tileSetOf(map.layers[0], matched.subset, map.format, asked);
-      return answerTile(context, bypassAsked(asked, tiles), matched.index);
-    }
-    if (!matched) checkComposable(map);
-    const made = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
-    const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
-    return mapResponse(context, map, made, [...message, ...cacheControl(map, made, clock.now())]);
-  };
-}
+/** A box that is a tile is answered with that tile; others are composed of tiles, if the layers allow it. */
+export const getMap: Operation<MapServices> = async (context, kvp, services) => {
+  const { catalog, answerTile, composer, clock } = services;
+  const map = await readMap(catalog, context, kvp);
+  const matched = tileOf(map);
+  if (matched && !isBlank(map, matched)) {
+    const tiles = tileSetOf(map.layers[0], matched.subset, map.format, kvp);
+    return answerTile(context, withBypass(kvp, tiles), matched.index);
+  }
+  if (!matched) checkComposable(map);
+  const picture = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
+  const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
+  return mapResponse(context, map, picture, [...message, ...cacheControl(map, picture, clock.now())]);
+};
 
-async function readMap(catalog: Services['catalog'], context: Context, asked: Kvp): Promise<AskedMap> {
-  const version = versionOf(asked);
-  const bounds = requestedLayers(catalog, asked, 'LAYERS');
+async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp): Promise<MapRequest> {
+  const version = versionOf(kvp);
+  const bounds = requestedLayers(catalog, kvp, 'LAYERS');
   for (const { layer } of bounds) if (!isOpenTo(context, layer)) await requireVisible(context, layer);
-  const styles = stylesAsked(asked, bounds.length);
-  const formats = bounds.map((bound) => formatAsked(bound, asked));
-  const crs = crsAsked(asked, version);
+  const styles = requestedStyles(kvp, bounds.length);
+  const formats = bounds.map((bound) => requestedFormat(bound, kvp));
+  const crs = requestedCrs(kvp, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
   const [format] = formats;
   if (!first || !format) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
-  const place = placeAsked(asked, first.subsets[0], crs, version);
-  const tiled = isTrue(asked, 'TILED');
-  isTrue(asked, 'TRANSPARENT');
-  return { asked, layers: [first, ...others], place, format, tiled };
+  const place = requestedPlace(kvp, first.subsets[0], crs, version);
+  const tiled = isTrue(kvp, 'TILED');
+  isTrue(kvp, 'TRANSPARENT');
+  return { kvp, layers: [first, ...others], place, format, tiled };
 }
 
-/** Null: it is no tile, or has to be drawn on a colour. */
-function tileOf({ asked, layers, place, tiled }: AskedMap): MatchedTile | null {
+/** Null: not a tile, or one on a background colour. */
+function tileOf({ kvp, layers, place, tiled }: MapRequest): MatchedTile | null {
   const [{ bound, subsets }, ...others] = layers;
   if (others.length > 0) return null;
   const anyBox = bound.layer.fullWms && !tiled;
-  if (anyBox && asked('BGCOLOR') !== null) return null;
+  if (anyBox && kvp('BGCOLOR') !== null) return null;
   return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
 }
 
 /** As GeoWebCache: a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
-function isBlank({ format, layers }: AskedMap, { offered }: MatchedTile): boolean {
+function isBlank({ format, layers }: MapRequest, { offered }: MatchedTile): boolean {
   return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
 }
 
-function composeBlank({ place, format, asked }: AskedMap, composer: MapComposer, signal: AbortSignal) {
-  const background = format.alpha ? null : backgroundColour(asked);
+function composeBlank({ place, format, kvp }: MapRequest, composer: MapComposer, signal: AbortSignal) {
+  const background = format.alpha ? null : backgroundColour(kvp);
   return composer.compose({ layers: [], ...place, format, background, signal });
 }
 
-function checkComposable({ layers, tiled, format, place }: AskedMap): void {
+function checkComposable({ layers, tiled, format, place }: MapRequest): void {
   const [first] = layers;
   const closed = layers.find(({ bound }) => !bound.layer.fullWms);
   if (format.kind !== 'raster') {
@@ -107,7 +109,7 @@ function checkComposable({ layers, tiled, format, place }: AskedMap): void {
   throw notOnGrid(first, place);
 }
 
-function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): ServiceException {
+function notOnGrid({ subsets }: MapLayer, { width, height }: MapPicture): ServiceException {
   const { gridSet } = subsets[0];
   const { tileWidth, tileHeight } = gridSet;
   if (width !== tileWidth || height !== tileHeight) {
@@ -124,10 +126,10 @@ function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): Serv
   );
 }
 
-function composeMap({ asked, layers, place, format }: AskedMap, composer: MapComposer, signal: AbortSignal) {
-  const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, asked));
-  const transparent = format.alpha && isTrue(asked, 'TRANSPARENT');
-  const background = transparent ? null : backgroundColour(asked);
+function composeMap({ kvp, layers, place, format }: MapRequest, composer: MapComposer, signal: AbortSignal) {
+  const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, kvp));
+  const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
+  const background = transparent ? null : backgroundColour(kvp);
   return composer.compose({ layers: tileSets, ...place, format, background, signal }).catch(blameBox);
 }
 
@@ -137,12 +139,19 @@ function blameBox(error: unknown): never {
   throw badValue('BBOX', error.message);
 }
 
-function mapResponse(context: Context, map: AskedMap, made: ComposedMap, more: Headers): Response {
-  const etag = `"${made.digest}"`;
-  const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
-  const type = contentTypeOf(map.format, made.bytes);
-  const headers = [...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more, ...placeHeaders(map, made)];
-  const { createdAt, bytes: body } = made;
+function mapResponse(context: Context, map: MapRequest, picture: ComposedMap, more: Headers): Response {
+  const etag = `"${picture.digest}"`;
+  const modified =
+    picture.createdAt === null ? [] : ['Last-Modified', new Date(picture.createdAt).toUTCString()];
+  const type = contentTypeOf(map.format, picture.bytes);
+  const headers = [
+    ...modified,
+    'X-Cache',
+    picture.outcome ?? 'BYPASS',
+    ...more,
+    ...placeHeaders(map, picture),
+  ];
+  const { createdAt, bytes: body } = picture;
   return validated(context, etag, headers, {
     body,
     type,
@@ -151,14 +160,14 @@ function mapResponse(context: Context, map: AskedMap, made: ComposedMap, more: H
 }
 
 /** A composed map lasts as long as the shortest-lived of its layers. */
-function cacheControl({ layers }: AskedMap, { outcome, zoom, standIn }: ComposedMap, now: number): Headers {
+function cacheControl({ layers }: MapRequest, { outcome, zoom, standIn }: ComposedMap, now: number): Headers {
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
   const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 
-/** `WMS` and `OTHER` are GeoWebCache's values for maps that are no tiles. */
-function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): Headers {
+/** `WMS` and `OTHER` are GeoWebCache's values for maps that are not tiles. */
+function placeHeaders({ layers, place }: MapRequest, { outcome }: ComposedMap): Headers {
   const [{ subsets }] = layers;
   const { gridSet } = subsets[0];
   const { minX, minY, maxX, maxY } = place.bounds;
@@ -179,7 +188,7 @@ interface MatchedTile {
   readonly error: number;
 }
 
-/** The tile that a box means, if it is off by no more than `tolerance` tiles; of several grid sets the best. */
+/** The tile closest to a box, if it is off by at most `tolerance` tiles. */
 function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance: number): MatchedTile | null {
   const matches = subsets
     .flatMap((subset) => matchesIn(subset, place))

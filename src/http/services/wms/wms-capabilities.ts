@@ -4,7 +4,7 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   extentsByCrs,
@@ -14,8 +14,7 @@ import {
   stylesOf,
   titleOf,
 } from '../layer-facts.ts';
-import { MAX_LAYERS } from './requested-map.ts';
-import { crsNames, isDimension, isYFirst, type WmsVersion } from './wms-parameters.ts';
+import { crsNames, isDimension, isYFirst, MAX_LAYERS, type WmsVersion } from './map-request.ts';
 
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
@@ -53,12 +52,12 @@ function service(version: WmsVersion, about: ServiceDescription): Markup {
   const newer = version === '1.3.0';
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
-    : markup``;
+    : EMPTY;
   return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
 }
 
 function keywordList({ keywords }: ServiceDescription): Markup {
-  if (keywords.length === 0) return markup``;
+  if (keywords.length === 0) return EMPTY;
   return markup`<KeywordList>${keywords.map((word) => tagged('Keyword', word))}</KeywordList>`;
 }
 
@@ -69,7 +68,7 @@ function requests(layers: readonly Layer[], version: WmsVersion): Markup {
   return markup`<Request>
 ${operation('GetCapabilities', [own])}
 ${operation('GetMap', formats.length > 0 ? formats : ['image/png'])}
-${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : markup``}
+${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 </Request>`;
 }
 
@@ -111,7 +110,7 @@ function describeTileSets(layer: Layer): Markup {
   return { markup: sets.map((set) => set.markup).join('\n') };
 }
 
-/** The grid's own extent is where its tiles are counted from. */
+/** Tiles are counted from the grid's own extent. */
 function describeGrid(subset: GridSubset, name: string): Markup {
   const { extent, tileWidth, tileHeight } = subset.gridSet;
   const box = boxElement('1.1.1', name, extent);
@@ -122,21 +121,19 @@ function resolutions({ gridSet, zoomStart, coverages }: GridSubset): string {
   return coverages.map((_, offset) => levelOf(gridSet, zoomStart + offset).resolution).join(' ');
 }
 
-const NOTHING: Markup = { markup: '' };
 const CRS84 = 'CRS:84';
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
 function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
-  const newer = version === '1.3.0';
   return markup`<Layer queryable="${layer.infoFormats.length > 0 ? '1' : '0'}">
 <Name>${layer.name}</Name>
 <Title>${titleOf(layer)}</Title>
 ${tagged('Abstract', layer.description || null)}
 ${crsList(layer, version)}
-${newer ? geographicBox(layer) : latLonBox(layer)}
+${geographicBox(layer, version)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
-${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
+${layer.attribution === '' ? EMPTY : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 </Layer>`;
 }
@@ -148,7 +145,7 @@ function style(layer: Layer, name: string, isDefault: boolean): Markup {
 
 /** WMS 1.3.0, 7.2.4.6.5: only with its size. */
 function legendUrl(layer: Layer, legend: Legend): Markup {
-  if (legend.width === null || legend.height === null) return NOTHING;
+  if (legend.width === null || legend.height === null) return EMPTY;
   return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${legendAddress(layer, legend)}"/></LegendURL>`;
 }
 
@@ -157,18 +154,13 @@ function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
   return [...names].map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
 }
 
-function geographicBox(layer: Layer): Markup {
+function geographicBox(layer: Layer, version: WmsVersion): Markup {
   const box = geographicExtent(layer);
-  if (!box) return NOTHING;
+  if (!box) return EMPTY;
   const [west, south, east, north] = box;
+  if (version === '1.1.1')
+    return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
   return markup`<EX_GeographicBoundingBox><westBoundLongitude>${west}</westBoundLongitude><eastBoundLongitude>${east}</eastBoundLongitude><southBoundLatitude>${south}</southBoundLatitude><northBoundLatitude>${north}</northBoundLatitude></EX_GeographicBoundingBox>`;
-}
-
-function latLonBox(layer: Layer): Markup {
-  const box = geographicExtent(layer);
-  if (!box) return NOTHING;
-  const [west, south, east, north] = box;
-  return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
 }
 
 function boundingBoxes(layer: Layer, version: WmsVersion): readonly Markup[] {
@@ -197,7 +189,7 @@ function dimensions(layer: Layer, version: WmsVersion): readonly Markup[] {
   const described = listed.map(({ name, defaultValue, values }) => ({
     name: name.replace(/^DIM_/, '').toLowerCase(),
     units: name === 'TIME' ? 'ISO8601' : '',
-    standard: defaultValue === '' ? NOTHING : markup` default="${defaultValue}"`,
+    standard: defaultValue === '' ? EMPTY : markup` default="${defaultValue}"`,
     values: (values ?? []).join(','),
   }));
   if (version === '1.3.0') {

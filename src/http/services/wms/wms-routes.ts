@@ -1,4 +1,4 @@
-import { boundLayer, type Catalog } from '../../../catalog/catalog.ts';
+import { boundLayer } from '../../../catalog/catalog.ts';
 import { isTilewardenError, shortened } from '../../../domain/errors.ts';
 import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
@@ -7,12 +7,12 @@ import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import { cacheControlOf, requireVisible } from '../../auth/layer-visibility.ts';
-import { CallerGone, type Context } from '../../context.ts';
-import type { Response } from '../../response.ts';
+import { CallerGone } from '../../context.ts';
+import { contentResponse, type Response } from '../../response.ts';
 import type { Handler, Route } from '../../route.ts';
-import { createWmsFeatureInfo } from '../feature-info.ts';
+import { wmsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
-import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
+import type { Operation, Services } from '../open-services.ts';
 import {
   badValue,
   blaming,
@@ -23,45 +23,42 @@ import {
   ServiceException,
   withExceptions,
 } from '../service-exception.ts';
-import { createGetMap, type MapServices } from './get-map.ts';
-import { requestedLayers } from './requested-map.ts';
-import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
+import { getMap, type MapServices } from './get-map.ts';
 import {
-  asksForTileSets,
   backgroundColour,
   isTrue,
   negotiatedVersion,
+  requestedLayers,
   versionOf,
   type WmsVersion,
+  wantsTileSets,
   wholeNumber,
-} from './wms-parameters.ts';
-
-type Operation = (context: Context, asked: Kvp) => Promise<Response>;
+} from './map-request.ts';
+import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes(services: MapServices): readonly Route[] {
-  const { catalog, documentOf, screen, log } = services;
-  const getMap = createGetMap(services);
-  const getCapabilities = createWmsCapabilities(catalog, documentOf);
-  const operations = new Map<string, Operation>([
+  const { documentOf, screen, log } = services;
+  const getCapabilities = createWmsCapabilities(documentOf);
+  const operations = new Map<string, Operation<MapServices>>([
     ['getmap', getMap],
     ['map', getMap],
     ['getcapabilities', getCapabilities],
     ['capabilities', getCapabilities],
-    ['getfeatureinfo', createWmsFeatureInfo(catalog)],
-    ['feature_info', createWmsFeatureInfo(catalog)],
-    ['getlegendgraphic', createGetLegendGraphic(catalog)],
+    ['getfeatureinfo', wmsFeatureInfo],
+    ['feature_info', wmsFeatureInfo],
+    ['getlegendgraphic', getLegendGraphic],
   ]);
   const answer = screen(async (context) => {
-    const asked = readPairs(context);
-    return requestedOperation(operations, asked)(context, asked);
+    const kvp = readPairs(context);
+    return requestedOperation(operations, kvp)(context, kvp, services);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
-function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  checkService(asked, 'WMS');
-  const name = required(asked, 'REQUEST');
+function requestedOperation<Known>(operations: ReadonlyMap<string, Known>, kvp: Kvp): Known {
+  checkService(kvp, 'WMS');
+  const name = required(kvp, 'REQUEST');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
   throw new ServiceException(
@@ -75,49 +72,43 @@ const MAX_SIDE = 4096;
 const FORMATS = ['image/png', 'image/jpeg', 'image/gif'];
 
 /** OGC 05-078r4, 12: passed to the layer's source. */
-function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const name = required(asked, 'LAYER');
-    const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
-    await requireVisible(context, bound.layer);
-    const request = {
-      style: asked('STYLE') ?? '',
-      format: formatAsked(asked),
-      width: sideAsked(asked, 'WIDTH'),
-      height: sideAsked(asked, 'HEIGHT'),
-      scale: asked('SCALE'),
-      signal: context.signal,
-    };
-    const legend = await askLegend(bound, request);
-    const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
-    return { status: 200, headers, body: legend.bytes };
+const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
+  const name = required(kvp, 'LAYER');
+  const bound = blaming('LayerNotDefined', 'LAYER', () => boundLayer(catalog, name));
+  await requireVisible(context, bound.layer);
+  const request = {
+    style: kvp('STYLE') ?? '',
+    format: requestedFormat(kvp),
+    width: legendSide(kvp, 'WIDTH'),
+    height: legendSide(kvp, 'HEIGHT'),
+    scale: kvp('SCALE'),
+    signal: context.signal,
   };
-}
+  const legend = await askLegend(bound, request);
+  return contentResponse(legend.mediaType, legend.bytes, cacheControlOf(bound.layer));
+};
 
-function formatAsked(asked: Kvp): string {
-  const format = asked('FORMAT') ?? 'image/png';
+function requestedFormat(kvp: Kvp): string {
+  const format = kvp('FORMAT') ?? 'image/png';
   if (FORMATS.includes(format)) return format;
   throw new ServiceException('InvalidFormat', 'FORMAT', `FORMAT must be ${FORMATS.join(', ')}.`);
 }
 
-function sideAsked(asked: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
-  if (asked(name) === null) return null;
-  const side = wholeNumber(asked, name);
+function legendSide(kvp: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
+  if (kvp(name) === null) return null;
+  const side = wholeNumber(kvp, name);
   if (side >= 1 && side <= MAX_SIDE) return side;
   throw badValue(name, `${name} must lie between 1 and ${MAX_SIDE}.`);
 }
 
-/** WMS 1.1.1, 6.2: its document has a type of its own. */
+/** WMS 1.1.1, 6.2: the document has its own type. */
 const TYPES: Readonly<Record<WmsVersion, string>> = {
   '1.1.1': 'application/vnd.ogc.wms_xml; charset=utf-8',
   '1.3.0': 'text/xml; charset=utf-8',
 };
 
 /** All layers visible to the caller, or those in `LAYERS`; naming an invisible one is an error. */
-function createWmsCapabilities(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-) {
+function createWmsCapabilities(documentOf: Services['documentOf']): Operation {
   const document = (version: WmsVersion, tileSets: boolean) =>
     documentOf({
       write: createWmsCapabilitiesWriter(version, tileSets),
@@ -129,11 +120,11 @@ function createWmsCapabilities(
     tiled: document('1.1.1', true),
     '1.3.0': document('1.3.0', false),
   };
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const version = negotiatedVersion(asked);
-    const kind = version === '1.1.1' && asksForTileSets(asked) ? 'tiled' : version;
-    if (asked('LAYERS') === null) return documents[kind].aboutAll(context);
-    const layers = requestedLayers(catalog, asked, 'LAYERS').map(({ layer }) => layer);
+  return async (context, kvp, { catalog }) => {
+    const version = negotiatedVersion(kvp);
+    const kind = version === '1.1.1' && wantsTileSets(kvp) ? 'tiled' : version;
+    if (kvp('LAYERS') === null) return documents[kind].aboutAll(context);
+    const layers = requestedLayers(catalog, kvp, 'LAYERS').map(({ layer }) => layer);
     for (const layer of layers) await requireVisible(context, layer);
     return documents[kind].about(context, layers);
   };
@@ -155,28 +146,27 @@ const DOCTYPE =
 /** Failures of `handler` are written in the requested exception format. */
 function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
   return withExceptions(handler, log, async (report, context) => {
-    const asked = readPairs(context);
-    const picture = await pictureOf(report, asked, paint, context.signal);
-    return picture ?? documentOf(report, versionOfReport(asked));
+    const kvp = readPairs(context);
+    const picture = await pictureOf(report, kvp, paint, context.signal);
+    return picture ?? exceptionDocument(report, versionOfReport(kvp));
   });
 }
 
-/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made. */
+/** WMS 1.3.0, 7.3.3.11. Null: a document is requested, or no picture can be made. */
 async function pictureOf(
   report: ExceptionReport,
-  asked: Kvp,
+  kvp: Kvp,
   paint: NoticePainter,
   signal: AbortSignal,
 ): Promise<Response | null> {
-  const form = quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
-  const frame = form === 'xml' ? null : frameOf(asked);
+  const form = quietly(() => FORMS[kvp('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
+  const frame = form === 'xml' ? null : frameOf(kvp);
   if (!frame) return null;
   const text = form === 'inimage' ? report.message : '';
   const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
   if (!body) return null;
-  // It is meant to be shown in place of the map, and programs show no picture that comes with an error's status.
-  const headers = ['Content-Type', contentTypeOf(frame.format, body), ...report.headers];
-  return { status: 200, headers, body };
+  // Shown in place of the map: clients do not show a picture with an error status.
+  return contentResponse(contentTypeOf(frame.format, body), body, report.headers);
 }
 
 function unlessBusy(error: unknown): null {
@@ -184,18 +174,18 @@ function unlessBusy(error: unknown): null {
   throw error;
 }
 
-function frameOf(asked: Kvp) {
+function frameOf(kvp: Kvp) {
   return quietly(() => {
-    const format = formatOf(asked('FORMAT') ?? 'image/png');
-    const [width, height] = [wholeNumber(asked, 'WIDTH'), wholeNumber(asked, 'HEIGHT')];
+    const format = formatOf(kvp('FORMAT') ?? 'image/png');
+    const [width, height] = [wholeNumber(kvp, 'WIDTH'), wholeNumber(kvp, 'HEIGHT')];
     checkMapSize(width, height);
     if (format?.kind !== 'raster') return null;
-    const background = format.alpha && isTrue(asked, 'TRANSPARENT') ? null : backgroundColour(asked);
+    const background = format.alpha && isTrue(kvp, 'TRANSPARENT') ? null : backgroundColour(kvp);
     return { width, height, format, background };
   });
 }
 
-/** The first error is known; a second one must not hide it. */
+/** A second error must not hide the first. */
 function quietly<Result>(read: () => Result): Result | null {
   try {
     return read();
@@ -205,12 +195,12 @@ function quietly<Result>(read: () => Result): Result | null {
   }
 }
 
-function versionOfReport(asked: Kvp): WmsVersion {
-  return quietly(() => versionOf(asked)) ?? quietly(() => negotiatedVersion(asked)) ?? '1.3.0';
+function versionOfReport(kvp: Kvp): WmsVersion {
+  return quietly(() => versionOf(kvp)) ?? quietly(() => negotiatedVersion(kvp)) ?? '1.3.0';
 }
 
 /** WMS 1.3.0, annex E.2, and WMS 1.1.1, annex A.3. */
-function documentOf(
+function exceptionDocument(
   { status, code, locator, message, headers }: ExceptionReport,
   version: WmsVersion,
 ): Response {

@@ -2,9 +2,9 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
-import { getOrCreate } from '../../../lib/get-or-create.ts';
+import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,
@@ -60,14 +60,14 @@ ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 }
 
 function keywords({ keywords: words }: ServiceDescription): Markup {
-  if (words.length === 0) return markup``;
+  if (words.length === 0) return EMPTY;
   return markup`<ows:Keywords>${words.map((word) => tagged('ows:Keyword', word))}</ows:Keywords>\n`;
 }
 
 /** OGC 06-121r3, table 15: a provider has a name and a contact. */
 function provider({ providerName, providerSite, contact }: ServiceDescription): Markup {
-  if (providerName === null) return markup``;
-  const site = providerSite === null ? markup`` : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
+  if (providerName === null) return EMPTY;
+  const site = providerSite === null ? EMPTY : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
   return markup`<ows:ServiceProvider><ows:ProviderName>${providerName}</ows:ProviderName>${site}<ows:ServiceContact>
 ${tagged('ows:IndividualName', contact.individualName ?? null)}${tagged('ows:PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
 }
@@ -82,8 +82,8 @@ function metadataAddresses(): Markup {
 }
 
 /**
- * OGC 07-057r7, tables 13 and 14; in the order of its schema. Levels deeper than `zoomStop` are left out: not every
- * client looks at the limits of a layer before it asks for the deepest level of its grid set.
+ * OGC 07-057r7, tables 13 and 14; in the order of its schema. Without levels deeper than `zoomStop`: some clients request
+ * the deepest level of a grid set whatever the limits of the layer.
  */
 function describeMatrixSet(gridSet: GridSet, zoomStop: number, crs: GridSetCrs): Markup {
   const { wellKnownScaleSet: scaleSet } = crs;
@@ -99,8 +99,6 @@ function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
   const corner = position(crs, gridSet.extent.minX, level.top);
   return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
 }
-
-const NOTHING: Markup = { markup: '' };
 
 /** OGC 07-057r7, table 6; in the order of its schema. */
 function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
@@ -134,8 +132,8 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
     width: legend.width,
     height: legend.height,
   };
-  const given = Object.entries(numbers).filter(([, value]) => value !== null);
-  const attributes = { markup: given.map(([name, value]) => ` ${name}="${value}"`).join('') };
+  const known = Object.entries(numbers).filter(([, value]) => value !== null);
+  const attributes = { markup: known.map(([name, value]) => ` ${name}="${value}"`).join('') };
   return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
@@ -151,26 +149,20 @@ function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
   });
 }
 
-/** Left out for layers whose grid sets are all in a CRS that we cannot turn into degrees. */
+/** Empty if no grid set can be converted to degrees. */
 function wgs84Box(layer: Layer): Markup {
   const box = geographicExtent(layer);
-  if (!box) return NOTHING;
+  if (!box) return EMPTY;
   const [west, south, east, north] = box;
   return markup`<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>`;
 }
 
-const matrixSetLinks = new WeakMap<GridSubset, Markup>();
+const matrixSetLink = remembered(
+  (subset: GridSubset) =>
+    markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`,
+);
 
-function matrixSetLink(subset: GridSubset): Markup {
-  return getOrCreate(
-    matrixSetLinks,
-    subset,
-    () =>
-      markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`,
-  );
-}
-
-/** Written without the help of `markup`: of a thousand layers there are a hundred thousand lines. */
+/** Written without `markup`: a thousand layers have a hundred thousand lines. */
 function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
   const names = escapedLevelNames(gridSet);
   const lines = coverages.map((coverage, offset) => {
@@ -181,15 +173,10 @@ function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
   return { markup: `<TileMatrixSetLimits>${lines.join('')}</TileMatrixSetLimits>` };
 }
 
-const levelNames = new WeakMap<GridSet, readonly string[]>();
-
-function escapedLevelNames(gridSet: GridSet): readonly string[] {
-  return getOrCreate(levelNames, gridSet, () => gridSet.levels.map(({ name }) => escapeXml(name)));
-}
+const escapedLevelNames = remembered(({ levels }: GridSet) => levels.map(({ name }) => escapeXml(name)));
 
 interface Resource {
   readonly type: string;
-  /** Below the layer. */
   readonly place: string;
 }
 

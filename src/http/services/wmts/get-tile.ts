@@ -8,32 +8,28 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
-import type { Context } from '../../context.ts';
-import type { Response } from '../../response.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation } from '../open-services.ts';
 import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
 
 /** One tile has one address: no leading zeros, no plus sign. A tile outside the limits is `TileOutOfRange`, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
-export function createGetTile({ catalog, answerTile }: Services) {
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    const bound = layerAsked(catalog, asked);
-    if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
-    const tiles = tileSetAsked(bound, asked);
-    return answerTile(context, tiles, indexAsked(tilesAnswered(tiles), asked));
-  };
-}
+export const getTile: Operation = async (context, kvp, { catalog, answerTile }) => {
+  const bound = requestedLayer(catalog, kvp);
+  if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
+  const tiles = wmtsTileSet(bound, kvp);
+  return answerTile(context, tiles, requestedIndex(tilesAnswered(tiles), kvp));
+};
 
-/** With transparent tiles outside the layer, every place of the grid has a tile. */
+/** With transparent tiles outside the layer, the whole grid has tiles. */
 function tilesAnswered({ bound, subset }: ResolvedTileSet): GridSubset {
   return bound.layer.outside === 'transparent' ? createGridSubset(subset.gridSet) : subset;
 }
 
-export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLayer {
-  const name = required(asked, 'LAYER');
+export function requestedLayer(catalog: Pick<Catalog, 'layer'>, kvp: Kvp): BoundLayer {
+  const name = required(kvp, 'LAYER');
   const bound = catalog.layer(name);
   if (bound) return bound;
   const message = `LAYER ${shortened(name)} is not known.`;
@@ -41,28 +37,28 @@ export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLa
   throw new ServiceException('InvalidParameterValue', 'LAYER', message, { cause });
 }
 
-/** `format`: that of the tile; null: the requested one. */
-export function tileSetAsked(bound: BoundLayer, asked: Kvp, format: string | null = null): ResolvedTileSet {
+/** `format` of the tile; null: the requested one. */
+export function wmtsTileSet(bound: BoundLayer, kvp: Kvp, format: string | null = null): ResolvedTileSet {
   const { layer } = bound;
-  const parameters = parametersAsked(layer.parameters, asked);
-  const mediaType = format ?? formatAsked(layer, required(asked, 'FORMAT'));
-  const gridSet = required(asked, 'TILEMATRIXSET');
+  const parameters = filterValues(layer.parameters, kvp);
+  const mediaType = format ?? requestedFormat(layer, required(kvp, 'FORMAT'));
+  const gridSet = required(kvp, 'TILEMATRIXSET');
   blaming('InvalidParameterValue', 'TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
   return resolveTileSet(bound, { gridSet, format: mediaType, parameters });
 }
 
-function formatAsked(layer: Layer, name: string): string {
+function requestedFormat(layer: Layer, name: string): string {
   if (formatOf(name))
     return blaming('InvalidParameterValue', 'FORMAT', () => formatOfLayer(layer, name)).mediaType;
   throw badValue('FORMAT', `Unable to determine requested FORMAT, ${shortened(name)}`);
 }
 
-/** Those that are not their defaults. */
-function parametersAsked(filters: readonly ParameterFilter[], asked: Kvp): ReadonlyMap<string, string> {
+/** Values other than the defaults. */
+function filterValues(filters: readonly ParameterFilter[], kvp: Kvp): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const filter of filters) {
-    const name = isStyleFilter(filter) ? styleName(asked) : filter.name;
-    const value = asked(name) ?? '';
+    const name = isStyleFilter(filter) ? styleName(kvp) : filter.name;
+    const value = kvp(name) ?? '';
     if (value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
     const applied = blaming('InvalidParameterValue', name, () => filter.apply(value));
     if (applied !== filter.defaultValue) found.set(filter.name, value);
@@ -71,14 +67,14 @@ function parametersAsked(filters: readonly ParameterFilter[], asked: Kvp): Reado
 }
 
 /** STYLE in WMTS; the WMS name is accepted too. */
-function styleName(asked: Kvp): string {
-  return asked('STYLE') === null && asked('STYLES') !== null ? 'STYLES' : 'STYLE';
+function styleName(kvp: Kvp): string {
+  return kvp('STYLE') === null && kvp('STYLES') !== null ? 'STYLES' : 'STYLE';
 }
 
-export function indexAsked(subset: GridSubset, asked: Kvp): TileIndex {
-  const z = zoomNamed(subset, required(asked, 'TILEMATRIX'), required(asked, 'TILEMATRIXSET'));
-  const y = numberAsked(asked, 'TILEROW');
-  const x = numberAsked(asked, 'TILECOL');
+export function requestedIndex(subset: GridSubset, kvp: Kvp): TileIndex {
+  const z = zoomNamed(subset, required(kvp, 'TILEMATRIX'), required(kvp, 'TILEMATRIXSET'));
+  const y = integer(kvp, 'TILEROW');
+  const x = integer(kvp, 'TILECOL');
   const coverage = coverageAt(subset, z);
   if (coverage) {
     checkRange('Column', 'TILECOL', x, coverage.minX, coverage.maxX);
@@ -96,8 +92,8 @@ function zoomNamed(subset: GridSubset, name: string, gridSetName: string): numbe
   throw badValue('TILEMATRIX', `Unknown TILEMATRIX ${shortened(name)}`);
 }
 
-export function numberAsked(asked: Kvp, name: string): number {
-  const text = required(asked, name);
+export function integer(kvp: Kvp, name: string): number {
+  const text = required(kvp, name);
   if (WHOLE_NUMBER.test(text)) return Number(text);
   throw badValue(name, `${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
 }

@@ -2,13 +2,13 @@ import type { Bounds } from '../../../domain/bounds.ts';
 import { builtInGridSets } from '../../../domain/built-in-grid-sets.ts';
 import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { sameSrs } from '../../../domain/srs.ts';
-import { getOrCreate } from '../../../lib/get-or-create.ts';
+import { remembered } from '../../../lib/get-or-create.ts';
 
 /** How a grid set's coordinates are named and written in WMTS documents. */
 export interface GridSetCrs {
   readonly urn: string;
   readonly yFirst: boolean;
-  /** Only if all its scales are those of the standard. */
+  /** Only if all its scales are in the standard. */
   readonly wellKnownScaleSet: string | null;
 }
 
@@ -26,8 +26,7 @@ const SAME_SCALE = 1e-12;
 
 export function createCrsNames(): CrsNames {
   const scaleSets = wellKnownScaleSets();
-  const remembered = new WeakMap<GridSet, GridSetCrs>();
-  return (gridSet) => getOrCreate(remembered, gridSet, () => nameCrs(gridSet, scaleSets));
+  return remembered((gridSet) => nameCrs(gridSet, scaleSets));
 }
 
 /** Grid sets may count with another pixel size; documents may not. */
@@ -35,7 +34,7 @@ export function ogcScale({ metersPerUnit, pixelSize }: GridSet, level: GridLevel
   return pixelSize === PIXEL_SIZE ? level.scaleDenominator : (level.resolution * metersPerUnit) / PIXEL_SIZE;
 }
 
-/** `x y`, or `y x` where the CRS wants it so. */
+/** `x y` or `y x`, by the CRS. */
 export function position({ yFirst }: GridSetCrs, x: number, y: number): string {
   return yFirst ? `${y} ${x}` : `${x} ${y}`;
 }
@@ -71,9 +70,9 @@ function nameCrs(gridSet: GridSet, scaleSets: readonly ScaleSet[]): GridSetCrs {
   const wellKnownScaleSet = scaleSet?.urn ?? null;
   // OGC 07-057r7, annex E: these are defined in CRS84, which is EPSG:4326 with longitude first.
   if (scaleSet?.srs === DEGREES) return { urn: CRS84, yFirst: false, wellKnownScaleSet };
-  // EPSG:4326 has latitude first; with longitude first it is called by that name.
+  // EPSG:4326 has latitude first; with longitude first it is CRS84.
   if (srs === DEGREES && !yCoordinateFirst) return { urn: CRS84, yFirst: false, wellKnownScaleSet };
-  // 900913 and its like never were codes of the EPSG; clients may not know them.
+  // 900913 and its variants are not EPSG codes; clients may not know them.
   const code = sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs;
   return { urn: `urn:ogc:def:crs:EPSG::${code}`, yFirst: yCoordinateFirst, wellKnownScaleSet };
 }
@@ -83,8 +82,8 @@ function hasScalesOf(gridSet: GridSet, { srs, scales }: ScaleSet): boolean {
   return (
     sameSrs(gridSet.srs, srs) &&
     gridSet.levels.every((level, z) => {
-      const wanted = scales[z];
-      return wanted === undefined || Math.abs(ogcScale(gridSet, level) / wanted - 1) < SAME_SCALE;
+      const scale = scales[z];
+      return scale === undefined || Math.abs(ogcScale(gridSet, level) / scale - 1) < SAME_SCALE;
     })
   );
 }

@@ -1,13 +1,10 @@
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
-import { createWmtsFeatureInfo } from '../feature-info.ts';
+import { wmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
-import type { DocumentResponder, LayerDocument } from '../layer-documents.ts';
-import type { Services } from '../open-services.ts';
+import type { Operation, Services } from '../open-services.ts';
 import {
   badValue,
   checkService,
@@ -16,12 +13,10 @@ import {
   ServiceException,
   withOwsExceptions,
 } from '../service-exception.ts';
-import { createGetTileJson } from '../tile-json.ts';
+import { getTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { createGetTile, layerAsked } from './get-tile.ts';
+import { getTile, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
-
-type Operation = (context: Context, asked: Kvp) => Promise<Response>;
 
 const REST = '/service/wmts/rest';
 const PLACE = '{gridSet}/{matrix}/{row}/{column}';
@@ -30,43 +25,41 @@ const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${
 
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
 export function wmtsRoutes(deps: Services): readonly Route[] {
-  const getTile = createGetTile(deps);
-  const getCapabilities = createGetCapabilities(deps.catalog, deps.documentOf);
-  const getFeatureInfo = createWmtsFeatureInfo(deps.catalog);
+  const getCapabilities = createGetCapabilities(deps.documentOf);
   const operations = new Map<string, Operation>([
     ['getcapabilities', getCapabilities],
     ['gettile', getTile],
-    ['getfeatureinfo', getFeatureInfo],
-    ['gettilejson', createGetTileJson(deps.catalog)],
+    ['getfeatureinfo', wmtsFeatureInfo],
+    ['gettilejson', getTileJson],
   ]);
   const answerPairs: Handler = async (context) => {
-    const asked = readPairs(context);
+    const kvp = readPairs(context);
     // The bare address answers the capabilities.
-    if (pairsOf(context) === '') return getCapabilities(context, asked);
-    return requestedOperation(operations, asked)(context, asked);
+    if (pairsOf(context) === '') return getCapabilities(context, kvp, deps);
+    return requestedOperation(operations, kvp)(context, kvp, deps);
   };
   const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
-  const tile = deps.remembering(async (context) => getTile(context, readPath(context)));
-  const info: Handler = async (context) => getFeatureInfo(context, readInfoPath(context));
+  const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
+  const info: Handler = async (context) => wmtsFeatureInfo(context, readInfoPath(context), deps);
   return [
     ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs))),
-    route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context))),
+    route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context), deps)),
     ...TILE_PATHS.map((path) => route(path, tile)),
     ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
 }
 
-function requestedOperation(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  const name = required(asked, 'REQUEST', 'request');
-  // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
-  if (name.toLowerCase() !== 'getcapabilities') checkService(asked, 'WMTS');
+function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp): Operation {
+  const name = required(kvp, 'REQUEST', 'request');
+  // QGIS adds SERVICE=WMS to any address without SERVICE=WMTS, and understands the response.
+  if (name.toLowerCase() !== 'getcapabilities') checkService(kvp, 'WMTS');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
-/** The format and the dimensions of a RESTful address are in its query. */
+/** Format and dimensions of a RESTful address are in its query. */
 function readPath(context: Context): Kvp {
   const inQuery = readPairs(context);
   const { layer, style, gridSet, matrix, row, column } = context.params;
@@ -81,42 +74,39 @@ function readPath(context: Context): Kvp {
   return (name) => inPath[name] ?? inQuery(name);
 }
 
-/** As above, but the format is that of the response; the tile itself is not requested. */
+/** As above; FORMAT is the format of the response, because no tile is requested. */
 function readInfoPath(context: Context): Kvp {
-  const asked = readPath(context);
+  const kvp = readPath(context);
   const { i, j } = context.params;
   const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
   return (name) => {
-    if (name === 'INFOFORMAT') return asked('INFOFORMAT') ?? asked('FORMAT');
-    return name === 'FORMAT' ? null : (inPath[name] ?? asked(name));
+    if (name === 'INFOFORMAT') return kvp('INFOFORMAT') ?? kvp('FORMAT');
+    return name === 'FORMAT' ? null : (inPath[name] ?? kvp(name));
   };
 }
 
 const VERSION = '1.0.0';
 
 /** All layers visible to the caller, or the one in `LAYER`; naming an invisible one is an error. */
-function createGetCapabilities(
-  catalog: Pick<Catalog, 'layer'>,
-  documentOf: (document: LayerDocument) => DocumentResponder,
-) {
+function createGetCapabilities(documentOf: Services['documentOf']): Operation {
   const document = documentOf({
     write: createCapabilitiesWriter(createCrsNames()),
     contentType: 'text/xml; charset=utf-8',
     fileName: 'wmts-getcapabilities.xml',
   });
 
-  return async (context: Context, asked: Kvp): Promise<Response> => {
-    checkVersions(asked);
-    if (asked('LAYER') === null) return document.aboutAll(context);
-    const { layer } = layerAsked(catalog, asked);
+  return async (context, kvp, { catalog }) => {
+    checkVersions(kvp);
+    if (kvp('LAYER') === null) return document.aboutAll(context);
+    const { layer } = requestedLayer(catalog, kvp);
     await requireVisible(context, layer);
     return document.about(context, [layer]);
   };
 }
 
 /** OGC 06-121r3, 7.3.2: a client that accepts no supported version gets an exception; one that names none, the newest. */
-function checkVersions(asked: Kvp): void {
-  const accepted = asked('ACCEPTVERSIONS');
+function checkVersions(kvp: Kvp): void {
+  const accepted = kvp('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
   throw new ServiceException('VersionNegotiationFailed', null, `The only supported version is ${VERSION}.`);
 }
