@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
-import { invalid } from '../domain/errors.ts';
+import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Env } from '../lib/env.ts';
@@ -163,7 +163,9 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       for (const [index, { id }] of tasks.entries()) await closeUnlessKept(made[index], id);
       return tasks;
     } catch (error) {
-      for (const { request, plan: unused } of made) await marks.closeMarks(request.layer, unused);
+      // Unless they were refused, the tasks may be recorded: an answer of the database can be lost.
+      const refused = isTilewardenError(error) ? made : [];
+      for (const { request, plan: unused } of refused) await marks.closeMarks(request.layer, unused);
       throw error;
     }
   }
