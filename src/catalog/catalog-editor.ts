@@ -297,16 +297,21 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
-        await entries.put({ kind, name, document: null, changedBy: 'server' });
-        await options.clear(name, EVERYTHING, 'server');
+        await entries.transaction(async ({ query, put }) =>
+          put({
+            kind,
+            name,
+            document: null,
+            leftovers: await options.belongings(query),
+            changedBy: 'server',
+          }),
+        );
       }
       await declared.refresh();
       for (const entry of await entries.unfinished()) await clearUp(entry);
     },
   };
 }
-
-const EVERYTHING: Leftovers = { task: Number.MAX_SAFE_INTEGER, schedule: Number.MAX_SAFE_INTEGER };
 
 /** What happens when the caller says nothing. */
 function usualChoice(tileSets: readonly Affected[]): TileChoice {

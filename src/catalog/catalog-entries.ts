@@ -72,9 +72,16 @@ export function createCatalogEntries(
           return row ? readEntry(row) : null;
         },
         async put(change) {
-          checkExpected(await entryRow(query, change.kind, change.name), change.expected);
-          const row = rowAfter(change, await raise(query, 'catalog'), clock.now());
-          await upsert(query, [row]);
+          const former = await entryRow(query, change.kind, change.name);
+          checkExpected(former, change.expected);
+          const after = rowAfter(change, await raise(query, 'catalog'), clock.now());
+          // The node that removed the layer may have died before it cleared them.
+          const row = { ...after, drops: after.drops ?? former?.drops ?? null };
+          await query
+            .insertInto('catalog_entries')
+            .values(row)
+            .onConflict((conflict) => conflict.columns(['kind', 'name']).doUpdateSet(row))
+            .execute();
           return readEntry(row);
         },
         fresh: async () => (await raise(query, 'catalog')) * CHANCE + Math.floor(random() * CHANCE),
@@ -92,19 +99,23 @@ export function createCatalogEntries(
       return (await changed.execute()).map(readEntry);
     },
     put: (change: EntryChange): Promise<CatalogEntry> => transaction(({ put }) => put(change)),
-    /** Many that are not there yet, or not as they are given. */
-    async putAll(changes: readonly EntryChange[]): Promise<void> {
+    /** Entries that exist stay as they are; returns the names of the others. */
+    async addAll(changes: readonly EntryChange[]): Promise<ReadonlySet<string>> {
+      const added = new Set<string>();
       await database.transaction('catalog', async (query) => {
         for (let at = 0; at < changes.length; at += ROWS_AT_ONCE) {
           const some = changes.slice(at, at + ROWS_AT_ONCE);
-          const last = await raise(query, 'catalog', some.length);
-          const first = last - some.length + 1;
-          await upsert(
-            query,
-            some.map((change, i) => rowAfter(change, first + i, clock.now())),
-          );
+          const first = (await raise(query, 'catalog', some.length)) - some.length + 1;
+          const rows = await query
+            .insertInto('catalog_entries')
+            .values(some.map((change, i) => rowAfter(change, first + i, clock.now())))
+            .onConflict((conflict) => conflict.columns(['kind', 'name']).doNothing())
+            .returning('name')
+            .execute();
+          for (const { name } of rows) added.add(name);
         }
       });
+      return added;
     },
     /** Those that are not to outlive the server. */
     async transient(): Promise<readonly CatalogEntry[]> {
@@ -147,19 +158,6 @@ function rowAfter(
     changed_by: changedBy,
     changed_at: now,
   };
-}
-
-async function upsert(query: Statements, rows: readonly RowOf<'catalog_entries'>[]): Promise<void> {
-  const columns = ['document', 'aside', 'version', 'drops', 'changed_by', 'changed_at'] as const;
-  await query
-    .insertInto('catalog_entries')
-    .values([...rows])
-    .onConflict((conflict) =>
-      conflict
-        .columns(['kind', 'name'])
-        .doUpdateSet((eb) => Object.fromEntries(columns.map((name) => [name, eb.ref(`excluded.${name}`)]))),
-    )
-    .execute();
 }
 
 function entryRow(query: Statements, kind: KeptKind, name: string) {

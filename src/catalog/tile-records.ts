@@ -89,13 +89,14 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   ): Promise<readonly string[]> {
     const isFirst = ({ name }: Declared) => catalog.record(name) === null && !wrong.has(name);
     const at = clock.now();
-    await entries.putAll(
+    // Another node may record them at the same time, from another file.
+    const added = await entries.addAll(
       layers.filter(isFirst).map(({ name, facets }) => {
         const document = declaredIn(null, { ...FIRST, facets, at });
         return { kind: 'tiles', name, document, changedBy: SERVER };
       }),
     );
-    const others = layers.filter((one) => !isFirst(one));
+    const others = layers.filter(({ name }) => !added.has(name));
     for (const { name, facets } of others) {
       await entries.transaction((inside) => record(inside, name, facets, 'stale', SERVER));
     }
