@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import { changeNumber, completedChanges } from '../db/numbers.ts';
 import { ifLate } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
@@ -16,7 +17,7 @@ interface NodeChangesOptions extends Env {
 
 /** Milliseconds for which copies are served after a query for changes; later ones wait for another query. */
 const CURRENT_FOR = 4000;
-/** How long others wait for a node that does not respond; the margin is for uneven clocks. */
+/** How long others wait for a node that does not respond: its copies are not current by then. The margin is for uneven clocks. */
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
@@ -62,10 +63,10 @@ export function createNodeChanges(options: NodeChangesOptions) {
   async function askAll(begun: typeof asked): Promise<void> {
     const wasCalled = called;
     called = false;
-    const at = await database.now();
+    const below = await completedChanges(database.query);
     for (const refresh of refreshers) await refresh();
     // First: other nodes wait only for queries that are recorded.
-    await registry.changesApplied(at);
+    await registry.changesApplied(below);
     asked = begun;
     if (wasCalled) await database.notify(APPLIED);
   }
@@ -117,14 +118,16 @@ export function createNodeChanges(options: NodeChangesOptions) {
     },
     /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */
     async waitForAllNodes(): Promise<void> {
-      const since = await database.now();
+      const since = await changeNumber(database.change);
+      const deadline = clock.monotonic() + WAITED_FOR;
       const woken = { applied: new AbortController() };
       const stop = database.listen(APPLIED, () => woken.applied.abort());
       try {
         await database.notify(CHANGED);
         for (;;) {
           woken.applied = new AbortController();
-          if ((await registry.changesAppliedByOthers(WAITED_FOR)).every((at) => at >= since)) return;
+          const others = await registry.changesAppliedByOthers(WAITED_FOR);
+          if (others.every((below) => below > since) || clock.monotonic() > deadline) return;
           await clock.sleep(POLL, woken.applied.signal).catch(() => {});
         }
       } finally {
