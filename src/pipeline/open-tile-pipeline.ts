@@ -2,7 +2,7 @@ import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
-import { type Metatile, metatileOf } from '../domain/metatile.ts';
+import type { Metatile } from '../domain/metatile.ts';
 import type { TileEvents, TilesAbove } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -29,7 +29,7 @@ import { PassedReads } from './passed-reads.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRateLimitedWarning, type RateLimitedWarning } from './rate-limited-warning.ts';
 import { createRenewer } from './renewer.ts';
-import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
+import { checkTile, mayAskSource, metatileWith, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createTileStretcher } from './stretch-tile.ts';
 import type {
   CachedTile,
@@ -313,8 +313,10 @@ class Pipeline implements TilePipeline {
     { tiles, tile, signal }: Wanted,
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
-    const metatile = metatileHolding(tiles, tile);
-    const ticket = isKept(tiles, tile.z) ? await this.#ticketFor(tiles, metatile) : null;
+    const kept = isKept(tiles, tile.z);
+    // Tiles that are not kept are fetched one at a time: the others would be discarded.
+    const metatile = metatileWith(tiles, tile, kept ? undefined : SINGLE_TILE);
+    const ticket = kept ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, ticket?.generation ?? null);
     if (joined) return joined;
@@ -374,14 +376,6 @@ class Pipeline implements TilePipeline {
   #served(set: TileSetKey, tile: TileIndex): void {
     this.#events.emit({ type: 'served', set, tile, at: this.#clock.now() });
   }
-}
-
-/** Tiles that are not kept are fetched one at a time: the others would be discarded. */
-function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metatile {
-  const size = isKept(tiles, z) ? metatileSizeOf(tiles) : SINGLE_TILE;
-  const metatile = metatileOf(tiles.subset, size, z, x, y);
-  if (metatile) return metatile;
-  throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y} at zoom ${z}.`);
 }
 
 function answerWith(
