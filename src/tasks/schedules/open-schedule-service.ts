@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { SelectionWork } from '../selection-work.ts';
@@ -12,15 +12,13 @@ import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-interface ScheduleServiceOptions extends Env {
+interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
   readonly database: Database;
   readonly tasks: TaskService;
-  readonly selections: Pick<SelectionWork, 'invalidateDraft'>;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
   /** Alone when left out. */
   readonly lead?: Lead;
-  readonly onFailed?: ScheduleRunnerOptions['onFailed'];
 }
 
 /** Milliseconds. Cron expressions count minutes, so a look comes at each full one too. */
@@ -210,7 +208,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
       return null;
     }
     await tasks.pause(taskId);
-    await store.changeRun(schedule.id, run.dueAt, 'held', `waits until ${new Date(opens).toISOString()}`);
+    await store.changeRun(schedule.id, run.dueAt, 'held', `waits until ${isoTime(opens)}`);
     return run;
   }
 
@@ -225,13 +223,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     } catch (error) {
       if (!isTilewardenError(error)) throw error;
       log.warn({ layer, schedule: name, reason: error.message }, 'a schedule could not start its task');
-      const failed: ScheduleRun = {
-        dueAt,
-        at: clock.now(),
-        state: 'failed',
-        taskId: null,
-        detail: error.message,
-      };
+      const failed = runWithoutTask(dueAt, 'failed', error.message);
       onFailed?.(schedule, failed);
       return failed;
     }
@@ -240,13 +232,15 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
   /** Done twice it does no harm. */
   async function invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
     const tiles = await selections.invalidateDraft(draft);
-    return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
+    return runWithoutTask(dueAt, 'over', `${tiles} tiles marked as stale`);
   }
 
   function skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {
-    const since = new Date(unfinished.dueAt).toISOString();
-    const detail = `the run of ${since} is not over yet`;
-    return { dueAt, at: clock.now(), state: 'skipped', taskId: null, detail };
+    return runWithoutTask(dueAt, 'skipped', `the run of ${isoTime(unfinished.dueAt)} is not over yet`);
+  }
+
+  function runWithoutTask(dueAt: number, state: ScheduleRun['state'], detail: string): ScheduleRun {
+    return { dueAt, at: clock.now(), state, taskId: null, detail };
   }
 
   return { lookAtAll, startNow };

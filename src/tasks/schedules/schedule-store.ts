@@ -101,15 +101,10 @@ export function createScheduleStore(database: Database) {
         await forgetOldRuns(inside, id);
       }),
 
-    changeRun: (id: number, dueAt: number, state: RunState, detail: string | null): Promise<void> =>
-      database.transaction(LOCK, async (inside) => {
-        await inside
-          .updateTable('schedule_runs')
-          .set({ state, detail })
-          .where('schedule_id', '=', id)
-          .where('due_at', '=', dueAt)
-          .execute();
-      }),
+    async changeRun(id: number, dueAt: number, state: RunState, detail: string | null): Promise<void> {
+      const run = database.change.updateTable('schedule_runs').set({ state, detail });
+      await run.where('schedule_id', '=', id).where('due_at', '=', dueAt).execute();
+    },
   };
 }
 

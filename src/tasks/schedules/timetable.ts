@@ -13,23 +13,15 @@ export function createTimetable({
   timeZone,
   hours,
 }: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>) {
-  const local = reading(
-    'timeZone',
-    () => 'an IANA name such as Europe/Berlin or UTC',
-    timeZone,
-    () => new LocalTime(timeZone),
-  );
-  const pattern = reading(
-    'cron',
-    () => allowedCron(cron),
-    cron,
-    () => readCron(cron, timeZone),
-  );
+  const zones = 'an IANA name such as Europe/Berlin or UTC';
+  const local = reading('timeZone', timeZone, zones, () => new LocalTime(timeZone));
+  const pattern = reading('cron', cron, null, () => readCron(cron, timeZone));
+  const spans = hours === null ? [] : [hours];
   const daily = reading(
     'hours',
-    () => 'hours such as 22:00-06:00',
     hours ?? '',
-    () => new DailyHours(hours === null ? [] : [hours], local),
+    'hours such as 22:00-06:00',
+    () => new DailyHours(spans, local),
   );
 
   function dueAfter(time: number): number | null {
@@ -80,16 +72,12 @@ function isReadable(field: string, at: number): boolean {
   }
 }
 
-function reading<Part>(field: string, allowed: () => string, given: string, read: () => Part): Part {
+/** `allowed`: null for a cron expression. */
+function reading<Part>(field: string, given: string, allowed: string | null, read: () => Part): Part {
   try {
     return read();
   } catch (error) {
-    throw new TilewardenError(
-      'request-invalid',
-      `${field} must be ${allowed()}, not ${JSON.stringify(given)}.`,
-      {
-        cause: error,
-      },
-    );
+    const message = `${field} must be ${allowed ?? allowedCron(given)}, not ${JSON.stringify(given)}.`;
+    throw new TilewardenError('request-invalid', message, { cause: error });
   }
 }
