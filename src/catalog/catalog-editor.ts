@@ -1,7 +1,6 @@
 import { invalid, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
-import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
@@ -17,7 +16,8 @@ import type {
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarnations.ts';
-import type { ParameterStore, ParameterValues } from './parameter-store.ts';
+import { partitionsOf } from './parameter-partitions.ts';
+import type { ParameterStore } from './parameter-store.ts';
 import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
 
@@ -210,9 +210,9 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     options.admit(source);
     options.admit(declaration.updateSources);
     const after = createLayer(declaration, catalog.gridSets);
-    const values = await parameters.values();
+    const { couldBeMade } = partitionsOf(after, await parameters.values());
     const its = catalog.stores().get(store);
-    const offers = (set: TileSetKey, of: unknown) => of === its && isOffered(set, after, values);
+    const offers = (set: TileSetKey, of: unknown) => of === its && couldBeMade(set);
     const facets = facetsOf(declaration, catalog.gridSets);
     const layers = new Map([[name, facets]]);
     const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
@@ -297,15 +297,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
-        await entries.transaction(async ({ query, put }) =>
-          put({
-            kind,
-            name,
-            document: null,
-            leftovers: await options.belongings(query),
-            changedBy: 'server',
-          }),
-        );
+        await entries.transaction(async ({ query, put }) => {
+          const leftovers = await options.belongings(query);
+          await put({ kind, name, document: null, leftovers, changedBy: 'server' });
+        });
       }
       await declared.refresh();
       for (const entry of await entries.unfinished()) await clearUp(entry);
@@ -334,26 +329,4 @@ function wordFor(kind: EntryKind): string {
 function nameIn(document: unknown): string {
   const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
   return typeof name === 'string' ? name : '';
-}
-
-/** By parameters id. */
-type KnownValues = ReadonlyMap<string, ParameterValues>;
-
-function isOffered(
-  { gridSet, format, parametersId }: TileSetKey,
-  layer: Layer,
-  values: KnownValues,
-): boolean {
-  if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) return false;
-  if (!layer.formats.some(({ mediaType }) => mediaType === format)) return false;
-  const known = parametersId === null ? undefined : values.get(parametersId);
-  return !known || idOf(layer, known) === parametersId;
-}
-
-function idOf(layer: Layer, values: ParameterValues): string | null {
-  try {
-    return selectParameters(layer.parameters, values).id;
-  } catch {
-    return null;
-  }
 }

@@ -127,15 +127,13 @@ export function createCatalogEntries(
       return (await rows().where('drops', 'is not', null).execute()).map(readEntry);
     },
     async cleared({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
-      await database.transaction('catalog', async (query) => {
-        await query
-          .updateTable('catalog_entries')
-          .set({ drops: null })
-          .where('kind', '=', kind)
-          .where('name', '=', name)
-          .where('version', '=', version)
-          .execute();
-      });
+      await database.change
+        .updateTable('catalog_entries')
+        .set({ drops: null })
+        .where('kind', '=', kind)
+        .where('name', '=', name)
+        .where('version', '=', version)
+        .execute();
     },
   };
 }

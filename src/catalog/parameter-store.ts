@@ -59,22 +59,13 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
     },
     /** Removes ids that no cached tile has, unless they were noted recently. */
     async keepOnly(present: ReadonlySet<string>): Promise<void> {
-      const old = await database.query
-        .selectFrom('parameter_values')
-        .select('id')
-        .where('noted_at', '<', clock.now() - GRACE)
-        .execute();
-      const gone = old.map(({ id }) => id).filter((id) => !present.has(id));
-      if (gone.length === 0) return;
-      await database.transaction('parameter-values', async (query) => {
-        for (const id of gone) {
-          await query
-            .deleteFrom('parameter_values')
-            .where('id', '=', id)
-            .where('noted_at', '<', clock.now() - GRACE)
-            .execute();
-        }
-      });
+      const before = clock.now() - GRACE;
+      const old = database.query.selectFrom('parameter_values').select('id').where('noted_at', '<', before);
+      for (const { id } of await old.execute()) {
+        if (present.has(id)) continue;
+        const removal = database.change.deleteFrom('parameter_values').where('id', '=', id);
+        await removal.where('noted_at', '<', before).execute();
+      }
     },
     /** Writes pending ids. */
     async close(): Promise<void> {

@@ -21,6 +21,7 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
+import { isRecorded } from './tile-fates.ts';
 
 interface TileRecordsOptions<Source> {
   readonly entries: CatalogEntries;
@@ -52,8 +53,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       for (const declaration of layers) {
         const { name } = declaration;
         const facets = facetsOf(declaration, gridSets);
-        const record = catalog.record(name);
-        yield declaredIn(record, { ...FIRST, facets }) === record ? null : { name, facets };
+        yield isRecorded(catalog.record(name), facets) ? null : { name, facets };
       }
     }
     return (await collectYielding(looks())).filter((look) => look !== null);

@@ -1,11 +1,11 @@
 import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
+import { partitionsOf } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
 import type { Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, TileStore } from '../storage/tile-store.ts';
 import { MostUsedPages } from './pages-by-use.ts';
-import { partitionsOf } from './parameter-partitions.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { countSelected, type SelectedTiles, selects, type TileSelection } from './tile-selection.ts';
