@@ -66,7 +66,6 @@ interface FollowOptions {
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
   readonly peers: NodeChanges | null;
-  /** Applies declarations of other nodes in this one. */
   readonly refreshCatalog: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
 }

@@ -54,7 +54,6 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
     redeclared,
     service,
     ...(forkWorker && { forkWorker: () => workers.fork(forkWorker) }),
-    /** To the other processes of this node. */
     announce,
     outdate,
     /** Takes up what another node has declared. */
@@ -69,7 +68,6 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
 /** Milliseconds until a worker that does not apply a change counts as hanging. */
 const WORKER_TIMEOUT_MS = 10_000;
 
-/** The processes that perform tasks for this node. */
 function createWorkers({ limiter, tallies }: Pick<NodeServices, 'limiter' | 'tallies'>) {
   const running = new Set<ForkedProcess>();
   return {

@@ -16,7 +16,6 @@ export interface ServerOptions extends Omit<ServerEnv, 'processes'> {
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
-/** The server with as many processes as the settings say. */
 export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
   const count = processCount(settings);
   if (count < settings.server.processes) {

@@ -13,7 +13,6 @@ import { withoutCaches } from './open-stores.ts';
 import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services.ts';
 import { opened } from './opened.ts';
 
-/** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { maxWaitMs: 60_000, withReserve: false };
 
 /** A process that does tasks for the node which forked it; `port` leads there. */

@@ -130,7 +130,6 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   };
 }
 
-/** The pipeline, with its counters. */
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,

@@ -7,7 +7,6 @@ import { openNode, type ServerEnv } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 
-/** A node that performs tasks, without HTTP. */
 export async function openWorkerApp(given: Settings, env: ServerEnv) {
   refuseIdle(given);
   const name = workerName(given);

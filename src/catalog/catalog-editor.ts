@@ -122,7 +122,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return entry && entry.document !== null ? entry : null;
   }
 
-  /** Only says what would be, where that is wanted. */
   async function carryThrough(
     plan: PlannedChange,
     former: CatalogEntry | null,
@@ -308,7 +307,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   };
 }
 
-/** What happens when the caller says nothing. */
 function usualChoice(tileSets: readonly Affected[]): TileChoice {
   if (tileSets.some(({ fate }) => fate === 'truncated')) return 'drop';
   return tileSets.some(({ fate }) => fate === 'stale') ? 'stale' : 'keep';

@@ -117,7 +117,6 @@ export function createCatalogEntries(
       });
       return added;
     },
-    /** Those that are not to outlive the server. */
     async transient(): Promise<readonly CatalogEntry[]> {
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);
@@ -224,7 +223,6 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
   let current = await read();
   return {
-    /** Takes up what another node has changed. */
     async refresh(): Promise<void> {
       current = await read();
     },

@@ -20,7 +20,6 @@ import {
 } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
-/** Layers, grid sets and stores as they are declared now. */
 export type Catalog = Pick<
   ChangeableCatalog<unknown>,
   'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version'

@@ -15,7 +15,6 @@ export interface DocumentReader<Source> {
   shown(document: unknown): unknown;
   /** A secret that comes back in its hidden form is unchanged. */
   restored(document: unknown, former: unknown): unknown;
-  /** Whether a secret is still shown as hidden. */
   hidesSecrets(document: unknown): boolean;
 }
 
@@ -132,7 +131,6 @@ export class DeclaredEntries<Source> {
     else if (document !== null) this.#options.log.warn({ layer: name }, FILE_COUNTS);
   }
 
-  /** As the database has it. */
   #setLayer(name: string): void {
     const { catalog } = this.#options;
     const reader = this.#reader;

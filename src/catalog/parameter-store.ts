@@ -51,7 +51,6 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
   }
 
   return {
-    /** By parameters id. */
     async values(): Promise<ReadonlyMap<string, ParameterValues>> {
       await writing;
       const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
@@ -67,7 +66,6 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
         await removal.where('noted_at', '<', before).execute();
       }
     },
-    /** Writes pending ids. */
     async close(): Promise<void> {
       unsubscribe();
       await writing;

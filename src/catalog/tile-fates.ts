@@ -61,7 +61,6 @@ function ownFates(
   };
 }
 
-/** Whether the declaration is the one that was recorded last. */
 export function isRecorded(record: TileRecord | null, facets: TileFacets): boolean {
   return (
     record !== null &&

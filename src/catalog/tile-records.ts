@@ -31,12 +31,10 @@ interface TileRecordsOptions<Source> {
 
 export type TileRecords = ReturnType<typeof createTileRecords>;
 
-/** Actor of changes without an administrator. */
 const SERVER = 'server';
 /** Other nodes may have another file: their declarations keep their tiles. */
 const FIRST = { at: 0, choice: 'stale', fresh: 0, first: 0 } as const;
 
-/** A layer and what its tiles depend on. */
 interface Declared {
   readonly name: string;
   readonly facets: TileFacets;
@@ -44,7 +42,6 @@ interface Declared {
 
 /** Keeps the records of `incarnations.ts`, durably, and removes tiles that no declaration reaches. */
 export function createTileRecords<Source>({ entries, catalog, clock }: TileRecordsOptions<Source>) {
-  /** Those whose declaration is not the one that was recorded last. */
   async function unrecorded(
     layers: Iterable<LayerDeclaration<Source>>,
     gridSets: GridSetRegistry,

@@ -107,7 +107,6 @@ export function createNodeChanges(options: NodeChangesOptions) {
     /** Whether copies may be served without a query. */
     isCurrent: (): boolean =>
       clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
-    /** The latest query failed. */
     isAway: (): boolean => away,
     /** Queries if necessary. Copies may be served when they are current, or while the database is unreachable for at most `staleMs`. */
     async mayShow(): Promise<boolean> {

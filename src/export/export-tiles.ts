@@ -133,7 +133,6 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   return open;
 }
 
-/** The selected part of a tile's page. */
 type Selection = (tile: TileIndex) => readonly TileRect[];
 
 const isIn = (rects: readonly TileRect[], x: number, y: number) =>
@@ -228,7 +227,6 @@ async function readAll(
   return found;
 }
 
-/** As an archive has them. */
 async function archived(bytes: Buffer, { kind }: Format): Promise<Pick<ExportedTile, 'bytes' | 'layers'>> {
   return kind === 'opaque' ? await packVectorTile(bytes) : { bytes, layers: [] };
 }

@@ -47,7 +47,6 @@ export class Flight {
   overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
-  /** The validator of this version at the source's server. */
   validator: string | null = null;
   readonly #controller = new AbortController();
   readonly #made = new Map<number, MadeTile>();

@@ -49,7 +49,6 @@ interface TilePipelineOptions extends Env {
   readonly random: Random;
   readonly settings?: Partial<PipelineSettings>;
   readonly counters?: Pick<Counters, 'count'>;
-  /** Areas that administrators have confirmed as blank, besides those in the layer's declaration. */
   readonly blankAreas?: BlankWatchOptions['areasOf'];
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;

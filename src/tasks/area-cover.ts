@@ -18,7 +18,6 @@ interface CoverRun {
 }
 
 interface ScannedBand extends CoverBand {
-  /** How many edges were looked at for it. */
   readonly visits: number;
 }
 
@@ -48,7 +47,6 @@ export interface ZoomGeometry {
   readonly buffer?: number;
 }
 
-/** Around an area, at every zoom. */
 export interface PixelBuffer {
   readonly pixels: number;
   /** A pixel counts as at least so many metres; as many as it has at the zoom when absent. */
@@ -267,7 +265,6 @@ function runsOf(
   return mergeRuns(starts.subarray(0, count), ends.subarray(0, count));
 }
 
-/** Where edges pass through a row, from the left. */
 function crossingsOf(edges: readonly Edge[], y: number, room: Float64Array): Float64Array {
   let count = 0;
   for (const edge of edges) if (edge.y1 <= y && y < edge.y2) room[count++] = xAt(edge, y);

@@ -37,7 +37,6 @@ export interface LeaseRunOptions extends Env {
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
-  /** Tasks that this worker leaves alone for now. */
   readonly resting: () => readonly number[];
   /** The lease is handed back because its host or store is unavailable. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
@@ -63,7 +62,6 @@ interface Work {
   readonly end: (outcome: StepOutcome) => void;
 }
 
-/** One lease, from its taking to its end. */
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
@@ -76,7 +74,6 @@ export class LeaseRun {
   readonly #abort = new AbortController();
   #handingBack = false;
   #hostAway: HostAway | null = null;
-  /** Not reported yet. */
   #wait: TaskWait | null = null;
   #figures: ExportFigures | null = null;
   #exhausted = false;

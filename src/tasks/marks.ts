@@ -28,7 +28,6 @@ interface MarksOptions extends Env {
   readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   /** Resolves when all processes and nodes obey every change made before. */
   readonly forgottenByAll: () => Promise<void>;
-  /** Only one node cleans up. */
   readonly leads: () => boolean;
   readonly tasks: Pick<TaskStore, 'isTruncating'>;
 }
@@ -122,7 +121,6 @@ class FirstSeen {
     return getOrCreate(this.#round, name, () => this.#former.get(name) ?? now);
   }
 
-  /** Ends a round. */
   forgetOthers(): void {
     this.#former = this.#round;
     this.#round = new Map();

@@ -42,7 +42,6 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   /** Called with tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
-  /** Alone when left out. */
   readonly lead?: Lead;
   /** Without it tasks run in this process. */
   readonly forkWorker?: () => ForkedProcess;
@@ -50,7 +49,6 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
-  /** None when left out. */
   readonly usedPages?: UsedPages;
   readonly random: Random;
 }

@@ -6,7 +6,6 @@ import type { TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
-/** Recorded use of a tile set. */
 export type UsedPages = (set: TileSetKey) => Iterable<UsedPage> | AsyncIterable<UsedPage>;
 
 /** Pages of one task: they are in its plan, which is read with each piece. */
@@ -45,11 +44,9 @@ export async function selectUsed(
   return { pages, covered: most.uses === 0 ? 0 : sum / most.uses };
 }
 
-/** Those that are used most, of however many are added. */
 export class MostUsedPages {
   readonly #most: number;
   #kept = new Map<string, UsedPage>();
-  /** Of all that were added. */
   uses = 0;
 
   constructor(most: number) {
@@ -64,7 +61,6 @@ export class MostUsedPages {
       this.#kept = new Map(this.pages().map((one) => [nameOf(one), one]));
   }
 
-  /** As far as it is kept. */
   usesOf(page: PagePlace): number {
     return this.#kept.get(nameOf(page))?.uses ?? 0;
   }

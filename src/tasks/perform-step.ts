@@ -43,7 +43,6 @@ const MAX_RETRIES_FAILING_STORE = 30;
 const MAX_HOST_WAIT = 5000;
 const MAX_HOST_WAITS_MS = 10_000;
 const MIN_HOST_WAIT = 50;
-/** Retries at an unreachable host before the step counts as failed. */
 const MAX_RETRIES_HOST_AWAY = 6;
 const AWAY_PAUSE = 1000;
 /** Seconds. */

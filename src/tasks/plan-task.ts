@@ -32,7 +32,6 @@ interface PlanOptions {
   readonly maxThreadCount: number;
   /** Counting an area goes on by it; a unit is an edge looked at. */
   readonly pace: Pace;
-  /** None when left out. */
   readonly usedPages?: UsedPages;
 }
 

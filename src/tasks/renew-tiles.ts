@@ -91,7 +91,6 @@ function renewalsOf(
 
 type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
-/** How often tiles of the page are requested, as far as recorded. */
 export type UsesOf = (page: PageOfSet) => number;
 
 /** Kept in the task's plan, which is read with each piece. */

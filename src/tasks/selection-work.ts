@@ -77,7 +77,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     return {
       raised,
       forgetUnmarked: () => marked || pipeline.forgetPlaces(bound.layer.name, places ?? undefined),
-      /** Removes or marks stored tiles. */
       async apply(): Promise<void> {
         for (const [name, store] of storesOf(bound)) {
           await finishMark(store, { layer: bound.layer.name, number: raised.get(name) ?? 0, effect, places });
@@ -125,7 +124,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
   }
 
   return {
-    /** Its stored tiles, by tile set. */
     async count(name: string, selection: TileSelection): Promise<readonly SelectedTiles[]> {
       const bound = await boundFor(name, selection);
       return visit(bound, selection, (stored) =>

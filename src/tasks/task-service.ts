@@ -81,7 +81,6 @@ export interface TaskService {
   get(id: number): Promise<Task | null>;
   list(filter: TaskListing): Promise<readonly Task[]>;
   count(filter: TaskFilter): Promise<TaskCounts>;
-  /** The layers that the tasks are of. */
   layersOf(filter: TaskFilter): Promise<readonly string[]>;
   /** Pending and running tasks in id order, of one layer or of all; exports are not among them. */
   active(layer: string | null): Promise<readonly Task[]>;

@@ -58,7 +58,6 @@ export class TaskWatch {
     this.#stopListening = options.database.listen(TASKS_CHANGED, this.#looking.wake);
   }
 
-  /** The task with its rate and what it waits for, as far as observed. */
   withPace(task: Task): Task {
     if (isFinal(task.state) || task.state === 'paused') return { ...task, waitingFor: null };
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);

@@ -30,7 +30,6 @@ export interface TileSelection {
   readonly bounds?: Bounds;
   /** Narrows further; only for grid sets that the layer has. */
   readonly area?: TaskDraft['area'];
-  /** Around `area`. */
   readonly buffer?: PixelBuffer;
   /** Tiles made before this time. Milliseconds since 1970. */
   readonly olderThan?: number;

@@ -17,7 +17,6 @@ interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
   readonly tasks: TaskService;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
-  /** Alone when left out. */
   readonly lead?: Lead;
 }
 
@@ -74,13 +73,11 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
       const nextDue = firstDue(declaration, clock);
       return store.create({ declaration, origin: 'interface', createdBy, nextDue }, clock.now());
     },
-    /** As `create`. */
     async replace(id: number, declaration: ScheduleDeclaration) {
       await check(declaration);
       return store.replace(id, { declaration, origin: 'interface', nextDue: firstDue(declaration, clock) });
     },
     remove: store.remove,
-    /** Newest first. */
     runs: store.runs,
     /** When it will begin next, if known; none while it is switched off. */
     nextRuns,
@@ -89,7 +86,6 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
       await check(declaration);
       return nextRuns({ ...declaration, nextDue: firstDue(declaration, clock) }, count);
     },
-    /** The configuration file was read again. */
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
     /** Immediately, whatever its hours are. Null while the run before is not over. */
     runNow: (schedule: Schedule) => runner.startNow(schedule),
@@ -152,7 +148,6 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
   }
 
-  /** Null while the run before is not over. */
   async function startNow(schedule: Schedule): Promise<ScheduleRun | null> {
     if (await follow(schedule)) return null;
     const run = await start(schedule, clock.now());

@@ -11,12 +11,10 @@ interface NewSchedule {
 
 const LOCK = 'schedules';
 const UNDER_WAY: readonly RunState[] = ['started', 'held'];
-/** Of one schedule. */
 const KEPT_RUNS = 200;
 
 export type ScheduleStore = ReturnType<typeof createScheduleStore>;
 
-/** Schedules and their runs in the database. */
 export function createScheduleStore(database: Database) {
   const { query } = database;
 

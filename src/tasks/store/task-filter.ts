@@ -3,7 +3,6 @@ import { dialectOf } from '../../db/numbers.ts';
 import { TASK_OUTCOMES, TASK_STATES, type TaskOutcome, type TaskState } from '../task.ts';
 import type { TaskCounts, TaskFilter } from '../task-service.ts';
 
-/** The tasks that a filter describes; without fields all of them. */
 export function filteredTasks(query: Statements, filter: TaskFilter) {
   return narrowed(query, filter, false);
 }

@@ -27,7 +27,6 @@ export interface NewTask {
   readonly key: TaskKey | null;
 }
 
-/** A place in the order of latest changes. */
 interface ChangePlace {
   readonly event: number;
   readonly id: number;
@@ -87,7 +86,6 @@ export function createTaskStore(database: Database) {
       return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
     },
     count: (filter: TaskFilter): Promise<TaskCounts> => countTasks(database, filter),
-    /** Layers that the tasks are of. */
     async layersOf(filter: TaskFilter): Promise<readonly string[]> {
       const rows = await filteredTasks(query, filter).select('layer').distinct().execute();
       return rows.map(({ layer }) => layer);
@@ -121,7 +119,6 @@ export function createTaskStore(database: Database) {
       changeTasks(database, WORK, async (inside) =>
         moveTask(inside, id, 'resumed', { fair_time: await fairTimeNow(inside) }),
       ),
-    /** Ends a task whose work has become impossible. */
     fail: (id: number, reason: string, now: number): Promise<void> =>
       changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
 
@@ -149,7 +146,6 @@ export function createTaskStore(database: Database) {
       return rows.map(failedStepOf);
     },
 
-    /** In the order of their latest changes, as far as they are visible. */
     async changedSince({ event, id }: ChangePlace, limit: number): Promise<readonly Task[]> {
       const rows = await query
         .selectFrom('tasks')
@@ -172,7 +168,6 @@ export function createTaskStore(database: Database) {
         await inside.updateTable('tasks').set({ event_id: 0 }).where('event_id', '>', now).execute();
       }),
 
-    /** Returns how many were forgotten. */
     forget: ({ endedBefore, keep }: Retention): Promise<number> =>
       changeTasks(database, [], async (inside) => {
         const finished = inside.selectFrom('tasks').select('id').where('state', 'in', FINISHED);
