@@ -49,9 +49,9 @@ export class Flight {
   freshUntil: number | null = null;
   validator: string | null = null;
   readonly #controller = new AbortController();
-  readonly #made = new Map<number, MadeTile>();
+  readonly #tiles = new Map<number, MadeTile>();
   readonly #waiting = new Map<number, Deferred<MadeTile | null>>();
-  readonly #asked = new Set<number>();
+  readonly #requests = new Set<number>();
   readonly #landing = createDeferred<boolean>();
   readonly #onFetched: (() => void)[] = [];
   #fetched = false;
@@ -96,9 +96,9 @@ export class Flight {
   /** Null: nothing was made; the caller looks into the store again. */
   async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
     const index = this.#indexOf(tile);
-    this.#asked.add(index);
-    const made = this.#made.get(index);
-    if (made) return made;
+    this.#requests.add(index);
+    const known = this.#tiles.get(index);
+    if (known) return known;
     const waiting = this.#waiting.get(index) ?? createDeferred<MadeTile | null>();
     this.#waiting.set(index, waiting);
     if (this.#end) resolveWith(waiting, this.#end, null);
@@ -111,26 +111,26 @@ export class Flight {
   }
 
   madeTiles(): readonly MadeTile[] {
-    return [...this.#made.values()];
+    return [...this.#tiles.values()];
   }
 
   /** Whether a reader requested this tile, answered or not. */
-  wasAsked(tile: TileIndex): boolean {
-    return this.#asked.has(this.#indexOf(tile));
+  isRequested(tile: TileIndex): boolean {
+    return this.#requests.has(this.#indexOf(tile));
   }
 
   hasMade(tile: TileIndex): boolean {
-    return this.#made.has(this.#indexOf(tile));
+    return this.#tiles.has(this.#indexOf(tile));
   }
 
-  handOut(made: MadeTile): void {
-    const index = this.#indexOf(made);
-    this.#made.set(index, made);
+  handOut(tile: MadeTile): void {
+    const index = this.#indexOf(tile);
+    this.#tiles.set(index, tile);
     const waiting = this.#waiting.get(index);
     if (!waiting) return;
     this.#waiting.delete(index);
     this.#handedOut = true;
-    waiting.resolve(made);
+    waiting.resolve(tile);
   }
 
   end(how: FlightEnd): void {

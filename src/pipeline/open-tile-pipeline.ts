@@ -15,7 +15,13 @@ import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/tile-
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { type FailureListener, type FlightClaims, Flights, NegativeMemory } from './flights.ts';
+import {
+  type FailureListener,
+  type FlightClaims,
+  Flights,
+  type KnownChange,
+  NegativeMemory,
+} from './flights.ts';
 import {
   isFresh,
   isKept,
@@ -152,30 +158,34 @@ class Pipeline implements TilePipeline {
   }
 
   forget(set: TileSetKey, z: number, rect: TileRect): void {
-    this.#tier.drop(set, z, rect);
-    this.#flights.outdate(set, z, rect);
+    this.#forget({ kind: 'tiles', set, z, rect });
   }
 
   forgetLayer(layer: string): void {
-    this.#tier.dropLayer(layer);
-    this.#flights.outdateLayer(layer);
+    this.#forget({ kind: 'layer', layer });
   }
 
   forgetPlaces(layer: string, places?: readonly TilePlace[], above: TilesAbove = 'truncate'): void {
     if (!places) this.forgetLayer(layer);
-    for (const place of places ?? []) {
-      this.#tier.dropPlace(layer, place);
-      this.#flights.outdatePlace(layer, place);
-    }
+    for (const place of places ?? []) this.#forget({ kind: 'place', layer, place });
     this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
+  #forget(change: KnownChange): void {
+    this.#dropCopies(change);
+    this.#flights.outdate(change);
+  }
+
   changedElsewhere(change: TileChange): void {
+    this.#dropCopies(change);
+    this.#flights.overtake(change);
+  }
+
+  #dropCopies(change: TileChange): void {
     if (change.kind === 'everything') this.#tier.dropAll();
     if (change.kind === 'layer') this.#tier.dropLayer(change.layer);
     if (change.kind === 'place') this.#tier.dropPlace(change.layer, change.place);
     if (change.kind === 'tiles') this.#tier.drop(change.set, change.z, change.rect);
-    this.#flights.overtake(change);
   }
 
   guardCopies(guard: CopyGuard): void {
