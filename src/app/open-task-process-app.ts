@@ -38,7 +38,7 @@ export function openTaskProcessApp(settings: Settings, env: NodeEnv, port: Proce
     })();
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, applySettings } = await opening;
-      // By what number its tiles are known comes before a declaration.
+      // The number of its tiles comes before the declaration.
       await documents.declared.refresh();
       if (file !== null) applySettings(settingsFrom(file as SettingsHandover));
     });

@@ -29,7 +29,7 @@ export interface ShownEntry {
   readonly version: number | null;
   /** In the configuration file's form, secrets hidden; null: it comes with the program. */
   readonly document: unknown;
-  /** What its form could not hold. */
+  /** Fields that its form has no place for. */
   readonly aside: unknown;
 }
 
@@ -58,7 +58,7 @@ export interface EntryChanged {
   /** As it was, secrets hidden; null: there was none. */
   readonly before: unknown;
   readonly tileSets: readonly Affected[];
-  /** What becomes of doubtful tiles when the caller does not choose. */
+  /** The fate of doubtful tiles when the caller does not choose. */
   readonly usual: TileChoice;
 }
 
@@ -69,7 +69,7 @@ interface ChangeOptions {
   /** Only says what would become of cached tiles. */
   readonly dryRun: boolean;
   readonly aside?: unknown;
-  /** What becomes of tiles that show another source; null, or left out: they are stale. */
+  /** The fate of tiles that show another source; null or absent: stale. */
   readonly tiles?: TileChoice | null;
 }
 
@@ -81,7 +81,7 @@ interface CatalogEditorOptions<Source> {
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
   /** Throws when the addresses of such a source or feed are not accepted over the network. */
-  readonly admit: (given: unknown) => void;
+  readonly admit: (input: unknown) => void;
   readonly parameters: Pick<ParameterStore, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
@@ -150,7 +150,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return { ...done, version: document === null ? null : entry.version };
   }
 
-  /** One transaction: a declaration, and by which number its tiles are known from now on. */
+  /** One transaction: a declaration, and the number of its tiles. */
   async function write(
     inside: EntryTransaction,
     { kind, name, document, layers }: PlannedChange,
@@ -182,23 +182,23 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     { layers, above, offers }: PlannedChange,
     choice: TileChoice | null,
   ): Promise<readonly Affected[]> {
-    const found: Affected[] = [];
+    const affected: Affected[] = [];
     const judge = judgeOf(catalog, layers, choice);
     for (const layer of [...layers.keys(), ...above]) {
       for (const store of catalog.stores().values()) {
         for await (const set of store.tileSets(layer)) {
-          const judged = judge(set);
-          const fate = judged === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : judged;
+          const own = judge(set);
+          const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
           if (fate)
-            found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
+            affected.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
         }
       }
     }
-    return found;
+    return affected;
   }
 
-  async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
-    const restored = reader.restored(given, former?.document);
+  async function planLayer(input: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
+    const restored = reader.restored(input, former?.document);
     if (reader.hidesSecrets(restored)) {
       throw invalid(
         'The document hides secrets (********) that are not stored here. Declare the layer with PUT and give them again.',
@@ -271,10 +271,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return { origin, version: null, document: reader.shown(document ?? null), aside: null };
     },
 
-    async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
-      refuseFixed(kind, nameIn(given));
-      const former = await living(kind, nameIn(given));
-      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
+    async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {
+      refuseFixed(kind, nameIn(input));
+      const former = await living(kind, nameIn(input));
+      const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
       return await carryThrough(plan, former, change);
     },
 

@@ -193,8 +193,8 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
 }
 
 /** Version 0.2 listed tile sets to be dropped there. */
-function leftoversOf(kept: Leftovers | readonly { readonly layer: string }[]): Leftovers {
-  return 'task' in kept ? kept : { task: 0, schedule: 0, wrong: kept.map(({ layer }) => layer) };
+function leftoversOf(drops: Leftovers | readonly { readonly layer: string }[]): Leftovers {
+  return 'task' in drops ? drops : { task: 0, schedule: 0, wrong: drops.map(({ layer }) => layer) };
 }
 
 /**
@@ -208,7 +208,7 @@ export const CATALOG_NEWS = messageKind<
   readonly CatalogEntry[]
 >('catalog-news');
 
-/** What GeoWebCache calls global. */
+/** GeoWebCache's `global` document. */
 interface ServiceDocument {
   readonly service: ServiceDescription;
   /** Settings of GeoWebCache's that mean nothing here and are only given back, by name. */
@@ -239,7 +239,7 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
   };
 }
 
-function documentOf(kept: unknown): ServiceDocument {
-  const { service = {}, remembered = {} } = isRecord(kept) ? (kept as Partial<ServiceDocument>) : {};
+function documentOf(stored: unknown): ServiceDocument {
+  const { service = {}, remembered = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
   return { service: { ...DEFAULT_SERVICE, ...service }, remembered };
 }

@@ -22,9 +22,9 @@ function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null {
 }
 
 /** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
-export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
+export function partitionsOf(layer: Layer, recorded: ReadonlyMap<string, Values>) {
   const listed = combinationsOf(layer);
-  const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
+  const accepted = [...recorded].filter(([id, values]) => idOf(layer, values) === id);
   const named = new Map([...(listed ?? []), ...accepted]);
   return {
     named,
@@ -32,7 +32,7 @@ export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
     couldBeMade({ gridSet, format, parametersId: id }: TileSetKey): boolean {
       if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) return false;
       if (!layer.formats.some(({ mediaType }) => mediaType === format)) return false;
-      return id === null || named.has(id) || (listed === null && !noted.has(id));
+      return id === null || named.has(id) || (listed === null && !recorded.has(id));
     },
   };
 }

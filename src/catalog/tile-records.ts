@@ -102,9 +102,9 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
 
   async function forget(layer: string): Promise<void> {
     const shortened = (entry: CatalogEntry | null) => {
-      const kept = (entry?.document ?? null) as TileRecord | null;
-      const next = kept && forgotten(kept, clock.now() - REMEMBERED);
-      return next === kept ? null : next;
+      const former = (entry?.document ?? null) as TileRecord | null;
+      const next = former && forgotten(former, clock.now() - REMEMBERED);
+      return next === former ? null : next;
     };
     if (!shortened(await entries.get('tiles', layer))) return;
     await entries.transaction(async (inside) => {

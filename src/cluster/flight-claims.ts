@@ -36,7 +36,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
   async function take(metatile: string): Promise<(() => void) | null> {
     const now = await database.now();
     const row = { metatile, instance, expires_at: now + LEASE };
-    const taken = await database.change
+    const claim = await database.change
       .insertInto('node_flights')
       .values(row)
       .onConflict((conflict) =>
@@ -44,7 +44,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
       )
       .returning('metatile')
       .executeTakeFirst();
-    if (!taken) return null;
+    if (!claim) return null;
     return () =>
       void release(metatile).catch((error: unknown) =>
         log.debug({ err: error }, 'a claim on a metatile was not released; it expires'),

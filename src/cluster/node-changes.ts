@@ -38,21 +38,21 @@ export function createNodeChanges(options: NodeChangesOptions) {
   const refreshers: (() => Promise<void>)[] = [];
   /** Another node waits for this one to receive a change. */
   let called = true;
-  let asking: Promise<void> | null = null;
+  let polling: Promise<void> | null = null;
   let away = false;
   /** When the latest successful query began, by both clocks: either may have stood still. */
-  let asked = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
+  let lastPoll = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
 
   function age(): number {
-    return Math.max(clock.monotonic() - asked.monotonic, clock.now() - asked.now);
+    return Math.max(clock.monotonic() - lastPoll.monotonic, clock.now() - lastPoll.now);
   }
 
-  async function askNow(): Promise<void> {
+  async function pollNow(): Promise<void> {
     const begun = { monotonic: clock.monotonic(), now: clock.now() };
     try {
       const late = new AbortController();
       const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
-      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(askAll(begun), late.signal));
+      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(pollAll(begun), late.signal));
       away = false;
     } catch (error) {
       away = true;
@@ -60,23 +60,23 @@ export function createNodeChanges(options: NodeChangesOptions) {
     }
   }
 
-  async function askAll(begun: typeof asked): Promise<void> {
+  async function pollAll(begun: typeof lastPoll): Promise<void> {
     const wasCalled = called;
     called = false;
     const below = await completedChanges(database.query);
     for (const refresh of refreshers) await refresh();
     // First: other nodes wait only for queries that are recorded.
     await registry.changesApplied(below);
-    asked = begun;
+    lastPoll = begun;
     if (wasCalled) await database.notify(APPLIED);
   }
 
   /** One query at a time. A caller that needs changes made since the running one began must ask again. */
-  function ask(): Promise<void> {
-    asking ??= askNow().finally(() => {
-      asking = null;
+  function poll(): Promise<void> {
+    polling ??= pollNow().finally(() => {
+      polling = null;
     });
-    return asking;
+    return polling;
   }
 
   let isFollowing = false;
@@ -88,31 +88,31 @@ export function createNodeChanges(options: NodeChangesOptions) {
     },
     /** From now on this node follows the others; until then it serves no copies. */
     async follow(): Promise<{ close(): Promise<void> }> {
-      await ask();
+      await poll();
       isFollowing = true;
       const failure = 'changes of other nodes cannot be read';
-      const asks = openRepeater(ask, { clock, log, pause: INTERVAL, failure });
+      const polls = openRepeater(poll, { clock, log, pause: INTERVAL, failure });
       const wake = () => {
         called = true;
-        asks.wake();
+        polls.wake();
       };
       const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
       return {
         async close() {
           for (const stop of stopListening) stop();
-          await asks.close();
+          await polls.close();
         },
       };
     },
     /** Whether copies may be served without a query. */
     isCurrent: (): boolean =>
-      clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
+      clock.now() - lastPoll.now < CURRENT_FOR && clock.monotonic() - lastPoll.monotonic < CURRENT_FOR,
     isAway: (): boolean => away,
     /** Queries if necessary. Copies may be served when they are current, or while the database is unreachable for at most `staleMs`. */
     async mayShow(): Promise<boolean> {
       if (!isFollowing) return false;
       if (age() < CURRENT_FOR) return true;
-      if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
+      if (!away) await Promise.race([poll().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
       return age() < Math.max(CURRENT_FOR, staleMs);
     },
     /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */

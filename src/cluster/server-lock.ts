@@ -15,7 +15,7 @@ const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
  * Held by a connection of its own for as long as the server runs, and released by PostgreSQL however the server ends.
- * When the connection breaks it is taken again; what happens if another server was faster, the log says.
+ * When the connection breaks it is taken again; if another server was faster, that is logged.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
   const first = await takeInTime(options);
@@ -26,9 +26,9 @@ export async function openServerLock(options: ServerLockOptions): Promise<{ clos
     const ended = AbortSignal.any([session.lost, stop]);
     if (!ended.aborted) await once(ended, 'abort');
     if (stop.aborted) return;
-    const taken = await take(options);
-    if (!taken) throw new Error('Another server holds it.');
-    session = taken;
+    const next = await take(options);
+    if (!next) throw new Error('Another server holds it.');
+    session = next;
   }
 
   const failure = 'The lock that keeps other servers from this database is lost.';

@@ -32,7 +32,7 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'right', column: -1, row: 0 },
 ];
 const MAX_REMEMBERED = 4096;
-/** What an entry takes besides its edges, about. */
+/** Bytes of an entry besides its edges, about. */
 const ENTRY_BYTES = 256;
 /** Bytes: some two thousand photographs of 1024 × 1024. */
 const MAX_BYTES = 16 * 1024 ** 2;

@@ -33,8 +33,8 @@ export interface FlightPlan {
 type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };
 
 /**
- * The making of one metatile, shared by all who wait for it. Each tile is handed out as soon as it is made;
- * `landed` settles when all of them are stored. Until a first tile is handed out the flight lives only as long
+ * The making of one metatile, shared by all waiting callers. Each tile is handed out as soon as it is made;
+ * `landed` resolves when all of them are stored. Until a first tile is handed out the flight lives only as long
  * as a caller waits for it.
  */
 export class Flight {

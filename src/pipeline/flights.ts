@@ -30,9 +30,9 @@ interface FlightsOptions {
   readonly claims?: FlightClaims | undefined;
 }
 
-/** Lets one node at a time make a metatile for those who wait. Without it work is done twice, and nothing is wrong. */
+/** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and nothing is wrong. */
 export interface FlightClaims {
-  /** What gives it back; null: another node is making it. */
+  /** A function that gives it back; null: another node is making it. */
   take(metatile: string): Promise<(() => void) | null>;
   pause(signal: AbortSignal): Promise<void>;
 }

@@ -19,7 +19,7 @@ export interface MapRequest {
   readonly width: number;
   readonly height: number;
   readonly format: Format;
-  /** What shows where the layers are transparent; null: nothing. */
+  /** The background where the layers are transparent; null: none. */
   readonly background: Colour | null;
   /** Ends the work, also while it waits for its turn. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export type MapComposer = ReturnType<typeof createMapComposer>;
 export const MAX_MAP_SIDE = 8192;
 const MAX_MAP_PIXELS = 16 * 1024 * 1024;
 
-/** Maps up to this size have places of their own: who looks at a screen does not wait for who prints a poster. */
+/** Maps up to this size have places of their own: maps for screens do not wait for posters. */
 const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
 /** A picture of the largest size takes 64 MiB while it is being made, and as much again while it is encoded. */
 const LARGE_AT_ONCE = 1;

@@ -12,7 +12,7 @@ export interface MapPlan {
   readonly layer: MapLayer;
 }
 
-/** What one layer of a map may be made of: four times the pixels of the largest map. */
+/** Source pixels of one layer of a map: four times the pixels of the largest map. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds memory: a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;

@@ -49,7 +49,7 @@ type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 /**
  * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
  * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
- * metatiles that are being cut and stored. Those who wait in person go first at each.
+ * metatiles that are being cut and stored. Requests of clients go first at each.
  */
 export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
@@ -272,7 +272,7 @@ export class MetatileMaker {
     const copies = flight.madeTiles().filter((tile) => flight.isRequested(tile) || tier.has(tiles.set, tile));
     tier.drop(tiles.set, metatile.z, metatile.rect);
     if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
-    for (const tile of copies) tier.put(tiles.set, tile, { ...made, bytes: copyOf(tile.bytes) });
+    for (const tile of copies) tier.put(tiles.set, tile, { ...tile, bytes: copyOf(tile.bytes) });
   }
 }
 

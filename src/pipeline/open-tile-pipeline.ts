@@ -277,7 +277,7 @@ class Pipeline implements TilePipeline {
     return (isAbsent ? null : await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
 
-  /** Who asked has their answer; what becomes of this shows in the next one. */
+  /** The client has its answer; the next one gets the result. */
   #renewBehind({ tiles, tile }: Wanted): void {
     if (this.#renewals >= this.#settings.maxRenewals) return;
     this.#renewals++;

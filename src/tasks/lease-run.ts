@@ -24,7 +24,7 @@ export interface TilesChange {
   readonly removed: boolean;
 }
 
-/** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
+/** Notifies every memory tier that may hold these tiles; resolves when they have dropped them. */
 type TilesChanged = (change: TilesChange) => Promise<void>;
 
 export interface LeaseRunOptions extends Env {
@@ -54,7 +54,7 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_TIMEOUT_MS = 60_000;
 
-/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+/** Steps of a lease with an answer that is being cut or stored. Each holds a metatile in memory. */
 const STEPS_BEHIND = 3;
 
 interface Work {

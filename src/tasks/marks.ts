@@ -1,7 +1,7 @@
 /**
  * Marks: truncations and invalidations that take effect before any tile is touched.
  *
- *   state     readers                                  who ends it
+ *   state     readers                                  ended by
  *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored; or the
  *                                                      task that removes it, when it is done or is stopped
  *   closed    nothing is left that it concerns         –
@@ -79,7 +79,7 @@ export function openMarks(options: MarksOptions) {
     const places = await placesToMark(layer, selections);
     if (places?.length === 0) return false;
     const effect = effectOf(selections[0] ?? {}, type, clock.now());
-    // Who marks for a change in the data marks the layers above too.
+    // The caller that marks for a data change marks the layers above too.
     await markTiles(pipeline, bound, { places, effect, above: null });
     return true;
   }

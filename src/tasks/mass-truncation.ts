@@ -121,9 +121,9 @@ export function createMassTruncation(options: MassTruncationOptions) {
     /** One combination of parameter values, over all grid sets and formats. */
     async truncateParameters(name: string, parameters: ReadonlyMap<string, string>): Promise<void> {
       const { layer } = boundLayer(name);
-      const noted = await parameterStore.values();
+      const combinations = await parameterStore.values();
       const alike = new Set(
-        [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
+        [...combinations].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
       );
       if (alike.size === 0) refuseUnknownParameters(layer.parameters, parameters);
       const id = partitionOf(layer, parameters);

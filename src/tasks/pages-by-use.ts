@@ -46,7 +46,7 @@ export async function selectUsed(
 
 export class MostUsedPages {
   readonly #most: number;
-  #kept = new Map<string, UsedPage>();
+  #pages = new Map<string, UsedPage>();
   uses = 0;
 
   constructor(most: number) {
@@ -56,18 +56,18 @@ export class MostUsedPages {
   /** `before`: uses that are counted already and belong to the same page. */
   add(page: UsedPage, before = 0): void {
     this.uses += page.uses;
-    if (page.uses > 0) this.#kept.set(nameOf(page), { ...page, uses: page.uses + before });
-    if (this.#kept.size >= 2 * this.#most)
-      this.#kept = new Map(this.pages().map((one) => [nameOf(one), one]));
+    if (page.uses > 0) this.#pages.set(nameOf(page), { ...page, uses: page.uses + before });
+    if (this.#pages.size >= 2 * this.#most)
+      this.#pages = new Map(this.pages().map((one) => [nameOf(one), one]));
   }
 
   usesOf(page: PagePlace): number {
-    return this.#kept.get(nameOf(page))?.uses ?? 0;
+    return this.#pages.get(nameOf(page))?.uses ?? 0;
   }
 
   /** The most used first. */
   pages(): readonly UsedPage[] {
-    const sorted = [...this.#kept.values()].sort((a, b) => b.uses - a.uses || a.z - b.z);
+    const sorted = [...this.#pages.values()].sort((a, b) => b.uses - a.uses || a.z - b.z);
     return sorted.slice(0, this.#most);
   }
 }

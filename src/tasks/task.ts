@@ -101,7 +101,7 @@ export interface TaskErrorSample {
   readonly upstream?: UpstreamWords | null;
 }
 
-/** What a task waits for: a paused host, `host:port`, or a store that is full or fails. */
+/** The cause of a wait: a paused host, `host:port`, or a store that is full or fails. */
 export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };

@@ -20,9 +20,9 @@ export function createScheduleStore(database: Database) {
 
   return {
     async list(layer: string | null): Promise<readonly Schedule[]> {
-      let found = query.selectFrom('schedules').selectAll();
-      if (layer !== null) found = found.where('layer', '=', layer);
-      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+      let schedules = query.selectFrom('schedules').selectAll();
+      if (layer !== null) schedules = schedules.where('layer', '=', layer);
+      return (await schedules.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
     /** Those that are due at `now`, and those with a run whose task is not known to be over. */
@@ -31,11 +31,11 @@ export function createScheduleStore(database: Database) {
         .selectFrom('schedule_runs')
         .select('schedule_id')
         .where('state', 'in', UNDER_WAY);
-      const found = query
+      const due = query
         .selectFrom('schedules')
         .selectAll()
         .where(({ eb, or }) => or([eb('next_due', '<=', now), eb('id', 'in', underWay)]));
-      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+      return (await due.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
     get: (id: number): Promise<Schedule | null> => find(query, id),

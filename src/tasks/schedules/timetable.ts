@@ -56,8 +56,8 @@ function readCron(cron: string, timeZone: string): Cron {
 
 /** In words, for one that cannot be read: the field that is at fault. */
 function allowedCron(cron: string): string {
-  const given = cron.trim().split(/\s+/);
-  const fault = given.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(given[at] ?? '', at));
+  const fields = cron.trim().split(/\s+/);
+  const fault = fields.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(fields[at] ?? '', at));
   if (!fault) return `five fields (${FIELDS.map(([name]) => name).join(', ')}), e.g. "0 22 * * *"`;
   const [name, range] = fault;
   return `five fields whose ${name} is ${range}, *, or a list, a range or a step of these such as 1,2, 1-5 or */2`;
@@ -73,11 +73,11 @@ function isReadable(field: string, at: number): boolean {
 }
 
 /** `allowed`: null for a cron expression. */
-function reading<Part>(field: string, given: string, allowed: string | null, read: () => Part): Part {
+function reading<Part>(field: string, text: string, allowed: string | null, read: () => Part): Part {
   try {
     return read();
   } catch (error) {
-    const message = `${field} must be ${allowed ?? allowedCron(given)}, not ${JSON.stringify(given)}.`;
+    const message = `${field} must be ${allowed ?? allowedCron(text)}, not ${JSON.stringify(text)}.`;
     throw new TilewardenError('request-invalid', message, { cause: error });
   }
 }

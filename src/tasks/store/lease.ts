@@ -97,7 +97,7 @@ export interface Report {
   readonly resting?: readonly number[];
   /** Why it is handed back, where a failing host is the reason. */
   readonly hostAway?: HostAway | null;
-  /** What some or all of its threads have begun to wait for. */
+  /** The wait that some or all of its threads have begun. */
   readonly wait?: TaskWait | null;
   readonly figures?: ExportFigures | null;
 }

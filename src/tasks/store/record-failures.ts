@@ -76,8 +76,8 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
       count({ ...failedStepOf(row), reason: shown, upstream }, retryAt);
     },
     changes(eb: Conditions<'tasks'>, processed: bigint) {
-      const kept = JSON.parse(task.error_samples) as TaskErrorSample[];
-      const errors = JSON.stringify([...kept, ...samples].slice(-KEPT_SAMPLES));
+      const earlier = JSON.parse(task.error_samples) as TaskErrorSample[];
+      const errors = JSON.stringify([...earlier, ...samples].slice(-KEPT_SAMPLES));
       return {
         tiles_processed: eb('tiles_processed', '+', processed + tiles),
         failed: eb('failed', '+', tiles),
