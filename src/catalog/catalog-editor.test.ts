@@ -22,6 +22,7 @@ interface Declared {
   readonly name: string;
   readonly source: unknown;
   readonly transient?: boolean;
+  readonly gridSets?: LayerDeclaration['gridSets'];
 }
 
 const NAMES = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
@@ -98,7 +99,7 @@ function declaration({ name, source, ...more }: Declared): LayerDeclaration<unkn
   return {
     ...({ name, source, document: { name, source, ...more } } as LayerDeclaration<unknown>),
     formats: ['image/png'],
-    gridSets: ['EPSG:900913'],
+    gridSets: more.gridSets ?? ['EPSG:900913'],
     metatile: [4, 4],
     parameters: [],
     store: 'default',
@@ -254,6 +255,18 @@ describe('a layer that is drawn from another one', () => {
     expect(() => a.set('top')).toThrow('nothing is kept');
     await a.editor.put('layer', red, change);
     expect(await store.get(a.set('top'), place)).toBeNull();
+  });
+
+  it('a layer keeps tiles drawn from another grid set below when a node collects that does not know it yet', async () => {
+    const [a, b] = [await openNode(), await openNode()];
+    await a.editor.put('layer', { ...red, gridSets: ['EPSG:4326'] }, change);
+    await a.editor.put('layer', above, change);
+    a.set('above');
+    await b.refresh();
+    await b.editor.put('layer', { ...red, gridSets: ['EPSG:4326', 'EPSG:900913'] }, change);
+    await store.putMany(b.set('above'), 3, [tile(1, 1, 'above')], 0);
+    await a.records.collect('above');
+    expect(await store.get(b.set('above'), place)).not.toBeNull();
   });
 
   it('a layer drawn from itself in a circle keeps nothing', async () => {

@@ -137,7 +137,12 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     const lower = bound?.drawnFrom?.(set.gridSet);
     const { own, below } = splitIncarnation(set.incarnation);
     if (!lower || splitIncarnation(bound?.incarnation?.(set) ?? '').own !== own) return true;
-    return await isReached({ ...set, ...lower, incarnation: below }, recordOf);
+    // Another node may have changed which grid set it is drawn from. Numbers are given out once: whichever has them is right.
+    const record = (await recordOf(lower.layer))?.document as TileRecord | undefined;
+    for (const gridSet of record ? Object.keys(record.gridSets) : [lower.gridSet]) {
+      if (await isReached({ ...set, ...lower, gridSet, incarnation: below }, recordOf)) return true;
+    }
+    return false;
   }
 
   return {
