@@ -84,7 +84,6 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
   });
 }
 
-/** Accounts and keys, and the feeds of changes. */
 async function openAuth(settings: Settings, node: Node, env: ServerEnv, open: ClosingStack) {
   const { clock, log } = env;
   const { enabled, oidc, proxyLogin } = settings.access;
@@ -105,7 +104,6 @@ async function openAuth(settings: Settings, node: Node, env: ServerEnv, open: Cl
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
 
-/** What answers are made of, beside the work of the node. */
 async function openResponses(
   settings: Settings,
   node: Node,
@@ -181,7 +179,6 @@ async function listen(
   return server;
 }
 
-/** Previews of layers before they are declared. */
 async function openImports(
   { catalog, documents, outside }: TileServices,
   pipeline: Pick<TilePipeline, 'read'>,

@@ -1,2 +1,2 @@
-/** What commands ask of a running server. */
+/** The response of a running server to commands. */
 export type { ApiResponse } from '../http/api/api-routes.ts';

@@ -77,8 +77,8 @@ function changedHosts(before: Settings['upstreams'], now: Settings['upstreams'])
 
 /** A layer that was declared over HTTP may use a grid set of the file. */
 async function refuseLoss(catalog: ConfigFileParts['catalog'], next: Settings): Promise<void> {
-  const kept = new Set(next.gridSets.gridSets.map(({ name }) => name));
-  const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !kept.has(name)));
+  const names = new Set(next.gridSets.gridSets.map(({ name }) => name));
+  const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !names.has(name)));
   if (gone.size === 0) return;
   const inFile = new Set(next.layers.map(({ name }) => name));
   let seen = 0;

@@ -17,7 +17,7 @@ import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import type { StoreFiles, TileStore } from '../storage/tile-store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { type AreaCover, coveredRects } from '../tasks/area-cover.ts';
-import { createExportTasks } from '../tasks/store/export-tasks.ts';
+import { exportFiles } from '../tasks/store/export-tasks.ts';
 import type { ExportFigures } from '../tasks/store/lease.ts';
 import type { TaskRequest } from '../tasks/task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
@@ -47,18 +47,17 @@ export function createExporter({
 }: ExporterOptions): Exporter & ExportFiles {
   const folder = exportFolder(settings);
   const own = createFolderFiles(folder);
-  const tasks = createExportTasks(database);
   const filesOf = (store: string): StoreFiles => catalog.stores().get(store)?.files ?? own;
 
   /** Names come first: a file is never younger than the row that has its name. */
   async function removeUnused(): Promise<void> {
     const shared = [...catalog.stores().values()].flatMap(({ files }) => files ?? []);
     for (const files of [own, ...shared]) {
-      const found = (await files.names()).filter((name) => OWN_NAMES.test(name));
-      const used = await tasks.files();
+      const names = (await files.names()).filter((name) => OWN_NAMES.test(name));
+      const used = await exportFiles(database);
       const isUsed = (name: string) =>
         used.names.has(name) || used.tasks.has(Number(OWN_NAMES.exec(name)?.[1]));
-      const unused = found.filter((name) => !isUsed(name));
+      const unused = names.filter((name) => !isUsed(name));
       if (unused.length > 0) await files.remove(unused);
     }
   }

@@ -2,41 +2,25 @@ import type { Settings } from '../config/settings.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
 
-/** Tells an administrator how to allow a host in a private network. */
-type PrivateAdvice = (host: string) => string;
-
-/** The hosts that sources may use, by the current settings. */
-export class HostRules {
-  readonly #advice: PrivateAdvice;
-  #upstreams: Settings['upstreams'];
-  #configured: ReadonlySet<string>;
-
-  constructor(settings: Settings, advice: PrivateAdvice) {
-    this.#advice = advice;
-    this.#upstreams = settings.upstreams;
-    this.#configured = hostsOf(settings);
-  }
-
-  get upstreams(): Settings['upstreams'] {
-    return this.#upstreams;
-  }
-
-  /** Whether the configuration names the host. */
-  has(host: string): boolean {
-    return this.#configured.has(host);
-  }
-
-  applySettings(next: Settings): void {
-    this.#upstreams = next.upstreams;
-    this.#configured = hostsOf(next);
-  }
-
-  /** Throws for a source in a private network that no administrator of the machine has named. */
-  admit(source: unknown): void {
-    const isAllowed = (host: string) =>
-      this.has(host) || upstreamOptionsFor(this.#upstreams, host).allowPrivate;
-    refusePrivate(source, isAllowed, this.#advice);
-  }
+/** The hosts that sources may use, by the current settings. `advice`: how to allow a host in a private network. */
+export function createHostRules(settings: Settings, advice: (host: string) => string) {
+  let { upstreams } = settings;
+  let configured = hostsOf(settings);
+  const has = (host: string) => configured.has(host);
+  return {
+    get upstreams(): Settings['upstreams'] {
+      return upstreams;
+    },
+    /** Whether the configuration names the host. */
+    has,
+    applySettings(next: Settings): void {
+      upstreams = next.upstreams;
+      configured = hostsOf(next);
+    },
+    /** Throws for a source in a private network that no administrator of the machine has named. */
+    admit: (source: unknown): void =>
+      refusePrivate(source, (host) => has(host) || upstreamOptionsFor(upstreams, host).allowPrivate, advice),
+  };
 }
 
 function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {

@@ -125,7 +125,6 @@ function checked({ gridSets, layers, report }: Imported): ImportedSettings {
   return { ...usable, changes, quota: null, users: [], report };
 }
 
-/** Of a layer that has been checked. */
 function feedsOf(
   { name, updateSources = [] }: ImportedDocument,
   own: readonly ImportedDocument[],

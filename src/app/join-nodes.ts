@@ -66,7 +66,6 @@ interface FollowOptions {
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
   readonly peers: NodeChanges | null;
-  /** Applies declarations of other nodes in this one. */
   readonly refreshCatalog: () => Promise<void>;
   readonly processes: HttpProcesses | undefined;
 }
@@ -76,11 +75,11 @@ export type Following = Awaited<ReturnType<typeof followNodes>>;
 /** Keeps this node and the others in step. */
 export async function followNodes(options: FollowOptions, open: ClosingStack) {
   const { peers, processes, events, stores } = options;
-  let made = 0;
-  let obeyed = 0;
+  let changeCount = 0;
+  let obeyedCount = 0;
   const others = {
     forget(forgotten: Forgotten) {
-      made++;
+      changeCount++;
       processes?.forget(forgotten);
     },
   };
@@ -101,7 +100,7 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
       peers?.onChange(keys.refresh);
       await keys.refresh();
       keys.onChange((change) => {
-        made++;
+        changeCount++;
         processes?.keysChanged(change);
       });
     },
@@ -109,10 +108,10 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
     async flush(what: 'counts' | 'changes'): Promise<void> {
       await processes?.flush();
       if (what === 'counts' || !peers) return;
-      for (const mine = made; obeyed < mine; ) {
-        const upTo = made;
+      for (const mine = changeCount; obeyedCount < mine; ) {
+        const upTo = changeCount;
         await peers.waitForAllNodes();
-        obeyed = Math.max(obeyed, upTo);
+        obeyedCount = Math.max(obeyedCount, upTo);
       }
     },
   };

@@ -41,7 +41,7 @@ export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'po
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
 
-/** What one process keeps in its memory another cannot fill. */
+/** A process cannot fill the memory of another. */
 export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }

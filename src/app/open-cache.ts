@@ -60,7 +60,6 @@ export async function openCache(
 
 export type Migration = Omit<CopyOptions, 'from' | 'to'> & { readonly from: string; readonly to: string };
 
-/** Copies the tiles of one store into another, by their names. A server may use both at the same time. */
 export async function migrateStore(
   settings: Settings,
   { from, to, ...order }: Migration,

@@ -29,7 +29,7 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   const records = createTileRecords({ entries, catalog, clock });
   const redeclared = await records.declareAll();
   await declared.refresh();
-  const workers = new Workers(services);
+  const workers = createWorkers(services);
   const service = await openServiceSettings(entries);
 
   async function announce(file: SettingsHandover | null = null): Promise<void> {
@@ -54,7 +54,6 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
     redeclared,
     service,
     ...(forkWorker && { forkWorker: () => workers.fork(forkWorker) }),
-    /** To the other processes of this node. */
     announce,
     outdate,
     /** Takes up what another node has declared. */
@@ -69,32 +68,26 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
 /** Milliseconds until a worker that does not apply a change counts as hanging. */
 const WORKER_TIMEOUT_MS = 10_000;
 
-/** The processes that perform tasks for this node. */
-class Workers {
-  readonly #services: Pick<NodeServices, 'limiter' | 'tallies'>;
-  readonly #running = new Set<ForkedProcess>();
-
-  constructor(services: Pick<NodeServices, 'limiter' | 'tallies'>) {
-    this.#services = services;
-  }
-
-  fork(start: () => ChildProcess): ForkedProcess {
-    const worker = start();
-    const channel = createChannel(worker, errorCopier);
-    serveLimiter(this.#services.limiter, channel);
-    addCountsOf(channel, this.#services.tallies);
-    const forked = { process: worker, channel };
-    this.#running.add(forked);
-    channel.closed.addEventListener('abort', () => this.#running.delete(forked));
-    return forked;
-  }
-
-  /** One that does not answer in time is ended, and another takes its place. */
-  async announce(file: SettingsHandover | null): Promise<void> {
-    const tell = ({ process: worker, channel }: ForkedProcess) =>
-      channel
-        .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_TIMEOUT_MS))
-        .catch(() => void worker.kill('SIGKILL'));
-    await Promise.all([...this.#running].map(tell));
-  }
+function createWorkers({ limiter, tallies }: Pick<NodeServices, 'limiter' | 'tallies'>) {
+  const running = new Set<ForkedProcess>();
+  return {
+    fork(start: () => ChildProcess): ForkedProcess {
+      const worker = start();
+      const channel = createChannel(worker, errorCopier);
+      serveLimiter(limiter, channel);
+      addCountsOf(channel, tallies);
+      const forked = { process: worker, channel };
+      running.add(forked);
+      channel.closed.addEventListener('abort', () => running.delete(forked));
+      return forked;
+    },
+    /** One that does not answer in time is ended, and another takes its place. */
+    async announce(file: SettingsHandover | null): Promise<void> {
+      const tell = ({ process: worker, channel }: ForkedProcess) =>
+        channel
+          .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_TIMEOUT_MS))
+          .catch(() => void worker.kill('SIGKILL'));
+      await Promise.all([...running].map(tell));
+    },
+  };
 }

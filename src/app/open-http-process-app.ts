@@ -39,7 +39,7 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Env, port
       proxyHeaders: proxyHeadersOf(settings.access.proxyLogin, log),
       socketPath: processSocketOf(settings),
       async refreshCatalog(file) {
-        // By what number its tiles are known comes before a declaration.
+        // The number of its tiles comes before the declaration.
         await declared.refresh();
         const next = file === null ? null : settingsFrom(file as SettingsHandover);
         if (next) declared.applyConfigFile(next.layers, next.gridSets.gridSets);

@@ -27,7 +27,7 @@ export interface ServerEnv extends NodeEnv {
 const DATA_FOLDER_MODE = 0o750;
 
 /**
- * What a node is made of, whether or not it answers HTTP: its place among the nodes, what makes and keeps tiles, what is
+ * The parts of a node, with or without HTTP: its place among the nodes, what makes and keeps tiles, what is
  * declared, the work on tiles, and changes of what is declared. Each part knows the ones before it.
  */
 export async function openNode(

@@ -21,7 +21,6 @@ import type { Schedule, ScheduleRun } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import type { TileServices } from './open-tile-services.ts';
 
-/** Milliseconds for one request. */
 const TIMEOUT_MS = 10_000;
 const HOUR = 3_600_000;
 /** RFC 9110, 15.3. */

@@ -16,7 +16,6 @@ export interface ServerOptions extends Omit<ServerEnv, 'processes'> {
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
-/** The server with as many processes as the settings say. */
 export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
   const count = processCount(settings);
   if (count < settings.server.processes) {
@@ -27,19 +26,19 @@ export async function openServer(settings: Settings, env: ServerOptions): Promis
   return openPrimary(settings, env, count);
 }
 
-/** What one process keeps in its memory another cannot read, and a shared store is read with the help of the database. */
+/** A process cannot read the memory of another, and a shared store is read with the help of the database. */
 function processCount(settings: Settings): number {
   return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
-async function openPrimary(given: Settings, env: ServerOptions, count: number): Promise<App> {
+async function openPrimary(base: Settings, env: ServerOptions, count: number): Promise<App> {
   const { clock, random, log } = env;
-  const port = given.server.port || (await freePort(given.server.host));
+  const port = base.server.port || (await freePort(base.server.host));
   const onPort = (some: Settings) => ({
     ...some,
     server: { ...some.server, port: some.server.port || port },
   });
-  const settings = onPort(given);
+  const settings = onPort(base);
   const fork = () => env.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, random, log });
   /** `/rest/reload` applies a file without reopening the app. */

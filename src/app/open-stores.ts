@@ -37,8 +37,8 @@ export function describeStores({
   return Object.entries(stores).map(([name, store]) => {
     const { place, shown, geowebcacheName } = driverOf(store);
     const folder = place === 'disk' ? join(data, STORES_FOLDER, name) : null;
-    const given = new Map(Object.entries(store));
-    const options = shown.flatMap((option) => (given.get(option) ? [[option, given.get(option)]] : []));
+    const values = new Map(Object.entries(store));
+    const options = shown.flatMap((option) => (values.get(option) ? [[option, values.get(option)]] : []));
     return { name, kind: geowebcacheName, folder, options: Object.fromEntries(options) };
   });
 }

@@ -13,7 +13,6 @@ import { withoutCaches } from './open-stores.ts';
 import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services.ts';
 import { opened } from './opened.ts';
 
-/** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { maxWaitMs: 60_000, withReserve: false };
 
 /** A process that does tasks for the node which forked it; `port` leads there. */
@@ -39,7 +38,7 @@ export function openTaskProcessApp(settings: Settings, env: NodeEnv, port: Proce
     })();
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, applySettings } = await opening;
-      // By what number its tiles are known comes before a declaration.
+      // The number of its tiles comes before the declaration.
       await documents.declared.refresh();
       if (file !== null) applySettings(settingsFrom(file as SettingsHandover));
     });

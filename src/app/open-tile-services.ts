@@ -33,7 +33,7 @@ import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { HostRules } from './host-rules.ts';
+import { createHostRules } from './host-rules.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
@@ -70,7 +70,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const privateAdvice = createPrivateAdvice(() => configPathOf(settings, parts.file));
-  const hosts = new HostRules(settings, privateAdvice);
+  const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
@@ -120,7 +120,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
     database,
     limiter,
     catalog,
-    documents: { entries, declared, reader, admit: (source: unknown) => hosts.admit(source) },
+    documents: { entries, declared, reader, admit: hosts.admit },
     /** Applies a reloaded file; returns the names of changed layers. */
     applySettings(next: Settings): readonly string[] {
       hosts.applySettings(next);
@@ -130,7 +130,6 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   };
 }
 
-/** The pipeline, with its counters. */
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, TileStore>,

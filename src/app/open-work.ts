@@ -31,7 +31,6 @@ const TIDY_INTERVAL = 3_600_000;
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
-/** Work on tiles: tasks, schedules, quotas and data changes. */
 export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
   const { services, membership, declarations, following, clock, random, log } = parts;
   const { database, catalog, events, limiter, parameters, parameterSets } = services;

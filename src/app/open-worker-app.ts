@@ -7,12 +7,11 @@ import { openNode, type ServerEnv } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
 
-/** A node that performs tasks, without HTTP. */
-export async function openWorkerApp(given: Settings, env: ServerEnv) {
-  refuseIdle(given);
-  const name = workerName(given);
+export async function openWorkerApp(base: Settings, env: ServerEnv) {
+  refuseIdle(base);
+  const name = workerName(base);
   // Tiles are not answered from here.
-  const settings = { ...given, node: name, memoryTierBytes: 0, stores: withoutCaches(given.stores) };
+  const settings = { ...base, node: name, memoryTierBytes: 0, stores: withoutCaches(base.stores) };
   return opened(async (open) => {
     const node = await openNode(settings, env, ['worker'], open);
     const { database } = node.services;

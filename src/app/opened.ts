@@ -1,6 +1,6 @@
 import { ClosingStack } from '../lib/closing-stack.ts';
 
-/** What `open` opens, closed in reverse order by `close`, or immediately where it fails. */
+/** Opens parts that `close` closes in reverse order; closes them immediately if opening fails. */
 export async function opened<Parts extends object>(
   open: (stack: ClosingStack) => Promise<Parts>,
 ): Promise<Parts & { close(): Promise<void> }> {

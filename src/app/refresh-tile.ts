@@ -1,10 +1,8 @@
-import { TilewardenError } from '../domain/errors.ts';
-import { metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isKept } from '../pipeline/freshness.ts';
-import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
+import { metatileWith } from '../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 
 interface RefreshParts {
@@ -17,10 +15,9 @@ interface RefreshParts {
 /** Makes a tile now, with its metatile, and replaces the cached ones, here and in a CDN. */
 export function createTileRefresh({ pipeline, events, clock, flush }: RefreshParts) {
   return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<CachedTile> => {
-    const { z, x, y } = index;
+    const { z } = index;
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
-    const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
-    if (!metatile) throw new TilewardenError('tile-outside', `There is no tile ${x},${y} at zoom ${z}.`);
+    const metatile = metatileWith(tiles, index);
     await pipeline.renew({ tiles, metatile, within: metatile.rect, mode: 'all', signal });
     const { layer, gridSet } = tiles.set;
     const places = [{ gridSet, z, rect: metatile.rect }];

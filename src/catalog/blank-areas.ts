@@ -50,15 +50,9 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) 
     },
     /** The removed area; null if the layer has none with that id. */
     async remove(layer: string, id: number): Promise<KeptBlankArea | null> {
-      return await database.transaction('blank-areas', async (query) => {
-        const row = await query
-          .deleteFrom('blank_areas')
-          .where('layer', '=', layer)
-          .where('id', '=', id)
-          .returningAll()
-          .executeTakeFirst();
-        return row ? areaOf(row) : null;
-      });
+      const removal = database.change.deleteFrom('blank_areas').where('layer', '=', layer);
+      const row = await removal.where('id', '=', id).returningAll().executeTakeFirst();
+      return row ? areaOf(row) : null;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
@@ -18,6 +18,13 @@ import { DeclaredEntries } from './declared-entries.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 import { createTileRecords } from './tile-records.ts';
 
+interface Declared {
+  readonly name: string;
+  readonly source: unknown;
+  readonly transient?: boolean;
+  readonly gridSets?: LayerDeclaration['gridSets'];
+}
+
 const NAMES = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const change = { by: 'admin', dryRun: false };
 
@@ -26,7 +33,7 @@ let database: Database;
 let store: TileStore;
 
 /** A node: its own catalog and editor on the database and store that all share. */
-async function openNode() {
+async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
   const gridSets = createGridSetRegistry(builtInGridSets());
   const stores = new Map([['default', store]]);
   const openSource = () => ({
@@ -35,7 +42,7 @@ async function openNode() {
     close: async () => {},
   });
   const catalog = openCatalog<unknown>({
-    layers: [],
+    layers,
     gridSets,
     stores,
     openSource,
@@ -44,7 +51,7 @@ async function openNode() {
   });
   const entries = createCatalogEntries(database, systemClock);
   const reader = {
-    layer: (document: unknown) => declaration(document as { name: string; source: unknown }),
+    layer: (document: unknown) => declaration(document as Declared),
     gridSet: (): never => {
       throw new Error('no grid set is declared here');
     },
@@ -54,8 +61,10 @@ async function openNode() {
   };
   const declared = new DeclaredEntries({ entries, catalog, reader: async () => reader, log: silentLogger });
   const cleared: string[] = [];
-  const waits = { announce: async (): Promise<void> => {} };
+  const waits = { announce: async (): Promise<void> => {}, clear: async (): Promise<void> => {} };
+  const records = createTileRecords({ entries, catalog, clock: systemClock });
   return {
+    records,
     waits,
     cleared,
     refresh: () => declared.refresh(),
@@ -65,14 +74,17 @@ async function openNode() {
       declared,
       reader,
       changed: async () => {},
-      records: createTileRecords({ entries, catalog, clock: systemClock }),
+      records,
       admit: () => {},
       parameters: { values: async () => new Map() },
       gridSetDocuments: () => new Map(),
       log: silentLogger,
       announce: (): Promise<void> => waits.announce(),
       belongings: async () => ({ task: 7, schedule: 3 }),
-      clear: async (layer: string, { task }: Leftovers) => void cleared.push(`${layer} up to ${task}`),
+      async clear(layer: string, { task }: Leftovers) {
+        await waits.clear();
+        cleared.push(`${layer} up to ${task}`);
+      },
     }),
     /** The tile set as this node reads and writes it. */
     set(layer = 'roads') {
@@ -83,11 +95,11 @@ async function openNode() {
   };
 }
 
-function declaration({ name, source }: { name: string; source: unknown }): LayerDeclaration<unknown> {
+function declaration({ name, source, ...more }: Declared): LayerDeclaration<unknown> {
   return {
-    ...({ name, source, document: { name, source } } as LayerDeclaration<unknown>),
+    ...({ name, source, document: { name, source, ...more } } as LayerDeclaration<unknown>),
     formats: ['image/png'],
-    gridSets: ['EPSG:900913'],
+    gridSets: more.gridSets ?? ['EPSG:900913'],
     metatile: [4, 4],
     parameters: [],
     store: 'default',
@@ -156,6 +168,48 @@ describe('a layer that is deleted through a node', () => {
   });
 });
 
+describe('what a deleted layer leaves', () => {
+  it('leftovers of a deletion between the look and the write of a declaration are cleared', async () => {
+    const [a, b] = [await openNode(), await openNode()];
+    await a.editor.put('layer', red, change);
+    await b.refresh();
+    a.waits.announce = () => new Promise(() => {});
+    const write = database.transaction.bind(database);
+    vi.spyOn(database, 'transaction').mockImplementationOnce(async (...transaction) => {
+      void a.editor.remove('layer', 'roads', change);
+      await expect.poll(() => a.editor.show('layer', 'roads')).toBeNull();
+      return write(...transaction);
+    });
+    await b.editor.put('layer', blue, change);
+    expect(b.cleared).toEqual(['roads up to 7']);
+  });
+
+  it('leftovers of a temporary layer are cleared by the next start when the first one dies', async () => {
+    const a = await openNode();
+    await a.editor.put('layer', { ...red, transient: true }, change);
+    a.waits.clear = () => Promise.reject(new Error('killed'));
+    await expect(a.editor.finish(true)).rejects.toThrow('killed');
+    const b = await openNode();
+    await b.editor.finish(true);
+    expect(b.cleared).toEqual(['roads up to 7']);
+  });
+});
+
+describe('a layer of two configuration files', () => {
+  it('tiles of each file are its own when both nodes start together on an empty database', async () => {
+    const [a, b] = [await openNode([declaration(red)]), await openNode([declaration(blue)])];
+    await Promise.all([a.refresh(), b.refresh()]);
+    await a.records.declareAll();
+    await a.refresh();
+    await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
+    await b.records.declareAll();
+    await b.refresh();
+    expect(await store.get(b.set(), { z: 3, x: 1, y: 1 })).toBeNull();
+    await a.refresh();
+    expect(await store.get(a.set(), { z: 3, x: 1, y: 1 })).not.toBeNull();
+  });
+});
+
 describe('a layer that is drawn from another one', () => {
   const above = { name: 'above', source: { type: 'layer', layer: 'roads' } };
   const top = { name: 'top', source: { type: 'layer', layer: 'above' } };
@@ -201,6 +255,18 @@ describe('a layer that is drawn from another one', () => {
     expect(() => a.set('top')).toThrow('nothing is kept');
     await a.editor.put('layer', red, change);
     expect(await store.get(a.set('top'), place)).toBeNull();
+  });
+
+  it('a layer keeps tiles drawn from another grid set below when a node collects that does not know it yet', async () => {
+    const [a, b] = [await openNode(), await openNode()];
+    await a.editor.put('layer', { ...red, gridSets: ['EPSG:4326'] }, change);
+    await a.editor.put('layer', above, change);
+    a.set('above');
+    await b.refresh();
+    await b.editor.put('layer', { ...red, gridSets: ['EPSG:4326', 'EPSG:900913'] }, change);
+    await store.putMany(b.set('above'), 3, [tile(1, 1, 'above')], 0);
+    await a.records.collect('above');
+    expect(await store.get(b.set('above'), place)).not.toBeNull();
   });
 
   it('a layer drawn from itself in a circle keeps nothing', async () => {

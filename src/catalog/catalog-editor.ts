@@ -1,7 +1,6 @@
 import { invalid, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
-import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
@@ -17,7 +16,8 @@ import type {
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarnations.ts';
-import type { ParameterStore, ParameterValues } from './parameter-store.ts';
+import { partitionsOf } from './parameter-partitions.ts';
+import type { ParameterStore } from './parameter-store.ts';
 import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
 
@@ -29,7 +29,7 @@ export interface ShownEntry {
   readonly version: number | null;
   /** In the configuration file's form, secrets hidden; null: it comes with the program. */
   readonly document: unknown;
-  /** What its form could not hold. */
+  /** Fields that its form has no place for. */
   readonly aside: unknown;
 }
 
@@ -58,7 +58,7 @@ export interface EntryChanged {
   /** As it was, secrets hidden; null: there was none. */
   readonly before: unknown;
   readonly tileSets: readonly Affected[];
-  /** What becomes of doubtful tiles when the caller does not choose. */
+  /** The fate of doubtful tiles when the caller does not choose. */
   readonly usual: TileChoice;
 }
 
@@ -69,7 +69,7 @@ interface ChangeOptions {
   /** Only says what would become of cached tiles. */
   readonly dryRun: boolean;
   readonly aside?: unknown;
-  /** What becomes of tiles that show another source; null, or left out: they are stale. */
+  /** The fate of tiles that show another source; null or absent: stale. */
   readonly tiles?: TileChoice | null;
 }
 
@@ -81,7 +81,7 @@ interface CatalogEditorOptions<Source> {
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
   /** Throws when the addresses of such a source or feed are not accepted over the network. */
-  readonly admit: (given: unknown) => void;
+  readonly admit: (input: unknown) => void;
   readonly parameters: Pick<ParameterStore, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
@@ -122,7 +122,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return entry && entry.document !== null ? entry : null;
   }
 
-  /** Only says what would be, where that is wanted. */
   async function carryThrough(
     plan: PlannedChange,
     former: CatalogEntry | null,
@@ -151,7 +150,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return { ...done, version: document === null ? null : entry.version };
   }
 
-  /** One transaction: a declaration, and by which number its tiles are known from now on. */
+  /** One transaction: a declaration, and the number of its tiles. */
   async function write(
     inside: EntryTransaction,
     { kind, name, document, layers }: PlannedChange,
@@ -183,23 +182,23 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     { layers, above, offers }: PlannedChange,
     choice: TileChoice | null,
   ): Promise<readonly Affected[]> {
-    const found: Affected[] = [];
+    const affected: Affected[] = [];
     const judge = judgeOf(catalog, layers, choice);
     for (const layer of [...layers.keys(), ...above]) {
       for (const store of catalog.stores().values()) {
         for await (const set of store.tileSets(layer)) {
-          const judged = judge(set);
-          const fate = judged === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : judged;
+          const own = judge(set);
+          const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
           if (fate)
-            found.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
+            affected.push({ set, fate, ...(fate === 'kept' ? NO_CHANGE : await amountInSet(store, set)) });
         }
       }
     }
-    return found;
+    return affected;
   }
 
-  async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
-    const restored = reader.restored(given, former?.document);
+  async function planLayer(input: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
+    const restored = reader.restored(input, former?.document);
     if (reader.hidesSecrets(restored)) {
       throw invalid(
         'The document hides secrets (********) that are not stored here. Declare the layer with PUT and give them again.',
@@ -210,9 +209,9 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     options.admit(source);
     options.admit(declaration.updateSources);
     const after = createLayer(declaration, catalog.gridSets);
-    const values = await parameters.values();
+    const { couldBeMade } = partitionsOf(after, await parameters.values());
     const its = catalog.stores().get(store);
-    const offers = (set: TileSetKey, of: unknown) => of === its && isOffered(set, after, values);
+    const offers = (set: TileSetKey, of: unknown) => of === its && couldBeMade(set);
     const facets = facetsOf(declaration, catalog.gridSets);
     const layers = new Map([[name, facets]]);
     const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
@@ -272,10 +271,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return { origin, version: null, document: reader.shown(document ?? null), aside: null };
     },
 
-    async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
-      refuseFixed(kind, nameIn(given));
-      const former = await living(kind, nameIn(given));
-      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
+    async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {
+      refuseFixed(kind, nameIn(input));
+      const former = await living(kind, nameIn(input));
+      const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
       return await carryThrough(plan, former, change);
     },
 
@@ -297,8 +296,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
-        await entries.put({ kind, name, document: null, changedBy: 'server' });
-        await options.clear(name, EVERYTHING, 'server');
+        await entries.transaction(async ({ query, put }) => {
+          const leftovers = await options.belongings(query);
+          await put({ kind, name, document: null, leftovers, changedBy: 'server' });
+        });
       }
       await declared.refresh();
       for (const entry of await entries.unfinished()) await clearUp(entry);
@@ -306,9 +307,6 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   };
 }
 
-const EVERYTHING: Leftovers = { task: Number.MAX_SAFE_INTEGER, schedule: Number.MAX_SAFE_INTEGER };
-
-/** What happens when the caller says nothing. */
 function usualChoice(tileSets: readonly Affected[]): TileChoice {
   if (tileSets.some(({ fate }) => fate === 'truncated')) return 'drop';
   return tileSets.some(({ fate }) => fate === 'stale') ? 'stale' : 'keep';
@@ -329,26 +327,4 @@ function wordFor(kind: EntryKind): string {
 function nameIn(document: unknown): string {
   const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
   return typeof name === 'string' ? name : '';
-}
-
-/** By parameters id. */
-type KnownValues = ReadonlyMap<string, ParameterValues>;
-
-function isOffered(
-  { gridSet, format, parametersId }: TileSetKey,
-  layer: Layer,
-  values: KnownValues,
-): boolean {
-  if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) return false;
-  if (!layer.formats.some(({ mediaType }) => mediaType === format)) return false;
-  const known = parametersId === null ? undefined : values.get(parametersId);
-  return !known || idOf(layer, known) === parametersId;
-}
-
-function idOf(layer: Layer, values: ParameterValues): string | null {
-  try {
-    return selectParameters(layer.parameters, values).id;
-  } catch {
-    return null;
-  }
 }

@@ -72,9 +72,16 @@ export function createCatalogEntries(
           return row ? readEntry(row) : null;
         },
         async put(change) {
-          checkExpected(await entryRow(query, change.kind, change.name), change.expected);
-          const row = rowAfter(change, await raise(query, 'catalog'), clock.now());
-          await upsert(query, [row]);
+          const former = await entryRow(query, change.kind, change.name);
+          checkExpected(former, change.expected);
+          const after = rowAfter(change, await raise(query, 'catalog'), clock.now());
+          // The node that removed the layer may have died before it cleared them.
+          const row = { ...after, drops: after.drops ?? former?.drops ?? null };
+          await query
+            .insertInto('catalog_entries')
+            .values(row)
+            .onConflict((conflict) => conflict.columns(['kind', 'name']).doUpdateSet(row))
+            .execute();
           return readEntry(row);
         },
         fresh: async () => (await raise(query, 'catalog')) * CHANCE + Math.floor(random() * CHANCE),
@@ -92,21 +99,24 @@ export function createCatalogEntries(
       return (await changed.execute()).map(readEntry);
     },
     put: (change: EntryChange): Promise<CatalogEntry> => transaction(({ put }) => put(change)),
-    /** Many that are not there yet, or not as they are given. */
-    async putAll(changes: readonly EntryChange[]): Promise<void> {
+    /** Entries that exist stay as they are; returns the names of the others. */
+    async addAll(changes: readonly EntryChange[]): Promise<ReadonlySet<string>> {
+      const added = new Set<string>();
       await database.transaction('catalog', async (query) => {
         for (let at = 0; at < changes.length; at += ROWS_AT_ONCE) {
           const some = changes.slice(at, at + ROWS_AT_ONCE);
-          const last = await raise(query, 'catalog', some.length);
-          const first = last - some.length + 1;
-          await upsert(
-            query,
-            some.map((change, i) => rowAfter(change, first + i, clock.now())),
-          );
+          const first = (await raise(query, 'catalog', some.length)) - some.length + 1;
+          const rows = await query
+            .insertInto('catalog_entries')
+            .values(some.map((change, i) => rowAfter(change, first + i, clock.now())))
+            .onConflict((conflict) => conflict.columns(['kind', 'name']).doNothing())
+            .returning('name')
+            .execute();
+          for (const { name } of rows) added.add(name);
         }
       });
+      return added;
     },
-    /** Those that are not to outlive the server. */
     async transient(): Promise<readonly CatalogEntry[]> {
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);
@@ -116,15 +126,13 @@ export function createCatalogEntries(
       return (await rows().where('drops', 'is not', null).execute()).map(readEntry);
     },
     async cleared({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
-      await database.transaction('catalog', async (query) => {
-        await query
-          .updateTable('catalog_entries')
-          .set({ drops: null })
-          .where('kind', '=', kind)
-          .where('name', '=', name)
-          .where('version', '=', version)
-          .execute();
-      });
+      await database.change
+        .updateTable('catalog_entries')
+        .set({ drops: null })
+        .where('kind', '=', kind)
+        .where('name', '=', name)
+        .where('version', '=', version)
+        .execute();
     },
   };
 }
@@ -147,19 +155,6 @@ function rowAfter(
     changed_by: changedBy,
     changed_at: now,
   };
-}
-
-async function upsert(query: Statements, rows: readonly RowOf<'catalog_entries'>[]): Promise<void> {
-  const columns = ['document', 'aside', 'version', 'drops', 'changed_by', 'changed_at'] as const;
-  await query
-    .insertInto('catalog_entries')
-    .values([...rows])
-    .onConflict((conflict) =>
-      conflict
-        .columns(['kind', 'name'])
-        .doUpdateSet((eb) => Object.fromEntries(columns.map((name) => [name, eb.ref(`excluded.${name}`)]))),
-    )
-    .execute();
 }
 
 function entryRow(query: Statements, kind: KeptKind, name: string) {
@@ -198,8 +193,8 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
 }
 
 /** Version 0.2 listed tile sets to be dropped there. */
-function leftoversOf(kept: Leftovers | readonly { readonly layer: string }[]): Leftovers {
-  return 'task' in kept ? kept : { task: 0, schedule: 0, wrong: kept.map(({ layer }) => layer) };
+function leftoversOf(drops: Leftovers | readonly { readonly layer: string }[]): Leftovers {
+  return 'task' in drops ? drops : { task: 0, schedule: 0, wrong: drops.map(({ layer }) => layer) };
 }
 
 /**
@@ -213,7 +208,7 @@ export const CATALOG_NEWS = messageKind<
   readonly CatalogEntry[]
 >('catalog-news');
 
-/** What GeoWebCache calls global. */
+/** GeoWebCache's `global` document. */
 interface ServiceDocument {
   readonly service: ServiceDescription;
   /** Settings of GeoWebCache's that mean nothing here and are only given back, by name. */
@@ -228,7 +223,6 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
   let current = await read();
   return {
-    /** Takes up what another node has changed. */
     async refresh(): Promise<void> {
       current = await read();
     },
@@ -245,7 +239,7 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
   };
 }
 
-function documentOf(kept: unknown): ServiceDocument {
-  const { service = {}, remembered = {} } = isRecord(kept) ? (kept as Partial<ServiceDocument>) : {};
+function documentOf(stored: unknown): ServiceDocument {
+  const { service = {}, remembered = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
   return { service: { ...DEFAULT_SERVICE, ...service }, remembered };
 }

@@ -20,7 +20,6 @@ import {
 } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
-/** Layers, grid sets and stores as they are declared now. */
 export type Catalog = Pick<
   ChangeableCatalog<unknown>,
   'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version'
@@ -73,9 +72,9 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     if (!declaration) return null;
     binding.add(name);
     try {
-      const made = bind(declaration);
-      bound.set(name, made);
-      return made;
+      const fresh = bind(declaration);
+      bound.set(name, fresh);
+      return fresh;
     } finally {
       binding.delete(name);
     }
@@ -100,33 +99,33 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       const set = drawnFrom(gridSet);
       return set && lower?.incarnation ? lower.incarnation(set) : null;
     };
-    const made: BoundLayer = {
+    const self: BoundLayer = {
       incarnation: (set) => joinedIncarnation(incarnationIn(record, facets, set), below(set.gridSet)),
       drawnFrom,
       layer: createLayer(declaration, gridSets),
       store: storeOf(declaration, stores),
       stores,
       declared: declaration,
-      source: () => sources.get(made) ?? opened(made, declaration, lower),
+      source: () => sources.get(self) ?? opened(self, declaration, lower),
     };
-    return made;
+    return self;
   }
 
   function opened(
-    made: BoundLayer,
+    self: BoundLayer,
     declaration: LayerDeclaration<Source>,
     lower: BoundLayer | null,
   ): TileSource {
     const source = openSource(declaration.source, declaration, lower);
-    sources.set(made, source);
+    sources.set(self, source);
     log.debug({ layer: declaration.name }, 'source opened');
     return source;
   }
 
   function* layers(): Generator<Layer> {
     for (const name of declared.keys()) {
-      const found = layer(name);
-      if (found) yield found.layer;
+      const entry = layer(name);
+      if (entry) yield entry.layer;
     }
   }
 

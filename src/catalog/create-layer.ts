@@ -17,6 +17,8 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegi
   const { name, enabled, advertised, title, description, attribution } = declaration;
   const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
   const [columns, rows] = metatile;
+  const [cacheSeconds, expireCacheByZoom] = expiryOf(declaration.expireCache);
+  const [expireClientsSeconds, expireClientsByZoom] = expiryOf(declaration.expireClients);
   const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
   const gridSubsets = atLeastOne(
     eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set'),
@@ -41,10 +43,12 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegi
     parameters: eachOnce(declaration.parameters, ({ name }) => name.toUpperCase(), 'parameter').map(
       createFilter,
     ),
-    ...cacheExpiry(declaration.expireCache),
+    expireCacheSeconds: cacheSeconds || null,
+    expireCacheByZoom,
     staleWhileRevalidateSeconds: declaration.staleWhileRevalidate,
     staleIfErrorSeconds: declaration.staleIfError,
-    ...clientExpiry(declaration.expireClients),
+    expireClientsSeconds,
+    expireClientsByZoom,
     ...blankRules(declaration, gridSubsets),
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
@@ -77,22 +81,10 @@ function createLegend(legend: LayerDeclaration['legends'][number]): Legend {
   return { ...NOT_SAID, ...omitUndefined(legend), style: legend.style, format: legend.format };
 }
 
-function cacheExpiry(
-  declared: LayerDeclaration['expireCache'],
-): Pick<Layer, 'expireCacheSeconds' | 'expireCacheByZoom'> {
-  if (typeof declared === 'number') return { expireCacheSeconds: declared || null, expireCacheByZoom: [] };
-  return { expireCacheSeconds: null, expireCacheByZoom: byZoom(declared) };
-}
-
-function byZoom(rules: readonly ZoomExpiry[]): readonly ZoomExpiry[] {
-  return rules.toSorted((a, b) => a.minZoom - b.minZoom);
-}
-
-function clientExpiry(
-  declared: LayerDeclaration['expireClients'],
-): Pick<Layer, 'expireClientsSeconds' | 'expireClientsByZoom'> {
-  if (typeof declared === 'number') return { expireClientsSeconds: declared, expireClientsByZoom: [] };
-  return { expireClientsSeconds: 0, expireClientsByZoom: byZoom(declared) };
+/** For all zooms, 0 where a list has them by zoom. */
+function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, readonly ZoomExpiry[]] {
+  if (typeof declared === 'number') return [declared, []];
+  return [0, declared.toSorted((a, b) => a.minZoom - b.minZoom)];
 }
 
 function blankRules(
@@ -127,25 +119,21 @@ function createFormat(mediaType: string): Format {
   throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
-function createSubset(given: LayerDeclaration['gridSets'][number], gridSets: GridSetRegistry): GridSubset {
-  if (typeof given === 'string') return createGridSubset(gridSets.get(given));
-  const { name, extent, ...options } = given;
+function createSubset(subset: LayerDeclaration['gridSets'][number], gridSets: GridSetRegistry): GridSubset {
+  if (typeof subset === 'string') return createGridSubset(gridSets.get(subset));
+  const { name, extent, ...options } = subset;
   return createGridSubset(gridSets.get(name), {
     ...omitUndefined(options),
     ...(extent && { extent: boundsOf(extent) }),
   });
 }
 
-export function createFilter({
-  default: byDefault,
-  values,
-  ...given
-}: ParameterDeclaration): ParameterFilter {
+export function createFilter({ default: byDefault, values, ...rest }: ParameterDeclaration): ParameterFilter {
   const texts = values && { values: values.map(String) };
   return createParameterFilter({
-    ...omitUndefined(given),
+    ...omitUndefined(rest),
     ...texts,
-    name: given.name,
+    name: rest.name,
     defaultValue: String(byDefault),
   });
 }

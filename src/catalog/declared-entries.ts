@@ -15,7 +15,6 @@ export interface DocumentReader<Source> {
   shown(document: unknown): unknown;
   /** A secret that comes back in its hidden form is unchanged. */
   restored(document: unknown, former: unknown): unknown;
-  /** Whether a secret is still shown as hidden. */
   hidesSecrets(document: unknown): boolean;
 }
 
@@ -24,7 +23,7 @@ type Reader<Source> = Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;
 interface DeclaredEntriesOptions<Source> {
   readonly entries: Pick<CatalogEntries, 'after'>;
   readonly catalog: ChangeableCatalog<Source>;
-  /** Asked for when there is a document to be read. */
+  /** Called when there is a document to read. */
   readonly reader: () => Promise<Reader<Source>>;
   readonly log: Logger;
 }
@@ -33,8 +32,7 @@ const ROWS_AT_ONCE = 500;
 const FILE_COUNTS = 'the configuration file declares this layer too; the file is used';
 
 /**
- * Brings what was declared over the network into this process's catalog. What the configuration file declares stays
- * as it is there, whatever the database says.
+ * Applies the declarations of the database to this process's catalog. Those of the configuration file take precedence.
  */
 export class DeclaredEntries<Source> {
   readonly #options: DeclaredEntriesOptions<Source>;
@@ -132,7 +130,6 @@ export class DeclaredEntries<Source> {
     else if (document !== null) this.#options.log.warn({ layer: name }, FILE_COUNTS);
   }
 
-  /** As the database has it. */
   #setLayer(name: string): void {
     const { catalog } = this.#options;
     const reader = this.#reader;

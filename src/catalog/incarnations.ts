@@ -31,7 +31,7 @@ import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
-/** What becomes of tiles that a change of the source makes doubtful. */
+/** The fate of tiles that a change of the source makes doubtful. */
 export const TILE_CHOICES = ['keep', 'stale', 'drop'] as const;
 export type TileChoice = (typeof TILE_CHOICES)[number];
 

@@ -32,6 +32,14 @@ const nameSchema = z
 
 const zoomSchema = whole(0, MAX_ZOOM);
 
+interface Zooms {
+  readonly zoomStart?: number | undefined;
+  readonly zoomStop?: number | undefined;
+}
+
+const isInOrder = ({ zoomStart = 0, zoomStop = MAX_ZOOM }: Zooms) => zoomStart <= zoomStop;
+const WRONG_ORDER = { error: 'must not be below zoomStart', path: ['zoomStop'] };
+
 const gridSubsetSchema = z.union([
   text,
   z
@@ -43,10 +51,7 @@ const gridSubsetSchema = z.union([
       minCachedLevel: zoomSchema.optional().describe('Tiles of lower zooms are served, but not kept'),
       maxCachedLevel: zoomSchema.optional().describe('Tiles of higher zooms are served, but not kept'),
     })
-    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
-      error: 'must not be below zoomStart',
-      path: ['zoomStop'],
-    })
+    .refine(isInOrder, WRONG_ORDER)
     .refine(({ minCachedLevel = 0, maxCachedLevel = MAX_ZOOM }) => minCachedLevel <= maxCachedLevel, {
       error: 'must not be below minCachedLevel',
       path: ['maxCachedLevel'],
@@ -67,10 +72,7 @@ const blankAreaSchema = z.lazy(() =>
       error: 'must be given with bounds',
       path: ['gridSet'],
     })
-    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
-      error: 'must not be below zoomStart',
-      path: ['zoomStop'],
-    }),
+    .refine(isInOrder, WRONG_ORDER),
 );
 
 /** Seconds; a source that is down over a long weekend is not the end of the map. */
@@ -105,17 +107,18 @@ const parameterSchema = z
       .optional()
       .describe('Letter case that values are converted to'),
   })
-  .superRefine((given, context) => {
+  .superRefine((parameter, context) => {
     const refuse = (message: string, path: string[] = []) =>
-      context.addIssue({ code: 'custom', message, path, input: given });
-    const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(given, key));
-    const numbers = given.integers ?? given.floats;
+      context.addIssue({ code: 'custom', message, path, input: parameter });
+    const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(parameter, key));
+    const numbers = parameter.integers ?? parameter.floats;
     if (kinds.length > 1) refuse('needs only one of values, regex, integers and floats');
-    if (kinds.length === 0 && !given.normalize) {
+    if (kinds.length === 0 && !parameter.normalize) {
       refuse('needs one of values, regex, integers, floats and normalize');
     }
-    if (given.threshold !== undefined && !numbers) refuse('goes only with integers or floats', ['threshold']);
-    if (given.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
+    if (parameter.threshold !== undefined && !numbers)
+      refuse('goes only with integers or floats', ['threshold']);
+    if (parameter.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
   });
 
 const legendSchema = z.lazy(() =>
@@ -140,7 +143,7 @@ const requestFilterSchema = z.strictObject({
   name: z.string().min(1).max(200).default('circular'),
 });
 
-/** A layer in the configuration file; what its source and a schedule may say others know. */
+/** A layer in the configuration file, with the schemas of its source and schedules. */
 export function createLayerSchema<Source extends z.ZodType, Schedule extends z.ZodType>(
   source: Source,
   schedule: Schedule,

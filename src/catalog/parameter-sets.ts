@@ -58,18 +58,18 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     return known;
   }
 
-  /** Once for all who wait for it. */
+  /** One read for all waiting callers. */
   function readOnce(layer: string, store: ListedStore): Promise<KnownSets> {
     return getOrCreate(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
   }
 
   async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {
-    const taken = await database.transaction('parameter-sets', (query) =>
+    const hasPlace = await database.transaction('parameter-sets', (query) =>
       insertWithin(query, { layer, id, noted_at: clock.now() }, most),
     );
-    if (taken) known.ids.add(id);
-    known.isFull = !taken;
-    return taken;
+    if (hasPlace) known.ids.add(id);
+    known.isFull = !hasPlace;
+    return hasPlace;
   }
 
   /** Whether tiles of the set may be stored; a new one has its place afterwards. */

@@ -22,7 +22,7 @@ export type ParameterStore = ReturnType<typeof openParameterStore>;
 
 /** Listens for stored tiles; each process that stores has its own store over the same table. */
 export function openParameterStore({ database, events, clock, log }: ParameterStoreOptions) {
-  const noted = new Map<string, number>();
+  const lastNoted = new Map<string, number>();
   let waiting = new Map<string, ParameterValues>();
   let writing: Promise<void> | null = null;
 
@@ -30,9 +30,9 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
     if (event.type !== 'stored' || event.set.parametersId === null) return;
     const id = event.set.parametersId;
     const now = clock.monotonic();
-    if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < NOTED_FOR) return;
-    if (noted.size >= MAX_REMEMBERED) noted.clear();
-    noted.set(id, now);
+    if (now - (lastNoted.get(id) ?? Number.NEGATIVE_INFINITY) < NOTED_FOR) return;
+    if (lastNoted.size >= MAX_REMEMBERED) lastNoted.clear();
+    lastNoted.set(id, now);
     waiting.set(id, event.parameters);
     writing ??= writeAll().finally(() => {
       writing = null;
@@ -44,14 +44,13 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
       const batch = waiting;
       waiting = new Map();
       await write(database, batch, clock.now()).catch((error: unknown) => {
-        for (const id of batch.keys()) noted.delete(id);
+        for (const id of batch.keys()) lastNoted.delete(id);
         log.warn({ err: error }, 'parameter values could not be recorded; the next tile with them retries');
       });
     }
   }
 
   return {
-    /** By parameters id. */
     async values(): Promise<ReadonlyMap<string, ParameterValues>> {
       await writing;
       const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
@@ -59,24 +58,14 @@ export function openParameterStore({ database, events, clock, log }: ParameterSt
     },
     /** Removes ids that no cached tile has, unless they were noted recently. */
     async keepOnly(present: ReadonlySet<string>): Promise<void> {
-      const old = await database.query
-        .selectFrom('parameter_values')
-        .select('id')
-        .where('noted_at', '<', clock.now() - GRACE)
-        .execute();
-      const gone = old.map(({ id }) => id).filter((id) => !present.has(id));
-      if (gone.length === 0) return;
-      await database.transaction('parameter-values', async (query) => {
-        for (const id of gone) {
-          await query
-            .deleteFrom('parameter_values')
-            .where('id', '=', id)
-            .where('noted_at', '<', clock.now() - GRACE)
-            .execute();
-        }
-      });
+      const before = clock.now() - GRACE;
+      const old = database.query.selectFrom('parameter_values').select('id').where('noted_at', '<', before);
+      for (const { id } of await old.execute()) {
+        if (present.has(id)) continue;
+        const removal = database.change.deleteFrom('parameter_values').where('id', '=', id);
+        await removal.where('noted_at', '<', before).execute();
+      }
     },
-    /** Writes pending ids. */
     async close(): Promise<void> {
       unsubscribe();
       await writing;

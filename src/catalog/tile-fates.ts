@@ -13,12 +13,12 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 
-/** What becomes of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
+/** The fate of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
 export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
 type JudgedCatalog = Pick<ChangeableCatalog<unknown>, 'layer' | 'record' | 'layerNames' | 'declaration'>;
 
-/** Stands for the number that the change will be given. */
+/** In place of the number that the change will get. */
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
 /** The fate of a tile set that can be reached now; null: of one that cannot. Tiles that are drawn from others share theirs. */
@@ -55,13 +55,12 @@ function ownFates(
   return (set: TileSetKey): Fate => {
     if (facets === null) return 'truncated';
     const after = incarnationIn(next, facets, set);
-    // Its grid set is not the layer's any more: nothing asks for it.
+    // Its grid set is no longer the layer's: it is never requested.
     if (after === null || after === splitIncarnation(set.incarnation).own) return 'kept';
     return isReachable(next, set) ? 'stale' : 'truncated';
   };
 }
 
-/** Whether the declaration is the one that was recorded last. */
 export function isRecorded(record: TileRecord | null, facets: TileFacets): boolean {
   return (
     record !== null &&
@@ -79,7 +78,7 @@ export async function layersAbove(
       yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer ?? null];
   }
   const drawn = (await collectYielding(sources())).filter(([, lower]) => lower !== null);
-  const found = new Set(layers);
-  for (const lower of found) for (const [upper, from] of drawn) if (from === lower) found.add(upper);
-  return [...found].filter((name) => !layers.includes(name));
+  const names = new Set(layers);
+  for (const lower of names) for (const [upper, from] of drawn) if (from === lower) names.add(upper);
+  return [...names].filter((name) => !layers.includes(name));
 }

@@ -21,6 +21,7 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
+import { isRecorded } from './tile-fates.ts';
 
 interface TileRecordsOptions<Source> {
   readonly entries: CatalogEntries;
@@ -30,12 +31,10 @@ interface TileRecordsOptions<Source> {
 
 export type TileRecords = ReturnType<typeof createTileRecords>;
 
-/** Actor of changes without an administrator. */
 const SERVER = 'server';
 /** Other nodes may have another file: their declarations keep their tiles. */
 const FIRST = { at: 0, choice: 'stale', fresh: 0, first: 0 } as const;
 
-/** A layer and what its tiles depend on. */
 interface Declared {
   readonly name: string;
   readonly facets: TileFacets;
@@ -43,7 +42,6 @@ interface Declared {
 
 /** Keeps the records of `incarnations.ts`, durably, and removes tiles that no declaration reaches. */
 export function createTileRecords<Source>({ entries, catalog, clock }: TileRecordsOptions<Source>) {
-  /** Those whose declaration is not the one that was recorded last. */
   async function unrecorded(
     layers: Iterable<LayerDeclaration<Source>>,
     gridSets: GridSetRegistry,
@@ -52,8 +50,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       for (const declaration of layers) {
         const { name } = declaration;
         const facets = facetsOf(declaration, gridSets);
-        const record = catalog.record(name);
-        yield declaredIn(record, { ...FIRST, facets }) === record ? null : { name, facets };
+        yield isRecorded(catalog.record(name), facets) ? null : { name, facets };
       }
     }
     return (await collectYielding(looks())).filter((look) => look !== null);
@@ -89,13 +86,14 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   ): Promise<readonly string[]> {
     const isFirst = ({ name }: Declared) => catalog.record(name) === null && !wrong.has(name);
     const at = clock.now();
-    await entries.putAll(
+    // Another node may record them at the same time, from another file.
+    const added = await entries.addAll(
       layers.filter(isFirst).map(({ name, facets }) => {
         const document = declaredIn(null, { ...FIRST, facets, at });
         return { kind: 'tiles', name, document, changedBy: SERVER };
       }),
     );
-    const others = layers.filter((one) => !isFirst(one));
+    const others = layers.filter(({ name }) => !added.has(name));
     for (const { name, facets } of others) {
       await entries.transaction((inside) => record(inside, name, facets, 'stale', SERVER));
     }
@@ -104,9 +102,9 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
 
   async function forget(layer: string): Promise<void> {
     const shortened = (entry: CatalogEntry | null) => {
-      const kept = (entry?.document ?? null) as TileRecord | null;
-      const next = kept && forgotten(kept, clock.now() - REMEMBERED);
-      return next === kept ? null : next;
+      const former = (entry?.document ?? null) as TileRecord | null;
+      const next = former && forgotten(former, clock.now() - REMEMBERED);
+      return next === former ? null : next;
     };
     if (!shortened(await entries.get('tiles', layer))) return;
     await entries.transaction(async (inside) => {
@@ -139,7 +137,12 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     const lower = bound?.drawnFrom?.(set.gridSet);
     const { own, below } = splitIncarnation(set.incarnation);
     if (!lower || splitIncarnation(bound?.incarnation?.(set) ?? '').own !== own) return true;
-    return await isReached({ ...set, ...lower, incarnation: below }, recordOf);
+    // Another node may have changed which grid set it is drawn from. Numbers are given out once: whichever has them is right.
+    const record = (await recordOf(lower.layer))?.document as TileRecord | undefined;
+    for (const gridSet of record ? Object.keys(record.gridSets) : [lower.gridSet]) {
+      if (await isReached({ ...set, ...lower, gridSet, incarnation: below }, recordOf)) return true;
+    }
+    return false;
   }
 
   return {

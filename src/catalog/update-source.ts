@@ -5,7 +5,6 @@ import { text, whole } from '../lib/schemas.ts';
 const DAY = 86_400;
 const MAX_SOURCES = 20;
 
-/** What every GeoRSS feed has. */
 export const geoRssFields = () => ({
   url: z
     .string()

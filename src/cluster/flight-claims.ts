@@ -12,13 +12,11 @@ const PAUSE = 150;
 /** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for a client. */
 export function createFlightClaims(database: Database, instance: string, { clock, log }: Env) {
   async function release(metatile: string): Promise<void> {
-    await database.transaction(null, (query) =>
-      query
-        .deleteFrom('node_flights')
-        .where('metatile', '=', metatile)
-        .where('instance', '=', instance)
-        .execute(),
-    );
+    await database.change
+      .deleteFrom('node_flights')
+      .where('metatile', '=', metatile)
+      .where('instance', '=', instance)
+      .execute();
   }
 
   return {
@@ -38,17 +36,15 @@ export function createFlightClaims(database: Database, instance: string, { clock
   async function take(metatile: string): Promise<(() => void) | null> {
     const now = await database.now();
     const row = { metatile, instance, expires_at: now + LEASE };
-    const taken = await database.transaction(null, (query) =>
-      query
-        .insertInto('node_flights')
-        .values(row)
-        .onConflict((conflict) =>
-          conflict.column('metatile').doUpdateSet(row).where('node_flights.expires_at', '<', now),
-        )
-        .returning('metatile')
-        .executeTakeFirst(),
-    );
-    if (!taken) return null;
+    const claim = await database.change
+      .insertInto('node_flights')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.column('metatile').doUpdateSet(row).where('node_flights.expires_at', '<', now),
+      )
+      .returning('metatile')
+      .executeTakeFirst();
+    if (!claim) return null;
     return () =>
       void release(metatile).catch((error: unknown) =>
         log.debug({ err: error }, 'a claim on a metatile was not released; it expires'),

@@ -11,23 +11,19 @@ export function createHostOutageStore(database: Database, instance: string) {
     const now = await database.now();
     const until = now + Math.ceil(Math.max(outage.interactiveMs, outage.taskMs));
     const row = { instance, news: JSON.stringify({ ...outage, at: now }), until };
-    await database.transaction(null, (query) =>
-      query
-        .insertInto('host_news')
-        .values({ host, ...row })
-        .onConflict((conflict) => conflict.column('host').doUpdateSet(row))
-        .execute(),
-    );
+    await database.change
+      .insertInto('host_news')
+      .values({ host, ...row })
+      .onConflict((conflict) => conflict.column('host').doUpdateSet(row))
+      .execute();
   }
 
   async function forget(host: string): Promise<void> {
     const longAgo = (await database.now()) - REMEMBERED;
-    await database.transaction(null, (query) =>
-      query
-        .deleteFrom('host_news')
-        .where((eb) => eb.or([eb('host', '=', host), eb('until', '<', longAgo)]))
-        .execute(),
-    );
+    await database.change
+      .deleteFrom('host_news')
+      .where((eb) => eb.or([eb('host', '=', host), eb('until', '<', longAgo)]))
+      .execute();
   }
 
   return {

@@ -1,4 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
+import type { RowOf } from '../db/schema.ts';
 
 export interface ShareWish {
   readonly limit: number;
@@ -8,13 +9,10 @@ export interface ShareWish {
 
 /** Milliseconds. */
 const LEASE = 15_000;
-/** What cannot be divided evenly goes to one after the other. */
+/** The remainder of a division goes to one node after the other. */
 const TURN = 2000;
 
-interface Claim {
-  readonly instance: string;
-  readonly wanted: number;
-}
+type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted'>;
 
 /** Divides places among nodes, in the database: see `HostShares` in `sources/upstream`. */
 export function createHostShares(database: Database, instance: string) {
@@ -47,15 +45,7 @@ async function othersOf(query: Statements, name: string, instance: string, now: 
     .execute();
 }
 
-interface ShareRow {
-  readonly name: string;
-  readonly instance: string;
-  readonly wanted: number;
-  readonly places: number;
-  readonly expires_at: number;
-}
-
-async function write(query: Statements, row: ShareRow): Promise<void> {
+async function write(query: Statements, row: RowOf<'node_shares'>): Promise<void> {
   if (row.places === 0 && row.wanted === 0) {
     await query
       .deleteFrom('node_shares')

@@ -3,11 +3,11 @@ import { connectSession, endSession, type SessionClient } from '../db/postgres/s
 import { openRepeater } from '../lib/repeat.ts';
 
 interface LeadershipOptions extends DatabaseOptions {
-  /** Called when this node has become the one, and when it is not any more. */
+  /** Called when this node begins or ceases to lead. */
   readonly changed: (leads: boolean) => void;
 }
 
-/** Milliseconds after which PostgreSQL ends a session that says nothing: a node that was stopped leads no longer. */
+/** Milliseconds after which PostgreSQL ends an idle session: a node that was stopped leads no longer. */
 const LEASE = 15_000;
 /** Milliseconds between signs of life, and between attempts of the others. */
 const BEAT = 4000;

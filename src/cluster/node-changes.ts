@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import { changeNumber, completedChanges } from '../db/numbers.ts';
 import { ifLate } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
@@ -16,7 +17,7 @@ interface NodeChangesOptions extends Env {
 
 /** Milliseconds for which copies are served after a query for changes; later ones wait for another query. */
 const CURRENT_FOR = 4000;
-/** How long others wait for a node that does not respond; the margin is for uneven clocks. */
+/** How long others wait for a node that does not respond: its copies are not current by then. The margin is for uneven clocks. */
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
@@ -37,21 +38,21 @@ export function createNodeChanges(options: NodeChangesOptions) {
   const refreshers: (() => Promise<void>)[] = [];
   /** Another node waits for this one to receive a change. */
   let called = true;
-  let asking: Promise<void> | null = null;
+  let polling: Promise<void> | null = null;
   let away = false;
   /** When the latest successful query began, by both clocks: either may have stood still. */
-  let asked = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
+  let lastPoll = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
 
   function age(): number {
-    return Math.max(clock.monotonic() - asked.monotonic, clock.now() - asked.now);
+    return Math.max(clock.monotonic() - lastPoll.monotonic, clock.now() - lastPoll.now);
   }
 
-  async function askNow(): Promise<void> {
+  async function pollNow(): Promise<void> {
     const begun = { monotonic: clock.monotonic(), now: clock.now() };
     try {
       const late = new AbortController();
       const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
-      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(askAll(begun), late.signal));
+      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(pollAll(begun), late.signal));
       away = false;
     } catch (error) {
       away = true;
@@ -59,23 +60,23 @@ export function createNodeChanges(options: NodeChangesOptions) {
     }
   }
 
-  async function askAll(begun: typeof asked): Promise<void> {
+  async function pollAll(begun: typeof lastPoll): Promise<void> {
     const wasCalled = called;
     called = false;
-    const at = await database.now();
+    const below = await completedChanges(database.query);
     for (const refresh of refreshers) await refresh();
     // First: other nodes wait only for queries that are recorded.
-    await registry.changesApplied(at);
-    asked = begun;
+    await registry.changesApplied(below);
+    lastPoll = begun;
     if (wasCalled) await database.notify(APPLIED);
   }
 
   /** One query at a time. A caller that needs changes made since the running one began must ask again. */
-  function ask(): Promise<void> {
-    asking ??= askNow().finally(() => {
-      asking = null;
+  function poll(): Promise<void> {
+    polling ??= pollNow().finally(() => {
+      polling = null;
     });
-    return asking;
+    return polling;
   }
 
   let isFollowing = false;
@@ -87,44 +88,45 @@ export function createNodeChanges(options: NodeChangesOptions) {
     },
     /** From now on this node follows the others; until then it serves no copies. */
     async follow(): Promise<{ close(): Promise<void> }> {
-      await ask();
+      await poll();
       isFollowing = true;
       const failure = 'changes of other nodes cannot be read';
-      const asks = openRepeater(ask, { clock, log, pause: INTERVAL, failure });
+      const polls = openRepeater(poll, { clock, log, pause: INTERVAL, failure });
       const wake = () => {
         called = true;
-        asks.wake();
+        polls.wake();
       };
       const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
       return {
         async close() {
           for (const stop of stopListening) stop();
-          await asks.close();
+          await polls.close();
         },
       };
     },
     /** Whether copies may be served without a query. */
     isCurrent: (): boolean =>
-      clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
-    /** The latest query failed. */
+      clock.now() - lastPoll.now < CURRENT_FOR && clock.monotonic() - lastPoll.monotonic < CURRENT_FOR,
     isAway: (): boolean => away,
     /** Queries if necessary. Copies may be served when they are current, or while the database is unreachable for at most `staleMs`. */
     async mayShow(): Promise<boolean> {
       if (!isFollowing) return false;
       if (age() < CURRENT_FOR) return true;
-      if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
+      if (!away) await Promise.race([poll().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
       return age() < Math.max(CURRENT_FOR, staleMs);
     },
     /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */
     async waitForAllNodes(): Promise<void> {
-      const since = await database.now();
+      const since = await changeNumber(database.change);
+      const deadline = clock.monotonic() + WAITED_FOR;
       const woken = { applied: new AbortController() };
       const stop = database.listen(APPLIED, () => woken.applied.abort());
       try {
         await database.notify(CHANGED);
         for (;;) {
           woken.applied = new AbortController();
-          if ((await registry.changesAppliedByOthers(WAITED_FOR)).every((at) => at >= since)) return;
+          const others = await registry.changesAppliedByOthers(WAITED_FOR);
+          if (others.every((below) => below > since) || clock.monotonic() > deadline) return;
           await clock.sleep(POLL, woken.applied.signal).catch(() => {});
         }
       } finally {

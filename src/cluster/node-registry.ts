@@ -30,9 +30,9 @@ export interface NodeRegistry {
   list(): Promise<readonly NodeEntry[]>;
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
-  /** This node has applied all changes made before this time of the database. */
-  changesApplied(at: number): Promise<void>;
-  /** For each other node that has applied changes within `ms`: the database time up to which it has. */
+  /** This node has applied all changes below this number of the database. */
+  changesApplied(below: number): Promise<void>;
+  /** The number for each other node, unless it has applied none for `ms` as this process has seen. */
   changesAppliedByOthers(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }
@@ -58,8 +58,30 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     seen_at: startedAt,
     leader: 0,
     heard_at: 0,
+    applied: 0,
   };
   let leaving = false;
+  /** Since when the row of each other node is as it was, by the monotonic clock: those of machines differ, and jump. */
+  let sights = new Map<string, { readonly heardAt: number; readonly since: number }>();
+
+  async function changesAppliedByOthers(ms: number): Promise<readonly number[]> {
+    const rows = await database.query
+      .selectFrom('nodes')
+      .select(['instance', 'heard_at as heardAt', 'applied'])
+      .where('instance', '!=', row.instance)
+      .where('heard_at', '>', 0)
+      .execute();
+    const now = clock.monotonic();
+    const known = sights;
+    sights = new Map(
+      rows.map(({ instance, heardAt }) => {
+        const before = known.get(instance);
+        return [instance, before?.heardAt === heardAt ? before : { heardAt, since: now }];
+      }),
+    );
+    const isSilent = (instance: string) => now - (sights.get(instance)?.since ?? now) >= ms;
+    return rows.filter(({ instance }) => !isSilent(instance)).map(({ applied }) => applied);
+  }
 
   async function beat(): Promise<void> {
     row.seen_at = await database.now();
@@ -79,6 +101,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
         .onConflict((conflict) => conflict.column('instance').doUpdateSet(rest))
         .execute();
     });
+    await changesAppliedByOthers(0);
   }
 
   await warnOfNamesake(database, row, log);
@@ -102,24 +125,12 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       Object.assign(row, { name, address });
       await beat();
     },
-    async changesApplied(at) {
-      row.heard_at = at;
-      await database.change
-        .updateTable('nodes')
-        .set({ heard_at: at })
-        .where('instance', '=', row.instance)
-        .execute();
+    async changesApplied(below) {
+      const applied = { heard_at: await database.now(), applied: below };
+      Object.assign(row, applied);
+      await database.change.updateTable('nodes').set(applied).where('instance', '=', row.instance).execute();
     },
-    async changesAppliedByOthers(ms) {
-      const now = await database.now();
-      const rows = await database.query
-        .selectFrom('nodes')
-        .select('heard_at')
-        .where('instance', '!=', row.instance)
-        .where('heard_at', '>', now - ms)
-        .execute();
-      return rows.map(({ heard_at }) => heard_at);
-    },
+    changesAppliedByOthers,
     leads(leads) {
       row.leader = leads ? 1 : 0;
       beat().catch((error: unknown) => log.warn({ err: error }, 'could not record the leading node'));

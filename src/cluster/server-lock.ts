@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { DatabaseOptions } from '../db/database.ts';
 import { connectSession, endSession, type SessionClient } from '../db/postgres/session-client.ts';
 import { openRepeater } from '../lib/repeat.ts';
@@ -14,7 +15,7 @@ const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
  * Held by a connection of its own for as long as the server runs, and released by PostgreSQL however the server ends.
- * When the connection breaks it is taken again; what happens if another server was faster, the log says.
+ * When the connection breaks it is taken again; if another server was faster, that is logged.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
   const first = await takeInTime(options);
@@ -22,11 +23,12 @@ export async function openServerLock(options: ServerLockOptions): Promise<{ clos
   let session = first;
 
   async function keep(stop: AbortSignal): Promise<void> {
-    await ended(session.lost, stop);
+    const ended = AbortSignal.any([session.lost, stop]);
+    if (!ended.aborted) await once(ended, 'abort');
     if (stop.aborted) return;
-    const taken = await take(options);
-    if (!taken) throw new Error('Another server holds it.');
-    session = taken;
+    const next = await take(options);
+    if (!next) throw new Error('Another server holds it.');
+    session = next;
   }
 
   const failure = 'The lock that keeps other servers from this database is lost.';
@@ -56,10 +58,4 @@ async function take({ location, shared }: ServerLockOptions): Promise<SessionCli
   if (rows[0]?.held) return session;
   await endSession(session);
   return null;
-}
-
-function ended(...signals: readonly AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any([...signals]);
-  if (any.aborted) return Promise.resolve();
-  return new Promise((resolve) => any.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -15,6 +15,7 @@ import { createDeliveries } from './migrations/0011-create-deliveries.ts';
 import { createReaderKeys } from './migrations/0012-reader-keys.ts';
 import { createOidcSessions } from './migrations/0013-oidc-sessions.ts';
 import { addOpenMarks } from './migrations/0014-open-marks.ts';
+import { numberNodeChanges } from './migrations/0015-number-node-changes.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const LOCK_TIMEOUT_MS = 30_000;
@@ -36,6 +37,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0012-reader-keys': createReaderKeys(dialect),
     '0013-oidc-sessions': createOidcSessions(dialect),
     '0014-open-marks': addOpenMarks(dialect),
+    '0015-number-node-changes': numberNodeChanges(),
   };
 }
 

@@ -23,6 +23,11 @@ export async function changeHorizon(query: Statements): Promise<number> {
   return row.value + 1;
 }
 
+/** Above the number of every change that was complete before. In PostgreSQL only; no clock is involved. */
+export async function completedChanges(query: Statements): Promise<number> {
+  return one(query, 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint');
+}
+
 /** Given out once, ever. */
 export async function nextToken(query: Statements): Promise<number> {
   if (dialectOf(query) === 'sqlite') return raise(query, 'lease-tokens');

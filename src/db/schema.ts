@@ -249,8 +249,10 @@ export interface Schema extends ChangeSchema {
     seen_at: number;
     /** 1 for the one that does what one node does for all. */
     leader: number;
-    /** It has applied all changes made before this time, by the database's clock; 0: none yet. */
+    /** When it last applied changes, by the database's clock: nodes before 0.3 go by it. 0: never. */
     heard_at: number;
+    /** It has applied all changes below this number; see `completedChanges`. 0: it is of a version before 0.3. */
+    applied: number;
   };
   /** How many places of a limit a node has, and how many it could use. */
   node_shares: { name: string; instance: string; wanted: number; places: number; expires_at: ServerTime };

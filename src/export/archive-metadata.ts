@@ -69,7 +69,6 @@ export interface ExportedTile extends TileIndex {
   readonly layers: readonly TileLayer[];
 }
 
-/** What an archive says about the tiles in it. */
 export interface ArchiveContent {
   readonly layer: Pick<Layer, 'name' | 'title' | 'description' | 'attribution'>;
   readonly subset: GridSubset;

@@ -86,8 +86,8 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const { levels } = tileRangeOf(subset, zoomStart, zoomStop, bounds);
   const since = await tilesSince(store, set, levels);
   const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
-  const wanted = createSelection(rects, area);
-  const { expected, zooms } = await lookAtPages(store, set, wanted, pages);
+  const selection = createSelection(rects, area);
+  const { expected, zooms } = await lookAtPages(store, set, selection, pages);
   if (zooms.length === 0)
     throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
@@ -97,7 +97,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const writer = open(target, cached, { what, since });
   let [tiles, present] = [0, 0];
   try {
-    for await (const batch of batchesOf(store, set, pages, wanted)) {
+    for await (const batch of batchesOf(store, set, pages, selection)) {
       signal.throwIfAborted();
       await options.admit?.();
       const known = batch.filter((tile) => writer.has(tile)).length;
@@ -133,13 +133,12 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   return open;
 }
 
-/** The selected part of a tile's page. */
 type Selection = (tile: TileIndex) => readonly TileRect[];
 
 const isIn = (rects: readonly TileRect[], x: number, y: number) =>
   rects.some((rect) => rectContains(rect, x, y));
 
-/** Pages that are remembered: tiles of a row, or of a bundle, lie in many. */
+/** Pages that are remembered: tiles of a row, or of a bundle, are in many. */
 const MAX_PAGES = 4096;
 
 function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea | null): Selection {
@@ -147,12 +146,12 @@ function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea 
   return ({ z, x, y }) => {
     const [pageX, pageY] = [Math.floor(x / PAGE_SIZE), Math.floor(y / PAGE_SIZE)];
     const name = `${z}/${pageX}/${pageY}`;
-    const found = known.get(name) ?? wantedOf(z, blockAt(pageX, pageY, PAGE_SIZE));
-    known.set(name, found, 1);
-    return found;
+    const part = known.get(name) ?? selectedIn(z, blockAt(pageX, pageY, PAGE_SIZE));
+    known.set(name, part, 1);
+    return part;
   };
 
-  function wantedOf(z: number, page: TileRect): readonly TileRect[] {
+  function selectedIn(z: number, page: TileRect): readonly TileRect[] {
     const rect = rects.get(z);
     const within = rect ? intersectRects(rect, page) : null;
     return within === null ? [] : [...(area?.touched(z, within) ?? [within])];
@@ -162,23 +161,23 @@ function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea 
 async function lookAtPages(
   store: TileStore,
   set: TileSetKey,
-  wanted: Selection,
+  selection: Selection,
   pages: PageList,
 ): Promise<{ readonly expected: number; readonly zooms: readonly number[] }> {
   const zooms = new Set<number>();
   let expected = 0;
   for await (const { z, pageX, pageY, tiles } of store.pages(set)) {
-    const rects = wanted({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
+    const rects = selection({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
     if (rects.length === 0) continue;
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const isWhole = rects.reduce((sum, rect) => sum + sizeOfRect(rect), 0) === sizeOfRect(page);
-    const found = isWhole
+    const count = isWhole
       ? tiles
       : (await store.present(set, z, page, 0)).filter(({ x, y }) => isIn(rects, x, y)).length;
-    if (found === 0) continue;
+    if (count === 0) continue;
     zooms.add(z);
     pages.add({ z, pageX, pageY });
-    expected += found;
+    expected += count;
   }
   return { expected, zooms: [...zooms] };
 }
@@ -191,12 +190,12 @@ async function* batchesOf(
   store: TileStore,
   set: TileSetKey,
   pages: PageList,
-  wanted: Selection,
+  selection: Selection,
 ): AsyncGenerator<readonly TileIndex[]> {
   let batch: TileIndex[] = [];
   for (const { z, pageX, pageY } of pages.inOrder()) {
     const page = blockAt(pageX, pageY, PAGE_SIZE);
-    const rects = wanted({ z, x: page.minX, y: page.minY });
+    const rects = selection({ z, x: page.minX, y: page.minY });
     const there = await store.present(set, z, page, 0);
     batch.push(...there.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
     if (batch.length < BATCH) continue;
@@ -213,7 +212,7 @@ async function readAll(
   places: readonly TileIndex[],
   format: Format,
 ): Promise<readonly ExportedTile[]> {
-  const found: ExportedTile[] = [];
+  const result: ExportedTile[] = [];
   let page = { name: '', tiles: new Map<string, { readonly bytes: Buffer }>() };
   for (const place of places) {
     const { z, x, y } = place;
@@ -223,12 +222,11 @@ async function readAll(
       page = { name, tiles: new Map(tiles.map((tile) => [`${tile.x}/${tile.y}`, tile])) };
     }
     const tile = page.tiles.get(`${x}/${y}`);
-    if (tile) found.push({ z, x, y, ...(await archived(tile.bytes, format)) });
+    if (tile) result.push({ z, x, y, ...(await archived(tile.bytes, format)) });
   }
-  return found;
+  return result;
 }
 
-/** As an archive has them. */
 async function archived(bytes: Buffer, { kind }: Format): Promise<Pick<ExportedTile, 'bytes' | 'layers'>> {
   return kind === 'opaque' ? await packVectorTile(bytes) : { bytes, layers: [] };
 }

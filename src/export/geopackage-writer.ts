@@ -138,8 +138,8 @@ function extensionFor(
     ({ resolution }, index) =>
       index === 0 || Math.abs((levels[index - 1]?.resolution ?? 0) / resolution - 2) < 1e-9,
   );
-  const found: [string | null, string][] = [];
-  if (mediaType === 'image/webp') found.push(['tile_data', 'gpkg_webp']);
-  if (!halves) found.push([null, 'gpkg_zoom_other']);
-  return found;
+  const extensions: [string | null, string][] = [];
+  if (mediaType === 'image/webp') extensions.push(['tile_data', 'gpkg_webp']);
+  if (!halves) extensions.push([null, 'gpkg_zoom_other']);
+  return extensions;
 }

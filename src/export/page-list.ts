@@ -10,10 +10,8 @@ export interface Page {
   readonly pageY: number;
 }
 
-/** Pages in the order in which an archive is to have them. */
 export interface PageList {
   add(page: Page): void;
-  /** Nothing is added any more. */
   inOrder(): IterableIterator<Page>;
   close(): void;
 }

@@ -14,7 +14,7 @@ import {
 import { openStaging, type Purpose, removeStaging } from './staging.ts';
 import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
-/** PMTiles 3: header and root directory lie in the first 16 KiB; tiles come behind. */
+/** PMTiles 3: header and root directory are in the first 16 KiB; tiles come behind. */
 const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
 /** So many entries of any kind fit into what the header leaves of it. */
@@ -53,12 +53,12 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   const lastPlace = db.prepare<[], number | null>('SELECT max(tile_id) FROM places').pluck();
   let end = endOfTiles.get() ?? 0;
   let lastId = lastPlace.get() ?? -1;
-  // What came behind the last transaction was lost with it.
+  // Bytes behind the last transaction were lost with it.
   ftruncateSync(data, TILES_AT + end);
 
   /**
-   * Removes the tiles from this id on: what an earlier attempt has written behind a tile that was missing then. What they
-   * brought lies behind everything that the others use.
+   * Removes the tiles from this id on, which an earlier attempt has written behind a tile that was missing then. Their
+   * bytes are behind all bytes that other tiles use.
    */
   function rewind(tileId: number): void {
     db.transaction(() => {
@@ -75,11 +75,11 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     const hash = digestOf('sha1', bytes, 'buffer');
     const there = known.get(hash);
     if (there) return there;
-    const kept = { offset: end, length: bytes.length };
+    const slot = { offset: end, length: bytes.length };
     writeSync(data, bytes, 0, bytes.length, TILES_AT + end);
     end += bytes.length;
-    keep.run(hash, kept.offset, kept.length);
-    return kept;
+    keep.run(hash, slot.offset, slot.length);
+    return slot;
   }
 
   const putInOrder = db.transaction((tiles: readonly (ExportedTile & { readonly id: number })[]) => {

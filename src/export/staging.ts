@@ -17,7 +17,6 @@ const PAGE_BYTES = 8192;
 const LOG_BYTES = 128 * 2 ** 20;
 const CACHE_KIB = 65_536;
 
-/** The purpose of a file. */
 export interface Purpose {
   readonly what: string;
   /** A file that was begun with another `since` is begun again; see `tilesSince`. */

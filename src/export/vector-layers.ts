@@ -72,15 +72,15 @@ function fieldsOf(
   types: readonly FieldType[],
   features: readonly Buffer[],
 ): Readonly<Record<string, FieldType>> {
-  const found = new Map<string, FieldType>();
+  const byName = new Map<string, FieldType>();
   for (const feature of features) {
-    if (found.size === keys.length) break;
+    if (byName.size === keys.length) break;
     for (const [key, type] of tagsOf(feature)) {
       const name = keys[key];
-      if (name !== undefined && !found.has(name)) found.set(name, types[type] ?? 'String');
+      if (name !== undefined && !byName.has(name)) byName.set(name, types[type] ?? 'String');
     }
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(byName);
 }
 
 function tagsOf(feature: Buffer): readonly (readonly [key: number, value: number])[] {
@@ -116,9 +116,9 @@ export function createLayerNotes(db: Database.Database): LayerNotes {
     `CREATE TABLE IF NOT EXISTS ${LAYERS_TABLE} (id TEXT PRIMARY KEY, layer TEXT NOT NULL) WITHOUT ROWID`,
   );
   const keep = db.prepare(`INSERT OR REPLACE INTO ${LAYERS_TABLE} VALUES (?, ?)`);
-  const kept = db.prepare<[], string>(`SELECT layer FROM ${LAYERS_TABLE} ORDER BY id`).pluck().all();
+  const rows = db.prepare<[], string>(`SELECT layer FROM ${LAYERS_TABLE} ORDER BY id`).pluck().all();
   const known = new Map(
-    kept.map((text) => JSON.parse(text) as VectorLayer).map((layer) => [layer.id, layer]),
+    rows.map((text) => JSON.parse(text) as VectorLayer).map((layer) => [layer.id, layer]),
   );
 
   function note(z: number, layer: TileLayer): void {
@@ -161,7 +161,7 @@ function mixed(known: FieldType, other: FieldType): FieldType {
   return known === other ? known : 'String';
 }
 
-/** What an archive says of its layers: the source's own description if it has one, otherwise what its tiles have. */
+/** Layers in an archive's metadata: the source's own description if it has one, otherwise what its tiles have. */
 export function describedLayers(described: readonly unknown[], notes: LayerNotes): readonly object[] {
   const sound = described.filter(isDescription).map((layer) => ({ fields: {}, ...layer }));
   return sound.length > 0 ? sound : notes.list();

@@ -31,9 +31,8 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'top', column: 0, row: 1 },
   { side: 'right', column: -1, row: 0 },
 ];
-/** Layers whose failures are remembered. */
 const MAX_REMEMBERED = 4096;
-/** What an entry takes besides its edges, about. */
+/** Bytes of an entry besides its edges, about. */
 const ENTRY_BYTES = 256;
 /** Bytes: some two thousand photographs of 1024 × 1024. */
 const MAX_BYTES = 16 * 1024 ** 2;
@@ -66,7 +65,6 @@ export class BlankWatch {
     this.#seen = new RecentMap(options.maxBytes ?? MAX_BYTES);
   }
 
-  /** The layer's source has failed in some other way. */
   sourceFailed(layer: string): void {
     this.#failedAt.set(layer, this.#clock.monotonic(), 1);
   }
@@ -136,7 +134,6 @@ interface SuspectPlace {
   readonly rect: TileRect;
 }
 
-/** An empty picture beside others that are not. */
 export interface BlankSuspect extends SuspectPlace {
   /** Milliseconds since 1970, of the last time. */
   readonly at: number;

@@ -4,7 +4,6 @@ import { openRepeater } from '../lib/repeat.ts';
 
 /** Counts in one process, and sums the counts of others. */
 interface Tally {
-  /** Counts since the last call. */
   take(): readonly unknown[];
   add(one: unknown): void;
 }

@@ -22,7 +22,7 @@ const EXCEPTION =
 const EXCERPT = 1000;
 
 /**
- * Asks the layer's source what lies at a pixel. Nothing of it is kept. Throws `request-invalid` when the layer is not
+ * Queries the layer's source at a pixel. Nothing of it is kept. Throws `request-invalid` when the layer is not
  * to be asked or the map too large, and `source-…` when the source fails or answers in another form.
  */
 export async function askFeatureInfo(

@@ -33,8 +33,8 @@ export interface FlightPlan {
 type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };
 
 /**
- * The making of one metatile, shared by all who wait for it. Each tile is handed out as soon as it is made;
- * `landed` settles when all of them are stored. Until a first tile is handed out the flight lives only as long
+ * The making of one metatile, shared by all waiting callers. Each tile is handed out as soon as it is made;
+ * `landed` resolves when all of them are stored. Until a first tile is handed out the flight lives only as long
  * as a caller waits for it.
  */
 export class Flight {
@@ -47,12 +47,11 @@ export class Flight {
   overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
-  /** The validator of this version at the source's server. */
   validator: string | null = null;
   readonly #controller = new AbortController();
-  readonly #made = new Map<number, MadeTile>();
+  readonly #tiles = new Map<number, MadeTile>();
   readonly #waiting = new Map<number, Deferred<MadeTile | null>>();
-  readonly #asked = new Set<number>();
+  readonly #requests = new Set<number>();
   readonly #landing = createDeferred<boolean>();
   readonly #onFetched: (() => void)[] = [];
   #fetched = false;
@@ -97,9 +96,9 @@ export class Flight {
   /** Null: nothing was made; the caller looks into the store again. */
   async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
     const index = this.#indexOf(tile);
-    this.#asked.add(index);
-    const made = this.#made.get(index);
-    if (made) return made;
+    this.#requests.add(index);
+    const known = this.#tiles.get(index);
+    if (known) return known;
     const waiting = this.#waiting.get(index) ?? createDeferred<MadeTile | null>();
     this.#waiting.set(index, waiting);
     if (this.#end) resolveWith(waiting, this.#end, null);
@@ -112,26 +111,26 @@ export class Flight {
   }
 
   madeTiles(): readonly MadeTile[] {
-    return [...this.#made.values()];
+    return [...this.#tiles.values()];
   }
 
   /** Whether a reader requested this tile, answered or not. */
-  wasAsked(tile: TileIndex): boolean {
-    return this.#asked.has(this.#indexOf(tile));
+  isRequested(tile: TileIndex): boolean {
+    return this.#requests.has(this.#indexOf(tile));
   }
 
   hasMade(tile: TileIndex): boolean {
-    return this.#made.has(this.#indexOf(tile));
+    return this.#tiles.has(this.#indexOf(tile));
   }
 
-  handOut(made: MadeTile): void {
-    const index = this.#indexOf(made);
-    this.#made.set(index, made);
+  handOut(tile: MadeTile): void {
+    const index = this.#indexOf(tile);
+    this.#tiles.set(index, tile);
     const waiting = this.#waiting.get(index);
     if (!waiting) return;
     this.#waiting.delete(index);
     this.#handedOut = true;
-    waiting.resolve(made);
+    waiting.resolve(tile);
   }
 
   end(how: FlightEnd): void {

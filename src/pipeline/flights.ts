@@ -7,13 +7,13 @@ import {
 } from '../domain/errors.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { intersectRects } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { jitter, type Random } from '../lib/random.ts';
-import type { TileChange, TilePlace } from '../storage/tile-store.ts';
+import type { TileChange } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
@@ -30,15 +30,17 @@ interface FlightsOptions {
   readonly claims?: FlightClaims | undefined;
 }
 
-/** Lets one node at a time make a metatile for those who wait. Without it work is done twice, and nothing is wrong. */
+/** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and nothing is wrong. */
 export interface FlightClaims {
-  /** What gives it back; null: another node is making it. */
+  /** A function that gives it back; null: another node is making it. */
   take(metatile: string): Promise<(() => void) | null>;
   pause(signal: AbortSignal): Promise<void>;
 }
 
 /** A node that takes longer to make a metatile is not waited for. */
 const MAX_CLAIMS = 60;
+
+export type KnownChange = Exclude<TileChange, { kind: 'everything' }>;
 
 /** Called with every error that ends a flight early, expected or not. */
 export type FailureListener = (layer: string, error: unknown) => void;
@@ -97,28 +99,16 @@ export class Flights {
     return flight;
   }
 
-  outdate(set: TileSetKey, z: number, rect: TileRect): void {
-    const id = tileSetId(set);
-    for (const flight of this.#open.get(set.layer)?.values() ?? []) {
-      const { tiles, metatile } = flight.plan;
-      if (metatile.z !== z || !intersectRects(metatile.rect, rect)) continue;
-      if (tileSetId(tiles.set) === id) this.#outdate(flight);
-    }
-  }
-
-  outdatePlace(layer: string, place: TilePlace): void {
+  outdate(change: KnownChange): void {
+    const layer = change.kind === 'tiles' ? change.set.layer : change.layer;
     for (const flight of this.#open.get(layer)?.values() ?? []) {
-      if (concerns({ kind: 'place', layer, place }, flight)) this.#outdate(flight);
+      if (concerns(change, flight)) this.#outdate(flight);
     }
+    if (change.kind === 'layer') this.#options.failures.forgetLayer(layer);
   }
 
   overtake(change: TileChange): void {
     for (const flight of this.#flying.keys()) if (concerns(change, flight)) flight.overtaken = true;
-  }
-
-  outdateLayer(layer: string): void {
-    for (const flight of this.#open.get(layer)?.values() ?? []) this.#outdate(flight);
-    this.#options.failures.forgetLayer(layer);
   }
 
   /** Gives up what its source has not answered yet, and waits for the rest to be stored. */
@@ -225,14 +215,12 @@ function isOfOneCaller({ plan }: Flight): boolean {
 function concerns(change: TileChange, { plan: { tiles, metatile } }: Flight): boolean {
   if (change.kind === 'everything') return true;
   if (change.kind === 'layer') return change.layer === tiles.set.layer;
-  const place = change.kind === 'place' ? change.place : { ...change, gridSet: change.set.gridSet };
-  const layer = change.kind === 'place' ? change.layer : change.set.layer;
-  return (
-    layer === tiles.set.layer &&
-    place.gridSet === tiles.set.gridSet &&
-    place.z === metatile.z &&
-    intersectRects(place.rect, metatile.rect) !== null
-  );
+  const isTiles = change.kind === 'tiles';
+  if (isTiles ? tileSetId(change.set) !== tileSetId(tiles.set) : change.layer !== tiles.set.layer)
+    return false;
+  const { z, rect } = isTiles ? change : change.place;
+  const isElsewhere = !isTiles && change.place.gridSet !== tiles.set.gridSet;
+  return !isElsewhere && z === metatile.z && intersectRects(rect, metatile.rect) !== null;
 }
 
 /** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */

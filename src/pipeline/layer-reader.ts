@@ -1,13 +1,10 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
-import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
-import { metatileOf } from '../domain/metatile.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import type { ReadableLayer } from '../sources/tile-source.ts';
-import { metatileSizeOf, notCached, resolveTileSet } from './resolve-tile-set.ts';
-import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+import { metatileWith, notCached, resolveTileSet } from './resolve-tile-set.ts';
+import type { TilePipeline } from './tile-pipeline.ts';
 
 /** Lets a source look at the tiles of another layer, made as for clients. */
 export function createLayerReader(
@@ -36,23 +33,14 @@ function readableLayer(
       const names = { gridSet: gridSet.name, format: format.mediaType, parameters };
       const tiles = resolveTileSet(bound, names);
       // A task's tiles are made as a task's: requests of clients go first.
-      if (priority === 'task') await renewTile(pipeline, tiles, tile, signal);
+      if (priority === 'task') {
+        const metatile = metatileWith(tiles, tile);
+        await pipeline.renew({ tiles, metatile, within: rectOfTile(tile), mode: 'missing', signal });
+      }
       const { bytes, standIn } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
       const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
       return (await decodeImage(bytes, { maxPixels: size.width * size.height, size })).pixels;
     },
   };
-}
-
-async function renewTile(
-  pipeline: Pick<TilePipeline, 'renew'>,
-  tiles: ResolvedTileSet,
-  tile: TileIndex,
-  signal: AbortSignal,
-): Promise<void> {
-  const { z, x, y } = tile;
-  const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
-  if (!metatile) throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y}.`);
-  await pipeline.renew({ tiles, metatile, within: rectOfTile(tile), mode: 'missing', signal });
 }

@@ -3,7 +3,7 @@ import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
+import { type Clock, ifLate, systemClock } from '../lib/clock.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { withConcurrency } from '../lib/yielding.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
@@ -19,7 +19,7 @@ export interface MapRequest {
   readonly width: number;
   readonly height: number;
   readonly format: Format;
-  /** What shows where the layers are transparent; null: nothing. */
+  /** The background where the layers are transparent; null: none. */
   readonly background: Colour | null;
   /** Ends the work, also while it waits for its turn. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export type MapComposer = ReturnType<typeof createMapComposer>;
 export const MAX_MAP_SIDE = 8192;
 const MAX_MAP_PIXELS = 16 * 1024 * 1024;
 
-/** Maps up to this size have places of their own: who looks at a screen does not wait for who prints a poster. */
+/** Maps up to this size have places of their own: maps for screens do not wait for posters. */
 const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
 /** A picture of the largest size takes 64 MiB while it is being made, and as much again while it is encoded. */
 const LARGE_AT_ONCE = 1;
@@ -63,7 +63,11 @@ export function createMapComposer(
       const layers = withoutHidden(request.layers);
       checkMapLayers(layers.length, width * height);
       const places = width * height > SMALL_MAP_PIXELS ? large : small;
-      return await withinTime(clock, request.signal, (signal) =>
+      const late = new AbortController();
+      const giveUp = () =>
+        late.abort(new TilewardenError('source-timeout', 'The map could not be composed in time.'));
+      const signal = AbortSignal.any([request.signal, late.signal]);
+      return await ifLate(clock, MAP_DEADLINE_MS, giveUp, () =>
         inTurn(places, signal, () => composeNow({ ...request, layers, signal })),
       );
     },
@@ -96,23 +100,6 @@ function checkMapLayers(layers: number, pixels: number): void {
   throw invalid(
     `A map of this size has at most ${most} layers, not ${layers}; request fewer layers, or a smaller map.`,
   );
-}
-
-async function withinTime<Result>(
-  clock: Clock,
-  caller: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  const late = new AbortController();
-  const over = new AbortController();
-  const giveUp = () =>
-    late.abort(new TilewardenError('source-timeout', 'The map could not be composed in time.'));
-  clock.sleep(MAP_DEADLINE_MS, over.signal).then(giveUp, () => {});
-  try {
-    return await work(AbortSignal.any([caller, late.signal]));
-  } finally {
-    over.abort('over');
-  }
 }
 
 /** Throws `source-busy` when too many wait already. */

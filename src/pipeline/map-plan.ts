@@ -12,7 +12,7 @@ export interface MapPlan {
   readonly layer: MapLayer;
 }
 
-/** What one layer of a map may be made of: four times the pixels of the largest map. */
+/** Source pixels of one layer of a map: four times the pixels of the largest map. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds memory: a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;
@@ -78,9 +78,9 @@ function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'o
 /** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
 function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture, maxPixels: number): number {
   const { zoomStart, zoomStop, gridSet } = subset;
-  const wanted = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
+  const finest = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
   let z = zoomStart;
-  while (z < zoomStop && levelOf(gridSet, z).resolution > wanted * MIN_ENLARGED) z++;
+  while (z < zoomStop && levelOf(gridSet, z).resolution > finest * MIN_ENLARGED) z++;
   while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds), maxPixels)) z--;
   const rect = tilesAt(subset, z, bounds);
   if (!rect || isWithinBounds(subset, rect, maxPixels)) return z;
@@ -101,7 +101,7 @@ function sourceSize({ gridSet }: GridSubset, { minX, minY, maxX, maxY }: TileRec
 }
 
 function tilesAt(subset: GridSubset, z: number, bounds: Bounds): TileRect | null {
-  const wanted = tilesOfBounds(subset.gridSet, z, bounds);
+  const rect = tilesOfBounds(subset.gridSet, z, bounds);
   const offered = coverageAt(subset, z);
-  return wanted && offered && intersectRects(wanted, offered);
+  return rect && offered && intersectRects(rect, offered);
 }

@@ -24,9 +24,11 @@ import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
+import type { PipelineSettings } from './pipeline-settings.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
 
-interface MetatileMakerOptions {
+interface MetatileMakerOptions
+  extends Pick<PipelineSettings, 'suspectMs' | 'flightDeadlineMs' | 'maxFetchesPerSource' | 'maxLandings'> {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly cutter: TileCutter;
@@ -34,12 +36,6 @@ interface MetatileMakerOptions {
   readonly warn: RateLimitedWarning;
   readonly blanks: BlankWatch;
   readonly counters: Pick<Counters, 'count'>;
-  /** How long a doubtful picture is kept. Milliseconds. */
-  readonly suspectMs: number;
-  /** How long a source may take, waiting in line included. Milliseconds. */
-  readonly flightDeadlineMs: number;
-  readonly maxFetchesPerSource: number;
-  readonly maxLandings: number;
 }
 
 interface Fetched<Response = SourceResult> {
@@ -53,7 +49,7 @@ type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 /**
  * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
  * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
- * metatiles that are being cut and stored. Those who wait in person go first at each.
+ * metatiles that are being cut and stored. Requests of clients go first at each.
  */
 export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
@@ -170,10 +166,10 @@ export class MetatileMaker {
   }
 
   async #cutAndKeep(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
-    const made = await acceptResponse(flight.plan, answer, this.#options.cutter);
+    const pictures = await acceptResponse(flight.plan, answer, this.#options.cutter);
     flight.signal.throwIfAborted();
-    await this.#judge(flight, made);
-    this.#handOut(flight, made, createdAt);
+    await this.#judge(flight, pictures);
+    this.#handOut(flight, pictures, createdAt);
     // Answers go out before the tiles are stored.
     await nextTurn();
     await this.#keep(flight);
@@ -273,10 +269,10 @@ export class MetatileMaker {
   #keepInMemory(flight: Flight): void {
     const { tier } = this.#options;
     const { tiles, metatile } = flight.plan;
-    const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
+    const copies = flight.madeTiles().filter((tile) => flight.isRequested(tile) || tier.has(tiles.set, tile));
     tier.drop(tiles.set, metatile.z, metatile.rect);
     if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
-    for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
+    for (const tile of copies) tier.put(tiles.set, tile, { ...tile, bytes: copyOf(tile.bytes) });
   }
 }
 

@@ -6,7 +6,7 @@ import { checkMapSize, inTurn } from './map-composer.ts';
 
 /**
  * Draws a notice in place of a map. Throws `request-invalid` for a size that no map may have, and `source-busy`.
- * Who aborts leaves alone: the others who wait for the same picture go on waiting.
+ * A caller that aborts leaves alone: the others go on waiting for the same picture.
  */
 export type NoticePainter = (notice: TextPicture, signal: AbortSignal) => Promise<Buffer>;
 

@@ -2,7 +2,7 @@ import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
-import { type Metatile, metatileOf } from '../domain/metatile.ts';
+import type { Metatile } from '../domain/metatile.ts';
 import type { TileEvents, TilesAbove } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -15,7 +15,13 @@ import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/tile-
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { type FailureListener, type FlightClaims, Flights, NegativeMemory } from './flights.ts';
+import {
+  type FailureListener,
+  type FlightClaims,
+  Flights,
+  type KnownChange,
+  NegativeMemory,
+} from './flights.ts';
 import {
   isFresh,
   isKept,
@@ -29,7 +35,7 @@ import { PassedReads } from './passed-reads.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRateLimitedWarning, type RateLimitedWarning } from './rate-limited-warning.ts';
 import { createRenewer } from './renewer.ts';
-import { checkTile, mayAskSource, metatileSizeOf, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
+import { checkTile, mayAskSource, metatileWith, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createTileStretcher } from './stretch-tile.ts';
 import type {
   CachedTile,
@@ -49,7 +55,6 @@ interface TilePipelineOptions extends Env {
   readonly random: Random;
   readonly settings?: Partial<PipelineSettings>;
   readonly counters?: Pick<Counters, 'count'>;
-  /** Areas that administrators have confirmed as blank, besides those in the layer's declaration. */
   readonly blankAreas?: BlankWatchOptions['areasOf'];
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
@@ -153,30 +158,34 @@ class Pipeline implements TilePipeline {
   }
 
   forget(set: TileSetKey, z: number, rect: TileRect): void {
-    this.#tier.drop(set, z, rect);
-    this.#flights.outdate(set, z, rect);
+    this.#forget({ kind: 'tiles', set, z, rect });
   }
 
   forgetLayer(layer: string): void {
-    this.#tier.dropLayer(layer);
-    this.#flights.outdateLayer(layer);
+    this.#forget({ kind: 'layer', layer });
   }
 
   forgetPlaces(layer: string, places?: readonly TilePlace[], above: TilesAbove = 'truncate'): void {
     if (!places) this.forgetLayer(layer);
-    for (const place of places ?? []) {
-      this.#tier.dropPlace(layer, place);
-      this.#flights.outdatePlace(layer, place);
-    }
+    for (const place of places ?? []) this.#forget({ kind: 'place', layer, place });
     this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
   }
 
+  #forget(change: KnownChange): void {
+    this.#dropCopies(change);
+    this.#flights.outdate(change);
+  }
+
   changedElsewhere(change: TileChange): void {
+    this.#dropCopies(change);
+    this.#flights.overtake(change);
+  }
+
+  #dropCopies(change: TileChange): void {
     if (change.kind === 'everything') this.#tier.dropAll();
     if (change.kind === 'layer') this.#tier.dropLayer(change.layer);
     if (change.kind === 'place') this.#tier.dropPlace(change.layer, change.place);
     if (change.kind === 'tiles') this.#tier.drop(change.set, change.z, change.rect);
-    this.#flights.overtake(change);
   }
 
   guardCopies(guard: CopyGuard): void {
@@ -268,7 +277,7 @@ class Pipeline implements TilePipeline {
     return (isAbsent ? null : await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
 
-  /** Who asked has their answer; what becomes of this shows in the next one. */
+  /** The client has its answer; the next one gets the result. */
   #renewBehind({ tiles, tile }: Wanted): void {
     if (this.#renewals >= this.#settings.maxRenewals) return;
     this.#renewals++;
@@ -313,8 +322,10 @@ class Pipeline implements TilePipeline {
     { tiles, tile, signal }: Wanted,
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
-    const metatile = metatileHolding(tiles, tile);
-    const ticket = isKept(tiles, tile.z) ? await this.#ticketFor(tiles, metatile) : null;
+    const kept = isKept(tiles, tile.z);
+    // Tiles that are not kept are fetched one at a time: the others would be discarded.
+    const metatile = metatileWith(tiles, tile, kept ? undefined : SINGLE_TILE);
+    const ticket = kept ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, ticket?.generation ?? null);
     if (joined) return joined;
@@ -374,14 +385,6 @@ class Pipeline implements TilePipeline {
   #served(set: TileSetKey, tile: TileIndex): void {
     this.#events.emit({ type: 'served', set, tile, at: this.#clock.now() });
   }
-}
-
-/** Tiles that are not kept are fetched one at a time: the others would be discarded. */
-function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metatile {
-  const size = isKept(tiles, z) ? metatileSizeOf(tiles) : SINGLE_TILE;
-  const metatile = metatileOf(tiles.subset, size, z, x, y);
-  if (metatile) return metatile;
-  throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y} at zoom ${z}.`);
 }
 
 function answerWith(

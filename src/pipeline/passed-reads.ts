@@ -1,8 +1,7 @@
 import { TilewardenError } from '../domain/errors.ts';
-import { metatileOf } from '../domain/metatile.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import type { Flights } from './flights.ts';
-import { checkTile, SINGLE_TILE } from './resolve-tile-set.ts';
+import { checkTile, metatileWith, SINGLE_TILE } from './resolve-tile-set.ts';
 import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipeline.ts';
 
 /**
@@ -26,8 +25,7 @@ export class PassedReads {
     const { authorization } = tiles;
     if (authorization === undefined) throw onlyForCallers(tiles.set.layer);
     checkTile(tiles, tile);
-    const metatile = metatileOf(tiles.subset, SINGLE_TILE, tile.z, tile.x, tile.y);
-    if (!metatile) throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no such tile.`);
+    const metatile = metatileWith(tiles, tile, SINGLE_TILE);
     const isPassed = authorization !== null && !(await this.#isOwn(authorization));
     const passed = { ...tiles, authorization: isPassed ? authorization : null };
     const plan = { tiles: passed, metatile, ticket: null, madeBy: MADE_BY_REQUEST } as const;

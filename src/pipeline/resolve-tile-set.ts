@@ -3,7 +3,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
 import { findGridSubset, formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
-import type { MetatileSize } from '../domain/metatile.ts';
+import { type Metatile, type MetatileSize, metatileOf } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { rectContains } from '../domain/tile-rect.ts';
@@ -61,6 +61,17 @@ export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
     columns: Math.min(metatile.columns, maxMetatile.columns),
     rows: Math.min(metatile.rows, maxMetatile.rows),
   };
+}
+
+/** The metatile that holds the tile. Throws `tile-outside`. */
+export function metatileWith(
+  tiles: ResolvedTileSet,
+  { z, x, y }: TileIndex,
+  size: MetatileSize = metatileSizeOf(tiles),
+): Metatile {
+  const metatile = metatileOf(tiles.subset, size, z, x, y);
+  if (metatile) return metatile;
+  throw outside(tiles, `tile ${x},${y} at zoom ${z}`);
 }
 
 /** As above for a tile set that the layer may have had once; single tiles when it is no longer made. */

@@ -23,9 +23,9 @@ export function createTileStretcher(find: FindCached) {
 
   /** In a grid set whose zooms do not nest, a tile may overlap several; null unless all of them are cached. */
   async function findAll(tiles: ResolvedTileSet, z: number, rect: TileRect) {
-    const found = await Promise.all(tilesOfRect(z, rect).map((tile) => find(tiles, tile)));
-    const cached = found.filter((answer) => answer !== null);
-    return cached.length === found.length ? cached : null;
+    const answers = await Promise.all(tilesOfRect(z, rect).map((tile) => find(tiles, tile)));
+    const cached = answers.filter((answer) => answer !== null);
+    return cached.length === answers.length ? cached : null;
   }
 
   async function stretchFrom(

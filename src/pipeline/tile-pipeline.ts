@@ -90,7 +90,7 @@ export type OwnCredentials = (authorization: string) => Promise<boolean>;
 export interface TilePipeline {
   /**
    * Throws `tile-outside`; `tile-not-cached` where the layer does not ask its source for clients; `source-…` when the source fails and no older tile is there; `source-busy` when too
-   * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
+   * many wait already. A caller that aborts leaves alone: the others go on waiting for the same metatile.
    * A tile in memory, or in a store that answers synchronously, comes without a promise; failures come as rejections.
    */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile>;

@@ -18,7 +18,6 @@ interface CoverRun {
 }
 
 interface ScannedBand extends CoverBand {
-  /** How many edges were looked at for it. */
   readonly visits: number;
 }
 
@@ -26,7 +25,7 @@ interface ScannedBand extends CoverBand {
  * Which tiles polygons touch. Exact while the polygons are at most `MAX_BANDS` tiles high; at deeper zooms rows
  * are taken together in bands, and a column counts for the whole band when the polygons touch it anywhere in
  * there. So a cover is at most 1/4096 of the area's height too generous and never misses a tile. Bands are higher where
- * very many edges lie beside each other, so that a zoom takes at most `MAX_VISITS`. Pieces and steps of a task see the
+ * many edges are close together, so that a zoom takes at most `MAX_VISITS`. Pieces and steps of a task see the
  * same bands as its total.
  */
 export interface AreaCover {
@@ -48,7 +47,6 @@ export interface ZoomGeometry {
   readonly buffer?: number;
 }
 
-/** Around an area, at every zoom. */
 export interface PixelBuffer {
   readonly pixels: number;
   /** A pixel counts as at least so many metres; as many as it has at the zoom when absent. */
@@ -201,7 +199,7 @@ function clamp(row: number, rows: number): number {
   return Math.min(Math.max(row, 0), rows - 1);
 }
 
-/** Asked for bands from the top down: each edge is picked up once and dropped when the bands have passed it. */
+/** Called for bands from the top down: each edge is picked up once and dropped when the bands have passed it. */
 function activeEdges(edges: readonly Edge[], { left, top: origin, tileSpanX, tileSpanY }: ZoomGeometry) {
   const columnOf = (x: number) => (x - left) / tileSpanX;
   const tileRow = (y: number) => (origin - y) / tileSpanY;
@@ -238,7 +236,7 @@ function createRunEnds(edges: number): RunEnds {
 
 /**
  * The columns that the polygons touch between two horizontal lines: those their edges pass through, and those
- * that lie inside along the line half-way (a column no edge passes through is inside everywhere or nowhere).
+ * inside along the line half-way (a column no edge passes through is inside everywhere or nowhere).
  */
 function runsOf(
   edges: readonly Edge[],
@@ -267,7 +265,6 @@ function runsOf(
   return mergeRuns(starts.subarray(0, count), ends.subarray(0, count));
 }
 
-/** Where edges pass through a row, from the left. */
 function crossingsOf(edges: readonly Edge[], y: number, room: Float64Array): Float64Array {
   let count = 0;
   for (const edge of edges) if (edge.y1 <= y && y < edge.y2) room[count++] = xAt(edge, y);
@@ -278,7 +275,7 @@ function xAt(edge: Edge, y: number): number {
   return edge.x1 + ((y - edge.y1) / (edge.y2 - edge.y1)) * (edge.x2 - edge.x1);
 }
 
-/** There is a gap behind the nth end where the next start, of all in order, lies beyond it. */
+/** There is a gap behind the nth end where the next start, of all in order, is beyond it. */
 function mergeRuns(starts: Float64Array, ends: Float64Array): readonly CoverRun[] {
   starts.sort();
   ends.sort();

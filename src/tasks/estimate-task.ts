@@ -8,7 +8,6 @@ import { spanCount } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
 import { rectsOf } from './tile-selection.ts';
 
-/** Pages read for the average size of a tile. */
 const SAMPLED_PAGES = 256;
 
 /** The cost of a planned task, from the stored tiles and the speed of earlier tasks of its kind. */
@@ -77,7 +76,6 @@ async function averageTileBytes(store: TileStore, set: TileSetKey): Promise<numb
   return tiles === 0 ? null : bytes / tiles;
 }
 
-/** By tasks of the same kind that have ended. */
 function secondsFor(tiles: bigint, earlier: readonly Task[], workOf: (task: Task) => number): number | null {
   let work = 0;
   let milliseconds = 0;

@@ -24,7 +24,7 @@ export interface TilesChange {
   readonly removed: boolean;
 }
 
-/** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
+/** Notifies every memory tier that may hold these tiles; resolves when they have dropped them. */
 type TilesChanged = (change: TilesChange) => Promise<void>;
 
 export interface LeaseRunOptions extends Env {
@@ -37,7 +37,6 @@ export interface LeaseRunOptions extends Env {
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
-  /** Tasks that this worker leaves alone for now. */
   readonly resting: () => readonly number[];
   /** The lease is handed back because its host or store is unavailable. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
@@ -55,7 +54,7 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_TIMEOUT_MS = 60_000;
 
-/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+/** Steps of a lease with an answer that is being cut or stored. Each holds a metatile in memory. */
 const STEPS_BEHIND = 3;
 
 interface Work {
@@ -63,7 +62,6 @@ interface Work {
   readonly end: (outcome: StepOutcome) => void;
 }
 
-/** One lease, from its taking to its end. */
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
@@ -76,7 +74,6 @@ export class LeaseRun {
   readonly #abort = new AbortController();
   #handingBack = false;
   #hostAway: HostAway | null = null;
-  /** Not reported yet. */
   #wait: TaskWait | null = null;
   #figures: ExportFigures | null = null;
   #exhausted = false;

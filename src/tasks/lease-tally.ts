@@ -57,7 +57,6 @@ export class LeaseTally {
     this.#noteChange(step, outcome.counts);
   }
 
-  /** Changes since the last call. */
   take(): TallySnapshot {
     const snapshot = {
       doneSteps: this.#doneSteps,

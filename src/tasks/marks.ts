@@ -1,7 +1,7 @@
 /**
  * Marks: truncations and invalidations that take effect before any tile is touched.
  *
- *   state     readers                                  who ends it
+ *   state     readers                                  ended by
  *   raised    obey it: hidden, or renewed when read    the cleaner, when it has removed or marked what is stored; or the
  *                                                      task that removes it, when it is done or is stopped
  *   closed    nothing is left that it concerns         –
@@ -28,7 +28,6 @@ interface MarksOptions extends Env {
   readonly pipeline: Pick<TilePipeline, 'forgetPlaces'>;
   /** Resolves when all processes and nodes obey every change made before. */
   readonly forgottenByAll: () => Promise<void>;
-  /** Only one node cleans up. */
   readonly leads: () => boolean;
   readonly tasks: Pick<TaskStore, 'isTruncating'>;
 }
@@ -80,7 +79,7 @@ export function openMarks(options: MarksOptions) {
     const places = await placesToMark(layer, selections);
     if (places?.length === 0) return false;
     const effect = effectOf(selections[0] ?? {}, type, clock.now());
-    // Who marks for a change in the data marks the layers above too.
+    // The caller that marks for a data change marks the layers above too.
     await markTiles(pipeline, bound, { places, effect, above: null });
     return true;
   }
@@ -122,7 +121,6 @@ class FirstSeen {
     return getOrCreate(this.#round, name, () => this.#former.get(name) ?? now);
   }
 
-  /** Ends a round. */
   forgetOthers(): void {
     this.#former = this.#round;
     this.#round = new Map();

@@ -1,8 +1,9 @@
 import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
+import { partitionsOf, sameValues } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
-import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
+import { gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
@@ -11,7 +12,6 @@ import type { Clock } from '../lib/clock.ts';
 import { withConcurrency } from '../lib/yielding.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { EVERY_LEVEL } from './marks.ts';
-import { type Partitions, partitionsOf, sameValues } from './parameter-partitions.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -51,27 +51,24 @@ export function createMassTruncation(options: MassTruncationOptions) {
   }
 
   /**
-   * Whole tile sets go first, and only then does the generation rise: nothing is dropped that was asked for after it,
-   * however long this process is stopped in between. What was stored meanwhile has an earlier ticket, and is removed by
-   * it; what is being fetched does not follow. Memory lets go last, so that nothing is loaded again.
+   * Whole tile sets go first, and only then does the generation rise: nothing is dropped that was requested after it,
+   * however long this process is stopped in between. Tiles stored in the meantime have an earlier ticket, and are removed
+   * by it; flights do not store. Memory is emptied last, so that nothing is loaded again.
    */
-  async function empty(
+  async function emptySets(
     layer: string,
-    drop: (store: TileStore) => Promise<void>,
-    remove: (store: TileStore, before: number) => Promise<void>,
+    matches: (set: TileSetKey) => boolean,
+    removeMore: (store: TileStore, before: number) => Promise<void> = async () => {},
   ): Promise<void> {
-    await Promise.all(stores().map(drop));
-    const raised = await raise(layer);
-    await Promise.all([...raised].map(([store, before]) => remove(store, before)));
+    await Promise.all(stores().map((store) => dropMatching(store, layer, matches)));
+    for (const [store, before] of await raise(layer)) {
+      await removeOlder(store, layer, matches, before);
+      await removeMore(store, before);
+    }
     emitDropped(layer);
   }
 
   const emitDropped = (layer: string) => events.emit({ type: 'layer-dropped', layer, at: clock.now() });
-
-  const removeLayer = (layer: string) => (store: TileStore, before: number) =>
-    removeOlder(store, layer, () => true, before);
-
-  const emptyWhole = (layer: string) => empty(layer, (store) => store.dropLayer(layer), removeLayer(layer));
 
   /** Null where a driver cannot do that, or a disk has no room for so many marks. */
   async function raisedTogether(layers: readonly string[]): Promise<ReadonlyMap<TileStore, number> | null> {
@@ -88,24 +85,18 @@ export function createMassTruncation(options: MassTruncationOptions) {
     }
   }
 
-  async function emptyAll(layers: readonly string[]): Promise<void> {
+  /** As `emptySets`, of whole layers. */
+  async function emptyLayers(layers: readonly string[]): Promise<void> {
     await withConcurrency(layers, LAYERS_AT_ONCE, (layer) =>
       Promise.all(stores().map((store) => store.dropLayer(layer))),
     );
-    const raised = await raisedTogether(layers);
+    const raised = layers.length > 1 ? await raisedTogether(layers) : null;
     await withConcurrency(layers, LAYERS_AT_ONCE, async (layer) => {
-      const remove = removeLayer(layer);
-      for (const [store, before] of raised ?? (await raise(layer))) await remove(store, before);
+      for (const [store, before] of raised ?? (await raise(layer))) {
+        await removeOlder(store, layer, () => true, before);
+      }
       emitDropped(layer);
     });
-  }
-
-  async function dropSets(layer: string, matches: (set: TileSetKey) => boolean): Promise<void> {
-    await empty(
-      layer,
-      (store) => dropMatching(store, layer, matches),
-      (store, before) => removeOlder(store, layer, matches, before),
-    );
   }
 
   async function allLayers(): Promise<Set<string>> {
@@ -117,43 +108,38 @@ export function createMassTruncation(options: MassTruncationOptions) {
   return {
     /** Everything cached under the layer's name, in every store, whether or not the layer still offers it. */
     async truncateLayer(name: string): Promise<void> {
-      await emptyWhole(boundLayer(name).layer.name);
+      await emptyLayers([boundLayer(name).layer.name]);
     },
 
     /** The layers that were emptied; also those no longer declared. */
     async truncateAll(): Promise<readonly string[]> {
       const layers = [...(await allLayers())];
-      await emptyAll(layers);
+      await emptyLayers(layers);
       return layers;
     },
 
     /** One combination of parameter values, over all grid sets and formats. */
     async truncateParameters(name: string, parameters: ReadonlyMap<string, string>): Promise<void> {
       const { layer } = boundLayer(name);
-      const noted = await parameterStore.values();
+      const combinations = await parameterStore.values();
       const alike = new Set(
-        [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
+        [...combinations].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
       );
       if (alike.size === 0) refuseUnknownParameters(layer.parameters, parameters);
       const id = partitionOf(layer, parameters);
-      await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
+      await emptySets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 
     /** Tile sets that the layer, as declared now, can no longer produce. */
     async truncateOrphans(name: string): Promise<void> {
       const { layer } = boundLayer(name);
-      const partitions = partitionsOf(layer, await parameterStore.values());
-      const matches = (set: TileSetKey) => !couldBeMade(layer, set, partitions);
-      await empty(
-        layer.name,
-        (store) => dropMatching(store, layer.name, matches),
-        async (store, before) => {
-          await removeOlder(store, layer.name, matches, before);
-          for (const set of await collect(store.tileSets(layer.name))) {
-            if (!matches(set)) await removeOutside(store, layer, set, before);
-          }
-        },
-      );
+      const { couldBeMade } = partitionsOf(layer, await parameterStore.values());
+      const removeOutsideAll = async (store: TileStore, before: number) => {
+        for (const set of await collect(store.tileSets(layer.name))) {
+          if (couldBeMade(set)) await removeOutside(store, layer, set, before);
+        }
+      };
+      await emptySets(layer.name, (set) => !couldBeMade(set), removeOutsideAll);
     },
 
     /** An area, over all formats and every cached combination of parameter values, as one task. */
@@ -174,7 +160,6 @@ async function dropMatching(
   for (const set of await collect(store.tileSets(layer))) if (matches(set)) await store.dropTileSet(set);
 }
 
-/** Tiles with an earlier ticket. */
 async function removeOlder(
   store: TileStore,
   layer: string,
@@ -194,13 +179,6 @@ function partitionOf(layer: Layer, parameters: ReadonlyMap<string, string>): str
   } catch {
     return parametersIdOf(new Map([...parameters].map(([name, value]) => [name.toUpperCase(), value])));
   }
-}
-
-/** In doubt existing tiles are kept. */
-function couldBeMade(layer: Layer, set: TileSetKey, partitions: Partitions): boolean {
-  if (!everySubset(layer).some(({ gridSet }) => gridSet.name === set.gridSet)) return false;
-  if (!layer.formats.some(({ mediaType }) => mediaType === set.format)) return false;
-  return set.parametersId === null || partitions.couldBeMade(set.parametersId) !== false;
 }
 
 /** Tiles at zooms, or in places, that the layer does not offer any more. */

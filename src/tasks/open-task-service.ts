@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
-import { invalid } from '../domain/errors.ts';
+import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Env } from '../lib/env.ts';
@@ -18,9 +18,7 @@ import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
 import type { UsedPages } from './pages-by-use.ts';
-import { gridSetsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
-import { createExportTasks } from './store/export-tasks.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
@@ -32,7 +30,7 @@ import type { TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
-import { createTruncationMarks } from './truncation-marks.ts';
+import { createTruncationMarks, placesOfPlan } from './truncation-marks.ts';
 import { openWorkerPool } from './workers/pool.ts';
 
 interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {
@@ -42,7 +40,6 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   /** Called with tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
-  /** Alone when left out. */
   readonly lead?: Lead;
   /** Without it tasks run in this process. */
   readonly forkWorker?: () => ForkedProcess;
@@ -50,7 +47,6 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly forgottenByAll?: () => Promise<void>;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
-  /** None when left out. */
   readonly usedPages?: UsedPages;
   readonly random: Random;
 }
@@ -79,7 +75,6 @@ const EARLIER_TASKS = 5;
 export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
   const { database, catalog, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
-  const exports = createExportTasks(database);
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
@@ -102,7 +97,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   );
   const workforce = openWorkforce(options, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
-  // The word that other nodes have handed in a task may be lost.
+  // The notification of another node's task may be lost.
   await watch.subscribe(null, ({ task }) => {
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
     marks.changed(task);
@@ -154,26 +149,28 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   async function raiseAndRecord(
     added: readonly Awaited<ReturnType<typeof newTask>>[],
   ): Promise<readonly Task[]> {
-    const made: NewTask[] = [];
+    const newTasks: NewTask[] = [];
     try {
       for (const { task, raised } of added) {
-        made.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
+        newTasks.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
       }
-      const tasks = await record(made);
-      for (const [index, { id }] of tasks.entries()) await closeUnlessKept(made[index], id);
+      const tasks = await record(newTasks);
+      for (const [index, { id }] of tasks.entries()) await closeUnlessKept(newTasks[index], id);
       return tasks;
     } catch (error) {
-      for (const { request, plan: unused } of made) await marks.closeMarks(request.layer, unused);
+      // Unless they were refused, the tasks may be recorded: an answer of the database can be lost.
+      const refused = isTilewardenError(error) ? newTasks : [];
+      for (const { request, plan: unused } of refused) await marks.closeMarks(request.layer, unused);
       throw error;
     }
   }
 
   /** Where a task that was made with the same key in the meantime is in its place. */
-  async function closeUnlessKept(made: NewTask | undefined, id: number): Promise<void> {
-    if (!made?.key || made.request.type !== 'truncate') return;
-    const kept = await store.plan(id);
-    if (isDeepStrictEqual(kept?.raised, made.plan.raised)) return;
-    await marks.closeMarks(made.request.layer, made.plan);
+  async function closeUnlessKept(task: NewTask | undefined, id: number): Promise<void> {
+    if (!task?.key || task.request.type !== 'truncate') return;
+    const recorded = await store.plan(id);
+    if (isDeepStrictEqual(recorded?.raised, task.plan.raised)) return;
+    await marks.closeMarks(task.request.layer, task.plan);
   }
 
   async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
@@ -186,7 +183,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     create: async (draft, author) => onlyOne(await createAll([draft], author)),
     createAll,
     async removeExport(id, by) {
-      await exports.remove(id, `deleted by ${by}`, clock.now());
+      await store.removeExport(id, `deleted by ${by}`, clock.now());
       workforce.cancel(id);
     },
     refuseUnlessRoomFor: (count, author) => room(author, count),
@@ -208,8 +205,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     layersOf: (filter) => store.layersOf(filter),
     list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
     async active(layer) {
-      const found = await store.active(layer);
-      return found.filter(({ request }) => request.type !== 'export').map((task) => watch.withPace(task));
+      const all = await store.active(layer);
+      return all.filter(({ request }) => request.type !== 'export').map((task) => watch.withPace(task));
     },
     async cancel(filter, by) {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
@@ -286,12 +283,10 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
   });
 }
 
-/** What an adopted cache has in the place of a reseed does not come back when the new tiles are evicted. */
+/** Tiles of an adopted cache in the place of a reseed do not come back when the new tiles are evicted. */
 async function raisedFor({ request, plan, tiles }: PlannedTask): Promise<Pick<TaskPlan, 'raised'>> {
   if (request.type !== 'reseed' || !tiles.bound.declared?.adopt.length) return {};
-  const places = gridSetsToEmpty(tiles).flatMap((gridSet) =>
-    plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
-  );
+  const places = placesOfPlan(plan, tiles);
   const raised: Record<string, number> = {};
   for (const [name, store] of storesOf(tiles.bound)) {
     raised[name] = await store.raiseGeneration(request.layer, places);

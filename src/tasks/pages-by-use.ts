@@ -6,7 +6,6 @@ import type { TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
-/** Recorded use of a tile set. */
 export type UsedPages = (set: TileSetKey) => Iterable<UsedPage> | AsyncIterable<UsedPage>;
 
 /** Pages of one task: they are in its plan, which is read with each piece. */
@@ -45,11 +44,9 @@ export async function selectUsed(
   return { pages, covered: most.uses === 0 ? 0 : sum / most.uses };
 }
 
-/** Those that are used most, of however many are added. */
 export class MostUsedPages {
   readonly #most: number;
-  #kept = new Map<string, UsedPage>();
-  /** Of all that were added. */
+  #pages = new Map<string, UsedPage>();
   uses = 0;
 
   constructor(most: number) {
@@ -59,19 +56,18 @@ export class MostUsedPages {
   /** `before`: uses that are counted already and belong to the same page. */
   add(page: UsedPage, before = 0): void {
     this.uses += page.uses;
-    if (page.uses > 0) this.#kept.set(nameOf(page), { ...page, uses: page.uses + before });
-    if (this.#kept.size >= 2 * this.#most)
-      this.#kept = new Map(this.pages().map((one) => [nameOf(one), one]));
+    if (page.uses > 0) this.#pages.set(nameOf(page), { ...page, uses: page.uses + before });
+    if (this.#pages.size >= 2 * this.#most)
+      this.#pages = new Map(this.pages().map((one) => [nameOf(one), one]));
   }
 
-  /** As far as it is kept. */
   usesOf(page: PagePlace): number {
-    return this.#kept.get(nameOf(page))?.uses ?? 0;
+    return this.#pages.get(nameOf(page))?.uses ?? 0;
   }
 
   /** The most used first. */
   pages(): readonly UsedPage[] {
-    const sorted = [...this.#kept.values()].sort((a, b) => b.uses - a.uses || a.z - b.z);
+    const sorted = [...this.#pages.values()].sort((a, b) => b.uses - a.uses || a.z - b.z);
     return sorted.slice(0, this.#most);
   }
 }

@@ -11,25 +11,18 @@ import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { type AreaCover, countCovered, coveredRects } from './area-cover.ts';
-import { type Counts, type ExportFigures, type Lease, NO_COUNTS } from './store/lease.ts';
+import { countCovered, coveredRects } from './area-cover.ts';
+import { type Counts, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
-import { type Exporter, isStoreAway } from './task-export.ts';
+import { type Exporter, type ExportWork, isStoreAway } from './task-export.ts';
 import { rectsOf } from './tile-selection.ts';
 
-export interface StepContext {
-  readonly lease: Lease;
-  readonly tiles: ResolvedTileSet;
-  readonly cover: AreaCover | null;
+export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
   /** The step waits on the spot. */
   readonly waits: (wait: TaskWait) => void;
   readonly exporter: Exporter | null;
-  /** How far an export is. */
-  readonly onProgress: (figures: ExportFigures) => void;
-  /** A request has left for a server. */
   readonly sent: () => void;
   /** One for each request that may be under way at the upstream. */
   readonly threads: Semaphore;
@@ -50,7 +43,6 @@ const MAX_RETRIES_FAILING_STORE = 30;
 const MAX_HOST_WAIT = 5000;
 const MAX_HOST_WAITS_MS = 10_000;
 const MIN_HOST_WAIT = 50;
-/** Retries at an unreachable host before the step counts as failed. */
 const MAX_RETRIES_HOST_AWAY = 6;
 const AWAY_PAUSE = 1000;
 /** Seconds. */

@@ -32,7 +32,6 @@ interface PlanOptions {
   readonly maxThreadCount: number;
   /** Counting an area goes on by it; a unit is an edge looked at. */
   readonly pace: Pace;
-  /** None when left out. */
   readonly usedPages?: UsedPages;
 }
 
@@ -114,8 +113,8 @@ export function makesTiles(type: TaskType): boolean {
 }
 
 function typeOf(type = 'seed'): TaskType {
-  const found = WORK_TYPES.find((known) => known === type.toLowerCase());
-  if (found) return found;
+  const match = WORK_TYPES.find((known) => known === type.toLowerCase());
+  if (match) return match;
   throw invalid(`type ${JSON.stringify(type)} is unknown; allowed: ${WORK_TYPES.join(', ')}.`);
 }
 
@@ -162,8 +161,8 @@ type Zooms = Pick<GridSubset, 'zoomStart' | 'zoomStop'>;
 
 function zoomsOf(draft: TaskDraft, subset: Zooms): { start: number; stop: number } {
   const start = wholeNumber('zoomStart', draft.zoomStart) ?? subset.zoomStart;
-  const asked = wholeNumber('zoomStop', draft.zoomStop) ?? subset.zoomStop;
-  const stop = Math.min(asked, subset.zoomStop);
+  const last = wholeNumber('zoomStop', draft.zoomStop) ?? subset.zoomStop;
+  const stop = Math.min(last, subset.zoomStop);
   if (start > stop) {
     throw invalid(
       `zoomStart ${start} must not be greater than zoomStop ${stop}; the layer has zooms ${subset.zoomStart} to ${subset.zoomStop}.`,
@@ -190,8 +189,8 @@ function boundsOf(
   const level = levelOf(subset.gridSet, zooms.stop);
   let bounds: Bounds | null = subset.extent;
   if (draft.coords) {
-    const asked = widened(askedBounds(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
-    bounds = intersectBounds(asked, bounds);
+    const box = widened(boxIn(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
+    bounds = intersectBounds(box, bounds);
   }
   if (!bounds) throw invalid(`bounds lie outside the layer, which covers ${describe(subset.extent)}.`);
   if (!area) return bounds;
@@ -206,7 +205,7 @@ function boundsOf(
   return within;
 }
 
-function askedBounds(coords: readonly number[]): Bounds {
+function boxIn(coords: readonly number[]): Bounds {
   const [minX, minY, maxX, maxY] = coords;
   const four = coords.length === 4 && coords.every((value) => Number.isFinite(value));
   if (!four || minX === undefined || minY === undefined || maxX === undefined || maxY === undefined) {
@@ -247,9 +246,9 @@ function threadsOf({ threadCount }: TaskDraft, type: TaskType, max: number): num
 }
 
 function failureRulesOf(draft: TaskDraft) {
-  const said = [draft.tileFailureRetryCount, draft.totalFailuresBeforeAborting];
+  const limits = [draft.tileFailureRetryCount, draft.totalFailuresBeforeAborting];
   return {
-    waitsForHosts: !said.some((value) => value !== undefined && value >= 0),
+    waitsForHosts: !limits.some((value) => value !== undefined && value >= 0),
     tileFailureRetryCount: limited(draft.tileFailureRetryCount, DEFAULT_RETRY_COUNT, MAX_RETRY_COUNT),
     tileFailureRetryWaitTime: limited(draft.tileFailureRetryWaitTime, DEFAULT_RETRY_WAIT, MAX_RETRY_WAIT),
     totalFailuresBeforeAborting: limited(

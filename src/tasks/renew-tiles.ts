@@ -1,14 +1,20 @@
-import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
+import { partitionsOf } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
 import type { Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { PageStatistics, TileStore } from '../storage/tile-store.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
 import { MostUsedPages } from './pages-by-use.ts';
-import { partitionsOf } from './parameter-partitions.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';
-import { countSelected, type SelectedTiles, selects, type TileSelection } from './tile-selection.ts';
+import {
+  countSelected,
+  type SelectedTiles,
+  type StoredSet,
+  setsOf,
+  type TileSelection,
+} from './tile-selection.ts';
 
 export interface RenewalOptions {
   readonly parameters: Pick<ParameterStore, 'values'>;
@@ -26,24 +32,21 @@ interface CountedSet {
 export async function lookAt(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
   const { layer } = bound;
   const seen: CountedSet[] = [];
-  for (const store of storesOf(bound).values()) {
-    for await (const set of store.tileSets(layer.name)) {
-      if (selects(selection, set)) seen.push(await countUses(store, layer, set, selection, options.usesOf));
-    }
+  for (const stored of await setsOf(bound, selection)) {
+    seen.push(await countUses(stored, layer, selection, options.usesOf));
   }
-  const found = seen
+  const sets = seen
     .filter(({ selected }) => selected.tiles > 0)
     .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
   return {
-    stored: found.map(({ selected }) => selected),
-    renewals: async () => renewalsOf(layer, found, selection, await options.parameters.values()),
+    stored: sets.map(({ selected }) => selected),
+    renewals: async () => renewalsOf(layer, sets, selection, await options.parameters.values()),
   };
 }
 
 async function countUses(
-  store: TileStore,
+  { store, set }: StoredSet,
   layer: Layer,
-  set: TileSetKey,
   selection: TileSelection,
   usesOf: UsesOf,
 ): Promise<CountedSet> {
@@ -58,16 +61,16 @@ async function countUses(
 
 /**
  * Seeds over what is stale, for each tile set that the layer can still make: one of all of it, and before it one of the
- * pages that are asked for most, which the first then finds fresh.
+ * most requested pages, which the first then finds fresh.
  */
 function renewalsOf(
   layer: Layer,
-  found: readonly CountedSet[],
+  sets: readonly CountedSet[],
   { bounds, area, buffer }: TileSelection,
-  noted: ReadonlyMap<string, ReadonlyMap<string, string>>,
+  combinations: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): readonly TaskDraft[] {
-  const { named } = partitionsOf(layer, noted);
-  return found.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
+  const { named } = partitionsOf(layer, combinations);
+  return sets.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
     const values = set.parametersId === null ? new Map<string, string>() : named.get(set.parametersId);
     const [zoomStart, zoomStop] = [zooms[0], zooms.at(-1)];
     if (!values || zoomStart === undefined || zoomStop === undefined) return [];
@@ -91,7 +94,6 @@ function renewalsOf(
 
 type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
-/** How often tiles of the page are requested, as far as recorded. */
 export type UsesOf = (page: PageOfSet) => number;
 
 /** Kept in the task's plan, which is read with each piece. */

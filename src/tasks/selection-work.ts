@@ -2,11 +2,10 @@ import { type BoundLayer, boundLayer, type Catalog, storesOf } from '../catalog/
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { amountInSet } from '../storage/amount-in-set.ts';
-import { NO_CHANGE, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, sumOfChanges } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
 import { finishMark } from './marks.ts';
@@ -21,8 +20,9 @@ import {
   rectsOf,
   refuseUnknownNames,
   type SelectedTiles,
-  selects,
+  type StoredSet,
   selectsWholeSets,
+  setsOf,
   type TileSelection,
 } from './tile-selection.ts';
 
@@ -63,9 +63,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     each: (stored: StoredSet) => Promise<SelectedTiles>,
   ): Promise<readonly SelectedTiles[]> {
     const selected: SelectedTiles[] = [];
-    for (const stored of await setsOf(bound)) {
-      if (selects(selection, stored.set)) selected.push(await each(stored));
-    }
+    for (const stored of await setsOf(bound, selection)) selected.push(await each(stored));
     return selected.filter(({ tiles }) => tiles > 0);
   }
 
@@ -77,7 +75,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     return {
       raised,
       forgetUnmarked: () => marked || pipeline.forgetPlaces(bound.layer.name, places ?? undefined),
-      /** Removes or marks stored tiles. */
       async apply(): Promise<void> {
         for (const [name, store] of storesOf(bound)) {
           await finishMark(store, { layer: bound.layer.name, number: raised.get(name) ?? 0, effect, places });
@@ -86,8 +83,9 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     };
   }
 
-  async function dropWhole({ store, set }: StoredSet): Promise<SelectedTiles> {
-    const counted = await countWhole({ store, set });
+  async function dropWhole(stored: StoredSet): Promise<SelectedTiles> {
+    const counted = await countWhole(stored);
+    const { store, set } = stored;
     await store.dropTileSet(set);
     events.emit({ type: 'layer-dropped', layer: set.layer, at: clock.now() });
     return counted;
@@ -125,7 +123,6 @@ export function createSelectionWork(options: SelectionWorkOptions) {
   }
 
   return {
-    /** Its stored tiles, by tile set. */
     async count(name: string, selection: TileSelection): Promise<readonly SelectedTiles[]> {
       const bound = await boundFor(name, selection);
       return visit(bound, selection, (stored) =>
@@ -177,21 +174,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
   };
 }
 
-interface StoredSet {
-  readonly name: string;
-  readonly store: TileStore;
-  readonly set: TileSetKey;
-}
-
-async function setsOf(bound: BoundLayer): Promise<readonly StoredSet[]> {
-  const found: StoredSet[] = [];
-  for (const [name, store] of storesOf(bound)) {
-    for await (const set of store.tileSets(bound.layer.name)) found.push({ name, store, set });
-  }
-  return found;
-}
-
-async function countWhole({ store, set }: Pick<StoredSet, 'store' | 'set'>): Promise<SelectedTiles> {
+async function countWhole({ store, set }: StoredSet): Promise<SelectedTiles> {
   return { set, ...(await amountInSet(store, set)) };
 }
 

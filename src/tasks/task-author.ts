@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** Who starts a task. */
 export interface TaskAuthor {
   /** As it is shown. */
   readonly name: string;
@@ -36,7 +35,6 @@ function canonical(value: unknown): string {
   });
 }
 
-/** Tasks of one author among `max` of all. */
 export function shareOf(author: TaskAuthor, max: number): number {
   return author.unlimited ? max : Math.max(1, Math.floor(max / 2));
 }

@@ -24,7 +24,6 @@ export interface TaskDraft {
   readonly tileFailureRetryWaitTime?: number;
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
-  /** Around `area`. */
   readonly buffer?: PixelBuffer;
   readonly onlyStale?: boolean;
   /** Only these pages, in this order. */

@@ -15,7 +15,6 @@ export interface ExportWork {
   readonly onProgress: (figures: ExportFigures) => void;
 }
 
-/** Writes archives for tasks of type `export`. */
 export interface Exporter {
   /** Throws `request-invalid` when such a file cannot hold the tiles, and `entry-changed`. */
   refuseUnfit(type: ArchiveOrder['type'], request: TaskRequest, tiles: ResolvedTileSet): Promise<void>;

@@ -56,7 +56,7 @@ interface TaskFigures {
 }
 
 /**
- * A change worth telling. Ids rise, over restarts too. A listener that was away asks for what came after the last
+ * A change of a task. Ids rise, over restarts too. A listener that was away asks for what came after the last
  * id it saw, and gets each task that has changed since, once, as it is now.
  */
 export interface TaskEvent {
@@ -73,7 +73,7 @@ export interface TaskService {
   create(draft: TaskDraft, author: TaskAuthor): Promise<Task>;
   /** All of them or none. */
   createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]>;
-  /** Throws `too-many-tasks`: for those who have something to do first that they would not undo. */
+  /** Throws `too-many-tasks`: for callers with work to do first that cannot be undone. */
   refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
   /** Stops it; it is not shown as an export any more. */
   removeExport(id: number, by: string): Promise<void>;
@@ -81,7 +81,6 @@ export interface TaskService {
   get(id: number): Promise<Task | null>;
   list(filter: TaskListing): Promise<readonly Task[]>;
   count(filter: TaskFilter): Promise<TaskCounts>;
-  /** The layers that the tasks are of. */
   layersOf(filter: TaskFilter): Promise<readonly string[]>;
   /** Pending and running tasks in id order, of one layer or of all; exports are not among them. */
   active(layer: string | null): Promise<readonly Task[]>;

@@ -9,7 +9,7 @@ import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 
-/** Milliseconds. Workers look again every minute, and say so again when there is still nothing to be had. */
+/** Milliseconds. Workers look every minute, and report the wait again while it lasts. */
 const BELIEVED_FOR = 70_000;
 
 export function waitText(wait: TaskWait): string {
@@ -58,7 +58,6 @@ export class TaskWatch {
     this.#stopListening = options.database.listen(TASKS_CHANGED, this.#looking.wake);
   }
 
-  /** The task with its rate and what it waits for, as far as observed. */
   withPace(task: Task): Task {
     if (isFinal(task.state) || task.state === 'paused') return { ...task, waitingFor: null };
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);

@@ -101,12 +101,11 @@ export interface TaskErrorSample {
   readonly upstream?: UpstreamWords | null;
 }
 
-/** What a task waits for: a paused host, `host:port`, or a store that is full or fails. */
+/** The cause of a wait: a paused host, `host:port`, or a store that is full or fails. */
 export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
 
-/** As reported by a worker. */
 export type NotedWait = TaskWait & { readonly notedAt: number };
 
 export interface Task {
@@ -126,7 +125,6 @@ export interface Task {
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
-  /** Null: it waits for nothing. */
   readonly waitingFor: NotedWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];

@@ -1,3 +1,4 @@
+import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
 import { type Bounds, boundsOfPoints, expandBounds } from '../domain/bounds.ts';
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
@@ -30,7 +31,6 @@ export interface TileSelection {
   readonly bounds?: Bounds;
   /** Narrows further; only for grid sets that the layer has. */
   readonly area?: TaskDraft['area'];
-  /** Around `area`. */
   readonly buffer?: PixelBuffer;
   /** Tiles made before this time. Milliseconds since 1970. */
   readonly olderThan?: number;
@@ -47,7 +47,28 @@ interface SelectedPlace {
   readonly cover: AreaCover | null;
 }
 
-export function selects(selection: TileSelection, set: TileSetKey): boolean {
+export interface StoredSet {
+  /** Of the store. */
+  readonly name: string;
+  readonly store: TileStore;
+  readonly set: TileSetKey;
+}
+
+/** The tile sets of a layer in all stores. */
+export async function setsOf(
+  bound: BoundLayer,
+  selection: TileSelection = {},
+): Promise<readonly StoredSet[]> {
+  const sets: StoredSet[] = [];
+  for (const [name, store] of storesOf(bound)) {
+    for await (const set of store.tileSets(bound.layer.name)) {
+      if (selects(selection, set)) sets.push({ name, store, set });
+    }
+  }
+  return sets;
+}
+
+function selects(selection: TileSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
   if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
   if (formats && !formats.includes(set.format)) return false;

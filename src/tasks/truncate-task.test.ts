@@ -8,6 +8,7 @@ import {
   type TaskFixture,
   type TaskFixtureOptions,
 } from '../../test/fixtures/task-fixture.ts';
+import { DatabaseError } from '../db/database.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 
@@ -198,6 +199,26 @@ describe('tiles of a truncate that has not removed them yet', () => {
     await expect(truncate()).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(2, 1, 1)).toBe('HIT');
     expect(await harness.store.openMarks()).toHaveLength(1);
+  });
+
+  it('tiles of a truncate stay hidden when it is recorded and the answer of the database is lost', async () => {
+    const { database, truncate, outcome, harness, ended } = await heldUp();
+    const key = { text: 'again', digest: 'the same' };
+    expect(await outcome(2, 1, 1)).toBe('HIT');
+    const commit = database.transaction.bind(database);
+    const lost = vi.spyOn(database, 'transaction').mockImplementation(async (lock, work) => {
+      const result = await commit(lock, work);
+      if (lock === 'task-creation') throw new DatabaseError('database-unreachable', 'The connection broke.');
+      return result;
+    });
+    await expect(truncate({ key })).rejects.toThrow('The connection broke.');
+    lost.mockRestore();
+    harness.source.version = 2;
+    const truncation = await truncate({ key });
+    expect(await outcome(2, 1, 1)).toBe('MISS');
+    gate.open();
+    await ended(truncation.id);
+    expect(await harness.shows((await harness.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 2)).toBe(true);
   });
 
   it('tiles stay as they are when a truncate repeats an earlier one by its key', async () => {

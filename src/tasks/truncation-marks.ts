@@ -78,12 +78,17 @@ function selectionOf({ format, parametersId }: TaskRequest) {
   return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }
 
+/** Also of dense tiles. */
+export function placesOfPlan({ levels }: TaskPlan, tiles: ResolvedTileSet): readonly TilePlace[] {
+  return gridSetsToEmpty(tiles).flatMap((gridSet) => levels.map(({ z, rect }) => ({ gridSet, z, rect })));
+}
+
 /** A zoom of an area as readers compare it: see `mark-places.ts`. */
 async function placesOfTask({ request, plan, tiles, buffer }: Planned): Promise<readonly TilePlace[]> {
-  const gridSets = gridSetsToEmpty(tiles);
   const { area, bounds, zoomStart, zoomStop } = request;
-  const whole = gridSets.flatMap((gridSet) => plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })));
+  const whole = placesOfPlan(plan, tiles);
   if (!area) return whole;
+  const gridSets = gridSetsToEmpty(tiles);
   const selection = { gridSets, bounds, zoomStart, zoomStop, ...(buffer && { buffer }) };
   const polygons = { polygons: area, crs: 'grid-set' as const };
   return (await placesToMark(tiles.bound.layer, [{ ...selection, area: polygons }])) ?? whole;

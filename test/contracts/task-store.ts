@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { cutExportPlan, cutSeedPlan } from '../../src/tasks/cut-plan.ts';
-import { createExportTasks } from '../../src/tasks/store/export-tasks.ts';
+import { exportFiles } from '../../src/tasks/store/export-tasks.ts';
 import { type Lease, NO_COUNTS, type Report } from '../../src/tasks/store/lease.ts';
 import { createLeaseStore, type LeaseStore } from '../../src/tasks/store/lease-store.ts';
 import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
@@ -176,15 +176,14 @@ export function describeTaskStore(open: () => Promise<Database>): void {
     });
 
     it('finished exports stay in the history of tasks until they are removed', async () => {
-      const exports = createExportTasks(database);
       const { id } = await create(order('a'));
-      expect((await exports.files()).tasks).toEqual(new Set([id]));
+      expect((await exportFiles(database)).tasks).toEqual(new Set([id]));
       await leases.report(done(await take()));
-      expect(await exports.files()).toEqual({ tasks: new Set(), names: new Set(['a']) });
+      expect(await exportFiles(database)).toEqual({ tasks: new Set(), names: new Set(['a']) });
       const all = { endedBefore: now + 1, keep: 0 };
       expect(await tasks.forget(all)).toBe(0);
-      await exports.remove(id, 'deleted', now);
-      expect((await exports.files()).names).toEqual(new Set());
+      await tasks.removeExport(id, 'deleted', now);
+      expect((await exportFiles(database)).names).toEqual(new Set());
       expect(await tasks.forget(all)).toBe(1);
     });
   });

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { SelectionWork } from '../selection-work.ts';
+import { isFinal } from '../task.ts';
 import { scheduleAuthor } from '../task-author.ts';
 import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
@@ -12,15 +13,12 @@ import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-interface ScheduleServiceOptions extends Env {
+interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
   readonly database: Database;
   readonly tasks: TaskService;
-  readonly selections: Pick<SelectionWork, 'invalidateDraft'>;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
-  /** Alone when left out. */
   readonly lead?: Lead;
-  readonly onFailed?: ScheduleRunnerOptions['onFailed'];
 }
 
 /** Milliseconds. Cron expressions count minutes, so a look comes at each full one too. */
@@ -76,13 +74,11 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
       const nextDue = firstDue(declaration, clock);
       return store.create({ declaration, origin: 'interface', createdBy, nextDue }, clock.now());
     },
-    /** As `create`. */
     async replace(id: number, declaration: ScheduleDeclaration) {
       await check(declaration);
       return store.replace(id, { declaration, origin: 'interface', nextDue: firstDue(declaration, clock) });
     },
     remove: store.remove,
-    /** Newest first. */
     runs: store.runs,
     /** When it will begin next, if known; none while it is switched off. */
     nextRuns,
@@ -91,7 +87,6 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
       await check(declaration);
       return nextRuns({ ...declaration, nextDue: firstDue(declaration, clock) }, count);
     },
-    /** The configuration file was read again. */
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
     /** Immediately, whatever its hours are. Null while the run before is not over. */
     runNow: (schedule: Schedule) => runner.startNow(schedule),
@@ -106,18 +101,18 @@ async function takeOver(
   clock: Clock,
 ): Promise<void> {
   const nameOf = ({ layer, name }: { layer: string; name: string }) => JSON.stringify([layer, name]);
-  const wanted = new Map(declared.map((declaration) => [nameOf(declaration), declaration]));
+  const missing = new Map(declared.map((declaration) => [nameOf(declaration), declaration]));
   for (const known of await store.list(null)) {
-    const declaration = wanted.get(nameOf(known));
-    wanted.delete(nameOf(known));
+    const declaration = missing.get(nameOf(known));
+    missing.delete(nameOf(known));
     if (declaration) {
       const sameTimes = known.cron === declaration.cron && known.timeZone === declaration.timeZone;
-      const kept = sameTimes && declaration.enabled ? known.nextDue : null;
-      const nextDue = kept ?? firstDue(declaration, clock);
+      const current = sameTimes && declaration.enabled ? known.nextDue : null;
+      const nextDue = current ?? firstDue(declaration, clock);
       await store.replace(known.id, { declaration, origin: CONFIGURATION, nextDue });
     } else if (known.origin === CONFIGURATION) await store.remove(known.id);
   }
-  for (const declaration of wanted.values()) {
+  for (const declaration of missing.values()) {
     const nextDue = firstDue(declaration, clock);
     await store.create(
       { declaration, origin: CONFIGURATION, createdBy: CONFIGURATION, nextDue },
@@ -138,7 +133,7 @@ interface ScheduleRunnerOptions extends Env {
   readonly onFailed?: ((schedule: Schedule, run: ScheduleRun) => void) | undefined;
 }
 
-/** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */
+/** Runs schedules. Interrupted work is done once by the next look, not twice. */
 export function createScheduleRunner(options: ScheduleRunnerOptions) {
   const { store, tasks, selections, onFailed, clock, log } = options;
 
@@ -154,7 +149,6 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
   }
 
-  /** Null while the run before is not over. */
   async function startNow(schedule: Schedule): Promise<ScheduleRun | null> {
     if (await follow(schedule)) return null;
     const run = await start(schedule, clock.now());
@@ -177,40 +171,30 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
   async function follow(schedule: Schedule): Promise<ScheduleRun | null> {
     const run = await store.openRun(schedule.id);
     if (!run) return null;
+    const change = (state: ScheduleRun['state'], detail: string | null) =>
+      store.changeRun(schedule.id, run.dueAt, state, detail);
     const task = run.taskId === null ? null : await tasks.get(run.taskId);
-    if (!task || task.state === 'done' || task.state === 'aborted') {
+    if (!task || isFinal(task.state)) {
       const hasFailed = task?.outcome === 'failed';
       if (hasFailed) onFailed?.(schedule, { ...run, detail: task.reason });
-      await store.changeRun(schedule.id, run.dueAt, hasFailed ? 'failed' : 'over', task?.reason ?? null);
+      await change(hasFailed ? 'failed' : 'over', task?.reason ?? null);
       return null;
     }
     const now = clock.now();
     const opens = createTimetable(schedule).mayBeginAt(now);
-    if (opens <= now) return resume(schedule, run, task.id);
-    if (run.state === 'held' || task.state === 'paused' || schedule.overrun === 'finish') return run;
-    return interrupt(schedule, run, task.id, opens);
-  }
-
-  async function resume(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
-    if (run.state !== 'held') return run;
-    await tasks.resume(taskId);
-    await store.changeRun(schedule.id, run.dueAt, 'started', null);
-    return run;
-  }
-
-  async function interrupt(
-    schedule: Schedule,
-    run: ScheduleRun,
-    taskId: number,
-    opens: number,
-  ): Promise<ScheduleRun | null> {
+    const isHeld = run.state === 'held';
+    if (opens <= now && isHeld) {
+      await tasks.resume(task.id);
+      await change('started', null);
+    }
+    if (opens <= now || isHeld || task.state === 'paused' || schedule.overrun === 'finish') return run;
     if (schedule.overrun === 'stop') {
-      await tasks.cancel({ ids: [taskId], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
-      await store.changeRun(schedule.id, run.dueAt, 'over', 'stopped when its hours were over');
+      await tasks.cancel({ ids: [task.id], states: ['pending', 'running'] }, `schedule ${schedule.name}`);
+      await change('over', 'stopped when its hours were over');
       return null;
     }
-    await tasks.pause(taskId);
-    await store.changeRun(schedule.id, run.dueAt, 'held', `waits until ${new Date(opens).toISOString()}`);
+    await tasks.pause(task.id);
+    await change('held', `waits until ${isoTime(opens)}`);
     return run;
   }
 
@@ -225,13 +209,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     } catch (error) {
       if (!isTilewardenError(error)) throw error;
       log.warn({ layer, schedule: name, reason: error.message }, 'a schedule could not start its task');
-      const failed: ScheduleRun = {
-        dueAt,
-        at: clock.now(),
-        state: 'failed',
-        taskId: null,
-        detail: error.message,
-      };
+      const failed = runWithoutTask(dueAt, 'failed', error.message);
       onFailed?.(schedule, failed);
       return failed;
     }
@@ -240,13 +218,15 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
   /** Done twice it does no harm. */
   async function invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
     const tiles = await selections.invalidateDraft(draft);
-    return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
+    return runWithoutTask(dueAt, 'over', `${tiles} tiles marked as stale`);
   }
 
   function skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {
-    const since = new Date(unfinished.dueAt).toISOString();
-    const detail = `the run of ${since} is not over yet`;
-    return { dueAt, at: clock.now(), state: 'skipped', taskId: null, detail };
+    return runWithoutTask(dueAt, 'skipped', `the run of ${isoTime(unfinished.dueAt)} is not over yet`);
+  }
+
+  function runWithoutTask(dueAt: number, state: ScheduleRun['state'], detail: string): ScheduleRun {
+    return { dueAt, at: clock.now(), state, taskId: null, detail };
   }
 
   return { lookAtAll, startNow };

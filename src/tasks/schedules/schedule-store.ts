@@ -11,20 +11,18 @@ interface NewSchedule {
 
 const LOCK = 'schedules';
 const UNDER_WAY: readonly RunState[] = ['started', 'held'];
-/** Of one schedule. */
 const KEPT_RUNS = 200;
 
 export type ScheduleStore = ReturnType<typeof createScheduleStore>;
 
-/** Schedules and their runs in the database. */
 export function createScheduleStore(database: Database) {
   const { query } = database;
 
   return {
     async list(layer: string | null): Promise<readonly Schedule[]> {
-      let found = query.selectFrom('schedules').selectAll();
-      if (layer !== null) found = found.where('layer', '=', layer);
-      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+      let schedules = query.selectFrom('schedules').selectAll();
+      if (layer !== null) schedules = schedules.where('layer', '=', layer);
+      return (await schedules.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
     /** Those that are due at `now`, and those with a run whose task is not known to be over. */
@@ -33,11 +31,11 @@ export function createScheduleStore(database: Database) {
         .selectFrom('schedule_runs')
         .select('schedule_id')
         .where('state', 'in', UNDER_WAY);
-      const found = query
+      const due = query
         .selectFrom('schedules')
         .selectAll()
         .where(({ eb, or }) => or([eb('next_due', '<=', now), eb('id', 'in', underWay)]));
-      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+      return (await due.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
     get: (id: number): Promise<Schedule | null> => find(query, id),
@@ -101,15 +99,10 @@ export function createScheduleStore(database: Database) {
         await forgetOldRuns(inside, id);
       }),
 
-    changeRun: (id: number, dueAt: number, state: RunState, detail: string | null): Promise<void> =>
-      database.transaction(LOCK, async (inside) => {
-        await inside
-          .updateTable('schedule_runs')
-          .set({ state, detail })
-          .where('schedule_id', '=', id)
-          .where('due_at', '=', dueAt)
-          .execute();
-      }),
+    async changeRun(id: number, dueAt: number, state: RunState, detail: string | null): Promise<void> {
+      const run = database.change.updateTable('schedule_runs').set({ state, detail });
+      await run.where('schedule_id', '=', id).where('due_at', '=', dueAt).execute();
+    },
   };
 }
 

@@ -1,14 +1,14 @@
 import { WORK_TYPES } from '../task.ts';
 import type { TaskDraft } from '../task-draft.ts';
 
-/** What happens to a run that is not over when its hours are. */
+/** The fate of a run that is unfinished when its hours end. */
 export const OVERRUNS = ['pause', 'stop', 'finish'] as const;
 type Overrun = (typeof OVERRUNS)[number];
 
 export const SCHEDULED_WORK = [...WORK_TYPES, 'invalidate'] as const;
 type ScheduledWork = (typeof SCHEDULED_WORK)[number];
 
-/** What an administrator writes down, checked. Plain data. */
+/** A schedule as declared, checked. Plain data. */
 export interface ScheduleDeclaration {
   readonly layer: string;
   /** Unique within the layer. */
@@ -37,7 +37,7 @@ export const RUN_STATES = ['started', 'held', 'over', 'skipped', 'failed'] as co
 export type RunState = (typeof RUN_STATES)[number];
 
 export interface ScheduleRun {
-  /** When the cron expression wanted it; several that were missed are one run, the latest. */
+  /** The time of the cron expression; several missed ones are one run, the latest. */
   readonly dueAt: number;
   readonly at: number;
   readonly state: RunState;

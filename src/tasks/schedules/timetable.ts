@@ -13,23 +13,15 @@ export function createTimetable({
   timeZone,
   hours,
 }: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>) {
-  const local = reading(
-    'timeZone',
-    () => 'an IANA name such as Europe/Berlin or UTC',
-    timeZone,
-    () => new LocalTime(timeZone),
-  );
-  const pattern = reading(
-    'cron',
-    () => allowedCron(cron),
-    cron,
-    () => readCron(cron, timeZone),
-  );
+  const zones = 'an IANA name such as Europe/Berlin or UTC';
+  const local = reading('timeZone', timeZone, zones, () => new LocalTime(timeZone));
+  const pattern = reading('cron', cron, null, () => readCron(cron, timeZone));
+  const spans = hours === null ? [] : [hours];
   const daily = reading(
     'hours',
-    () => 'hours such as 22:00-06:00',
     hours ?? '',
-    () => new DailyHours(hours === null ? [] : [hours], local),
+    'hours such as 22:00-06:00',
+    () => new DailyHours(spans, local),
   );
 
   function dueAfter(time: number): number | null {
@@ -64,8 +56,8 @@ function readCron(cron: string, timeZone: string): Cron {
 
 /** In words, for one that cannot be read: the field that is at fault. */
 function allowedCron(cron: string): string {
-  const given = cron.trim().split(/\s+/);
-  const fault = given.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(given[at] ?? '', at));
+  const fields = cron.trim().split(/\s+/);
+  const fault = fields.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(fields[at] ?? '', at));
   if (!fault) return `five fields (${FIELDS.map(([name]) => name).join(', ')}), e.g. "0 22 * * *"`;
   const [name, range] = fault;
   return `five fields whose ${name} is ${range}, *, or a list, a range or a step of these such as 1,2, 1-5 or */2`;
@@ -80,16 +72,12 @@ function isReadable(field: string, at: number): boolean {
   }
 }
 
-function reading<Part>(field: string, allowed: () => string, given: string, read: () => Part): Part {
+/** `allowed`: null for a cron expression. */
+function reading<Part>(field: string, text: string, allowed: string | null, read: () => Part): Part {
   try {
     return read();
   } catch (error) {
-    throw new TilewardenError(
-      'request-invalid',
-      `${field} must be ${allowed()}, not ${JSON.stringify(given)}.`,
-      {
-        cause: error,
-      },
-    );
+    const message = `${field} must be ${allowed ?? allowedCron(text)}, not ${JSON.stringify(text)}.`;
+    throw new TilewardenError('request-invalid', message, { cause: error });
   }
 }

@@ -3,28 +3,20 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { type Archive, isFinal, type Task, type TaskState, UNFINISHED } from '../task.ts';
 import type { TaskAuthor } from '../task-author.ts';
 import { endTask } from './finish-task.ts';
-import { changeTasks, requestOf, TASKS_CHANGED, type TaskRow, taskOf } from './task-rows.ts';
+import { requestOf, type TaskRow, taskOf } from './task-rows.ts';
 
 const MAX_EXPORTS = 20;
 /** Of one account that is no administrator. */
 const MAX_OF_ONE = 10;
 
-/** Tasks of type `export` as docs/decisions/0290 has their states. */
-export function createExportTasks(database: Database) {
+/** Tasks whose files are all in use, and files of finished ones that can be downloaded; states: docs/decisions/0290. */
+export async function exportFiles({ query }: Database) {
+  const exports = query.selectFrom('tasks').where('type', '=', 'export');
+  const unfinished = await exports.select('id').where('state', 'in', UNFINISHED).execute();
+  const named = await exports.select('file').where('export_id', 'is not', null).execute();
   return {
-    remove: (id: number, reason: string, now: number): Promise<void> =>
-      changeTasks(database, [TASKS_CHANGED], (query) => hideExport(query, id, reason, now)),
-
-    /** Tasks whose files are all in use, and files of finished ones that can be downloaded. */
-    async files(): Promise<{ readonly tasks: ReadonlySet<number>; readonly names: ReadonlySet<string> }> {
-      const exports = database.query.selectFrom('tasks').where('type', '=', 'export');
-      const unfinished = await exports.select('id').where('state', 'in', UNFINISHED).execute();
-      const kept = await exports.select('file').where('export_id', 'is not', null).execute();
-      return {
-        tasks: new Set(unfinished.map(({ id }) => id)),
-        names: new Set(kept.flatMap(({ file }) => file ?? [])),
-      };
-    },
+    tasks: new Set(unfinished.map(({ id }) => id)),
+    names: new Set(named.flatMap(({ file }) => file ?? [])),
   };
 }
 
@@ -44,7 +36,7 @@ export async function exportUnderWay(
   return null;
 }
 
-async function hideExport(query: Statements, id: number, reason: string, now: number): Promise<void> {
+export async function hideExport(query: Statements, id: number, reason: string, now: number): Promise<void> {
   await endTask(query, id, 'killed', reason, now);
   await query.updateTable('tasks').set({ export_id: null }).where('id', '=', id).execute();
 }

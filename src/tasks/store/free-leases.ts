@@ -8,7 +8,6 @@ import { createFailureRecord } from './record-failures.ts';
 import { lockTasks, planOf, requestOf, type TaskRow, taskRow } from './task-rows.ts';
 import { isRetry, returnPiece } from './task-store.ts';
 
-/** Whose leases are taken back. */
 export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly token: number };
 
 /** A step at which this many workers died is passed over. */

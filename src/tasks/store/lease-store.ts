@@ -40,7 +40,6 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
     /** After a start, when no holder can be alive: every piece is free, every running task is pending again. */
     adopt: (): Promise<void> => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
-    /** Every lease that is held, with its beat. */
     beats: (): Promise<readonly { readonly token: number; readonly beat: number }[]> =>
       database.query
         .selectFrom('task_leases')

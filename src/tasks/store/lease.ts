@@ -9,7 +9,6 @@ interface LeaseBase {
   readonly taskId: number;
   readonly request: TaskRequest;
   readonly plan: TaskPlan;
-  /** How many steps may be in flight. */
   readonly threads: number;
 }
 
@@ -79,7 +78,6 @@ export interface ExportFigures {
   readonly file: string | null;
 }
 
-/** The work of a lease since its last report. */
 export interface Report {
   readonly token: number;
   /** Counts the lease's reports from 0: one that comes twice, because its answer was lost, is recorded once. */
@@ -90,7 +88,6 @@ export interface Report {
   readonly failures: readonly StepFailure[];
   /** For failed steps that were tried again, by id: null when it went well, else why it failed again. */
   readonly retried: ReadonlyMap<number, FailureReason | null>;
-  /** Milliseconds of work since the last report. */
   readonly workMs: number;
   /** `go-on` keeps the lease, `hand-back` returns its rest, `finish` ends it. */
   readonly intent: 'go-on' | 'hand-back' | 'finish';
@@ -100,7 +97,7 @@ export interface Report {
   readonly resting?: readonly number[];
   /** Why it is handed back, where a failing host is the reason. */
   readonly hostAway?: HostAway | null;
-  /** What some or all of its threads have begun to wait for. */
+  /** The wait that some or all of its threads have begun. */
   readonly wait?: TaskWait | null;
   readonly figures?: ExportFigures | null;
 }

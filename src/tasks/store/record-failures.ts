@@ -59,11 +59,9 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
   }
 
   return {
-    /** A step's first failure. */
     add: (failure: StepFailure): Promise<void> => insert(failure, 1, retryTime(1)),
     /** Whatever attempts the task allows. */
     giveUp: (failure: StepFailure, attempts: number): Promise<void> => insert(failure, attempts, null),
-    /** Another failure of a step that was tried again. */
     async addAgain(id: number, { reason, upstream = null }: FailureReason): Promise<void> {
       const failed = query.selectFrom('task_failures').selectAll().where('id', '=', id);
       const row = await failed.executeTakeFirstOrThrow();
@@ -77,10 +75,9 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
         .execute();
       count({ ...failedStepOf(row), reason: shown, upstream }, retryAt);
     },
-    /** The resulting changes of the task's row. */
     changes(eb: Conditions<'tasks'>, processed: bigint) {
-      const kept = JSON.parse(task.error_samples) as TaskErrorSample[];
-      const errors = JSON.stringify([...kept, ...samples].slice(-KEPT_SAMPLES));
+      const earlier = JSON.parse(task.error_samples) as TaskErrorSample[];
+      const errors = JSON.stringify([...earlier, ...samples].slice(-KEPT_SAMPLES));
       return {
         tiles_processed: eb('tiles_processed', '+', processed + tiles),
         failed: eb('failed', '+', tiles),
@@ -88,7 +85,6 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
         ...(samples.length > 0 && { error_samples: errors }),
       };
     },
-    /** Aborts the task when it has failed as often as it may. */
     async abortOverLimit(): Promise<boolean> {
       const failures = task.failures + steps;
       if (steps === 0 || failures < request.totalFailuresBeforeAborting) return false;
@@ -101,7 +97,6 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
   };
 }
 
-/** Ends a task that has waited for a failing host for as long as it may. */
 export async function abortIfHostStaysAway(
   query: Statements,
   task: TaskRow,

@@ -6,7 +6,6 @@ import { finishIfComplete } from './finish-task.ts';
 import type { Lease, LeaseWish } from './lease.ts';
 import { failedStepOf, lockTasks, planOf, requestOf, type TaskRow, updateTask } from './task-rows.ts';
 
-/** Failed steps that one lease tries again. */
 const RETRY_BATCH = 32;
 /** Milliseconds. A wait longer than any we give comes from a clock that has been set back, and is over. */
 const MAX_RETRY_WAIT = 3_600_000 * 2;
@@ -139,7 +138,6 @@ async function busyThreads(query: Statements, id: number): Promise<number> {
   return Number(row?.busy ?? 0);
 }
 
-/** A task whose row is locked, and who takes how much of it. */
 interface Taking extends Pick<LeaseWish, 'owner'> {
   readonly query: Statements;
   readonly task: TaskRow;

@@ -3,32 +3,31 @@ import { dialectOf } from '../../db/numbers.ts';
 import { TASK_OUTCOMES, TASK_STATES, type TaskOutcome, type TaskState } from '../task.ts';
 import type { TaskCounts, TaskFilter } from '../task-service.ts';
 
-/** The tasks that a filter describes; without fields all of them. */
 export function filteredTasks(query: Statements, filter: TaskFilter) {
   return narrowed(query, filter, false);
 }
 
 /** `isScan`: only the index of states is used. */
 function narrowed(query: Statements, filter: TaskFilter, isScan: boolean) {
-  let found = query.selectFrom('tasks');
+  let tasks = query.selectFrom('tasks');
   const lists = [filter.ids, filter.states, filter.outcomes, filter.layers, filter.types];
   // PostgreSQL has no empty list.
-  if (lists.some((list) => list?.length === 0)) return found.where(({ lit }) => lit(false));
-  if (filter.ids) found = found.where('id', 'in', [...filter.ids]);
-  if (filter.upTo !== undefined) found = found.where('id', '<=', filter.upTo);
-  if (filter.states) found = found.where('state', 'in', [...filter.states]);
+  if (lists.some((list) => list?.length === 0)) return tasks.where(({ lit }) => lit(false));
+  if (filter.ids) tasks = tasks.where('id', 'in', [...filter.ids]);
+  if (filter.upTo !== undefined) tasks = tasks.where('id', '<=', filter.upTo);
+  if (filter.states) tasks = tasks.where('state', 'in', [...filter.states]);
   const texts = { outcome: filter.outcomes, layer: filter.layers, type: filter.types } as const;
   for (const name of ['outcome', 'layer', 'type'] as const) {
     const values = texts[name];
     if (values)
-      found = found.where(({ eb, fn, ref }) =>
+      tasks = tasks.where(({ eb, fn, ref }) =>
         eb(isScan ? fn.coalesce(name, name) : ref(name), 'in', [...values]),
       );
   }
-  if (filter.exported) found = found.where('export_id', 'is not', null);
-  if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
-  if (filter.until !== undefined) found = found.where('created_at', '<', filter.until);
-  return found;
+  if (filter.exported) tasks = tasks.where('export_id', 'is not', null);
+  if (filter.since !== undefined) tasks = tasks.where('created_at', '>=', filter.since);
+  if (filter.until !== undefined) tasks = tasks.where('created_at', '<', filter.until);
+  return tasks;
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-author.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
-import { exportUnderWay } from './export-tasks.ts';
+import { exportUnderWay, hideExport } from './export-tasks.ts';
 import { endTask } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
 import { countTasks, filteredTasks } from './task-filter.ts';
@@ -27,7 +27,6 @@ export interface NewTask {
   readonly key: TaskKey | null;
 }
 
-/** A place in the order of latest changes. */
 interface ChangePlace {
   readonly event: number;
   readonly id: number;
@@ -81,29 +80,30 @@ export function createTaskStore(database: Database) {
     },
 
     async list(filter: TaskListing): Promise<readonly Task[]> {
-      let found = filteredTasks(query, filter).selectAll();
-      if (filter.afterId !== undefined) found = found.where('id', '<', filter.afterId);
+      let page = filteredTasks(query, filter).selectAll();
+      if (filter.afterId !== undefined) page = page.where('id', '<', filter.afterId);
       const limit = Math.min(filter.limit, MAX_LIST);
-      return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
+      return (await page.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
     },
     count: (filter: TaskFilter): Promise<TaskCounts> => countTasks(database, filter),
-    /** Layers that the tasks are of. */
     async layersOf(filter: TaskFilter): Promise<readonly string[]> {
       const rows = await filteredTasks(query, filter).select('layer').distinct().execute();
       return rows.map(({ layer }) => layer);
     },
 
     async active(layer: string | null): Promise<readonly Task[]> {
-      let found = query.selectFrom('tasks').selectAll().where('state', 'in', ['pending', 'running']);
-      if (layer !== null) found = found.where('layer', '=', layer);
-      return (await found.orderBy('id').execute()).map(taskOf);
+      let tasks = query.selectFrom('tasks').selectAll().where('state', 'in', ['pending', 'running']);
+      if (layer !== null) tasks = tasks.where('layer', '=', layer);
+      return (await tasks.orderBy('id').execute()).map(taskOf);
     },
 
     /** The tasks that were stopped, as they were before. */
     cancel: (filter: TaskFilter, reason: string, now: number): Promise<readonly Task[]> =>
       changeTasks(database, CHANGE, async (inside) => {
-        const found = filteredTasks(inside, filter).selectAll().where('state', 'in', statesBefore('killed'));
-        const sorted = found.orderBy('id');
+        const unfinished = filteredTasks(inside, filter)
+          .selectAll()
+          .where('state', 'in', statesBefore('killed'));
+        const sorted = unfinished.orderBy('id');
         const rows = await (dialectOf(inside) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
         for (const row of rows) await endTask(inside, row.id, 'killed', reason, now);
         return rows.map(taskOf);
@@ -121,7 +121,8 @@ export function createTaskStore(database: Database) {
       changeTasks(database, WORK, async (inside) =>
         moveTask(inside, id, 'resumed', { fair_time: await fairTimeNow(inside) }),
       ),
-    /** Ends a task whose work has become impossible. */
+    removeExport: (id: number, reason: string, now: number): Promise<void> =>
+      changeTasks(database, CHANGE, (inside) => hideExport(inside, id, reason, now)),
     fail: (id: number, reason: string, now: number): Promise<void> =>
       changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
 
@@ -132,8 +133,8 @@ export function createTaskStore(database: Database) {
 
     /** Whether an unfinished task removes the tiles hidden by the mark `number` of a store. */
     async isTruncating(layer: string, store: string, number: number): Promise<boolean> {
-      const found = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
-      const truncations = found.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
+      const tasks = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
+      const truncations = tasks.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
       return (await truncations.execute()).some((row) => planOf(row).raised?.[store] === number);
     },
 
@@ -149,7 +150,6 @@ export function createTaskStore(database: Database) {
       return rows.map(failedStepOf);
     },
 
-    /** In the order of their latest changes, as far as they are visible. */
     async changedSince({ event, id }: ChangePlace, limit: number): Promise<readonly Task[]> {
       const rows = await query
         .selectFrom('tasks')
@@ -172,7 +172,6 @@ export function createTaskStore(database: Database) {
         await inside.updateTable('tasks').set({ event_id: 0 }).where('event_id', '>', now).execute();
       }),
 
-    /** Returns how many were forgotten. */
     forget: ({ endedBefore, keep }: Retention): Promise<number> =>
       changeTasks(database, [], async (inside) => {
         const finished = inside.selectFrom('tasks').select('id').where('state', 'in', FINISHED);
@@ -286,9 +285,9 @@ async function refuseUnlessRoom(
 }
 
 async function countUnfinished(query: Statements, author: TaskAuthor | null): Promise<number> {
-  let found = query.selectFrom('tasks').where('state', 'in', UNFINISHED);
-  if (author) found = found.where('account', '=', author.account);
-  const row = await found.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+  let unfinished = query.selectFrom('tasks').where('state', 'in', UNFINISHED);
+  if (author) unfinished = unfinished.where('account', '=', author.account);
+  const row = await unfinished.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
   return Number(row.count);
 }
 

@@ -14,7 +14,6 @@ interface WorkerPoolOptions extends Env {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;
-  /** Starts a process that calls `openTaskWorker`. */
   readonly fork: () => ForkedProcess;
   /** Names this pool in leases, e.g. by the server's process id and a random part. */
   readonly name: string;
@@ -56,7 +55,6 @@ export function openWorkerPool(options: WorkerPoolOptions) {
   }
 
   return {
-    /** Starts the processes, which stay. */
     start,
     /** There is work for them, which are started if need be. */
     wake(): void {

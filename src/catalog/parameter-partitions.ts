@@ -1,7 +1,7 @@
-import type { Layer } from '../domain/layer.ts';
+import { everySubset, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
-
-type Values = ReadonlyMap<string, string>;
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { ParameterValues as Values } from './parameter-store.ts';
 
 /** Combinations looked through at most; a layer that has more is treated as one whose combinations cannot be listed. */
 const MAX_COMBINATIONS = 20_000;
@@ -21,19 +21,18 @@ function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null {
   return new Map(combinations.map((values) => [parametersIdOf(values), values]));
 }
 
-export type Partitions = ReturnType<typeof partitionsOf>;
-
 /** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
-export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
+export function partitionsOf(layer: Layer, recorded: ReadonlyMap<string, Values>) {
   const listed = combinationsOf(layer);
-  const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
+  const accepted = [...recorded].filter(([id, values]) => idOf(layer, values) === id);
   const named = new Map([...(listed ?? []), ...accepted]);
   return {
     named,
-    /** Null: unknown. */
-    couldBeMade(id: string): boolean | null {
-      if (named.has(id)) return true;
-      return listed === null && !noted.has(id) ? null : false;
+    /** Whether the layer offers such tiles; true in doubt. */
+    couldBeMade({ gridSet, format, parametersId: id }: TileSetKey): boolean {
+      if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) return false;
+      if (!layer.formats.some(({ mediaType }) => mediaType === format)) return false;
+      return id === null || named.has(id) || (listed === null && !recorded.has(id));
     },
   };
 }
