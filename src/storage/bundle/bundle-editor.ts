@@ -11,7 +11,9 @@ import {
   type TileLimits,
 } from '../tile-store.ts';
 import {
+  type CheckedTile,
   COUNT_RANGE,
+  isIntact,
   openForReading,
   openForWriting,
   proofOf,
@@ -19,6 +21,7 @@ import {
   putToRest,
   type Sqlite,
   syncBundle,
+  TILE_BYTES,
   TILE_LENGTH,
 } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
@@ -166,13 +169,14 @@ export class BundleEditor {
     });
   }
 
-  discard(key: number, checksum: number, createdAt: number): StoreChange {
+  /** Removes a tile that a reader found damaged, if it is: it may have been replaced since, or misread. */
+  discard(key: number): StoreChange {
     return this.#guarded(() => {
-      const size = this.#statements.torn.get(key, checksum, createdAt);
-      if (size === undefined) return NO_CHANGE;
+      const row = this.#statements.tile.get(key);
+      if (!row || isIntact(row, this.#seed, key)) return NO_CHANGE;
       this.#statements.deleteRange.run(key, key, ...UNBOUNDED);
       this.#released = true;
-      return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
+      return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: row.bytes.length })]]));
     });
   }
 
@@ -345,11 +349,9 @@ function statementsOf(db: Sqlite) {
     deleteRange: db.prepare<Range>(
       'DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),
-    torn: db
-      .prepare<[number, number, number], number>(
-        `SELECT ${TILE_LENGTH} FROM tile WHERE key = ? AND checksum = ? AND created_at = ?`,
-      )
-      .pluck(),
+    tile: db.prepare<[number], CheckedTile>(
+      `SELECT checksum, proof, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
+    ),
   };
 }
 

@@ -78,6 +78,18 @@ export function proofOf(seed: number, key: number, checksum: number): number {
   return Math.imul(placed ^ (placed >>> 15) ^ checksum, 0x85ebca6b) | 0;
 }
 
+export interface CheckedTile {
+  readonly bytes: Uint8Array;
+  readonly checksum: number;
+  /** Null for tiles of version 0.2. */
+  readonly proof: number | null;
+}
+
+/** Whether a tile is what was stored at this place. */
+export function isIntact({ bytes, checksum, proof }: CheckedTile, seed: number, key: number): boolean {
+  return crc32(bytes) === checksum && (proof === null || proof === proofOf(seed, key, checksum));
+}
+
 /** By the first and last key, and the moment before which they were created. */
 export const COUNT_RANGE = `
   SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
@@ -211,8 +223,8 @@ export function openForWriting(path: string): Sqlite {
 }
 
 /**
- * What was committed outlives a power cut, for readers that look for a log and for those that do not: the log is copied
- * into the file, and both are synced. Readers that are just looking at what was there before keep it from ending.
+ * Committed changes survive a power cut, for readers that look for a log and for those that do not: the log is copied
+ * into the file, and both are synced. Fails if a reader, such as a stopped process, uses an earlier state for too long.
  */
 export function syncBundle(db: Sqlite): void {
   const begun = performance.now();
@@ -221,6 +233,7 @@ export function syncBundle(db: Sqlite): void {
     if (!outcome || outcome.log === outcome.checkpointed) return;
     pause();
   }
+  throw new Error('a reader kept the log of a bundle from being copied');
 }
 
 interface CheckpointRow {

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,7 +19,7 @@ import { READERS_LEASE, type TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
-import { proofOf, proofSeed } from './bundle-file.ts';
+import { isIntact, proofSeed } from './bundle-file.ts';
 import { bundlesTouching, existingBundles, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
@@ -90,10 +89,8 @@ export async function openBundleStore(
 
   /** Null when it is not what was stored there. */
   function storedTile(folder: string, key: number, row: TileRow): StoredTile | null {
-    const { bytes, checksum, proof, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
-    if (crc32(bytes) !== checksum) return null;
-    if (proof !== null && proof !== proofOf(seedOf(folder), key, checksum)) return null;
-    return { bytes, checksum, createdAt, freshUntil, madeBy };
+    const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
+    return isIntact(row, seedOf(folder), key) ? { bytes, checksum, createdAt, freshUntil, madeBy } : null;
   }
 
   const marks = new BundleMarks(layout, clock);
@@ -106,9 +103,9 @@ export async function openBundleStore(
     }
   };
 
-  async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
-    log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
-    await writer.run('discardTile', [{ path, key, checksum: row.checksum, createdAt: row.created_at }]);
+  async function discardTorn(path: string, key: number): Promise<null> {
+    const { tiles } = await writer.run('discardTile', [path, key]);
+    if (tiles !== 0) log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
     return null;
   }
 
@@ -187,9 +184,7 @@ export async function openBundleStore(
       const found = await access.readTile(folder, key);
       if (!found?.row) return null;
       const stored = storedTile(folder, key, found.row);
-      return stored
-        ? open.shown(set, tile, stored, found.row.ticket)
-        : discardTorn(found.path, key, found.row);
+      return stored ? open.shown(set, tile, stored, found.row.ticket) : discardTorn(found.path, key);
     },
 
     async putMany(set, z, tiles, ticket) {

@@ -27,12 +27,7 @@ import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } fr
 import { writeMark } from './bundle-marks.ts';
 import { type Generations, openGenerations, WRITER_TIMEOUT_MS } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
-import {
-  type DiscardTileCommand,
-  type EditCommand,
-  groupByBundle,
-  type PutCommand,
-} from './write-commands.ts';
+import { type EditCommand, groupByBundle, type PutCommand } from './write-commands.ts';
 
 /** Bundles open for writing at the same time. */
 const MAX_EDITORS = 32;
@@ -135,22 +130,32 @@ export class BundleWriting {
       return negated(deleted);
     });
     if (removed) this.#close(folder);
-    // Of a truncation nothing comes back; an eviction may be done again.
-    else if (limits.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
+    else this.#syncIfMarked(folder, limits);
     return { change, removed };
   }
 
   #freshen(command: EditCommand, edit: FreshnessEdit): StoreChange {
-    return this.#locked([this.#addressOf(command)], false, ([editor]) => {
+    const address = this.#addressOf(command);
+    const limits: TileLimits = edit.type === 'confirm' ? {} : edit;
+    const change = this.#locked([address], false, ([editor]) => {
       if (edit.type === 'confirm') this.#checkGeneration(command, edit.ticket);
-      const parts = partsOf(command.rect, edit.type === 'confirm' ? {} : edit);
-      const ranges = parts.flatMap((part) => rangesIn(command, part));
+      const ranges = partsOf(command.rect, limits).flatMap((part) => rangesIn(command, part));
       return { tiles: editor?.freshen(ranges, edit) ?? 0, bytes: 0 };
     });
+    this.#syncIfMarked(address.folder, limits);
+    return change;
   }
 
-  discardTile({ path, key, checksum, createdAt }: DiscardTileCommand): StoreChange {
-    return this.#editAlone(path, (editor) => editor.discard(key, checksum, createdAt));
+  /**
+   * The mark of a truncation or invalidation is closed afterwards. Also without a change: a process may have died between
+   * its change and the sync. An eviction may be done again.
+   */
+  #syncIfMarked(folder: string, { before }: TileLimits): void {
+    if (before !== undefined) this.#editors.get(folder)?.sync();
+  }
+
+  discardTile(path: string, key: number): StoreChange {
+    return this.#editAlone(path, (editor) => editor.discard(key));
   }
 
   /** How wrong the page statistics were. Nothing is written when they are right. */

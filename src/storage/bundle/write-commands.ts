@@ -1,6 +1,6 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoredTile, TileEdit, TileWrite } from '../tile-store.ts';
+import type { TileEdit, TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
@@ -22,12 +22,6 @@ export interface PutCommand {
 export interface EditCommand extends Omit<BundleAddress, 'folder'> {
   readonly rect: TileRect;
   readonly edit: TileEdit;
-}
-
-/** Removes a tile whose bytes do not have its checksum, unless it has been replaced. */
-export interface DiscardTileCommand extends Pick<StoredTile, 'checksum' | 'createdAt'> {
-  readonly path: string;
-  readonly key: number;
 }
 
 export interface KeyedTile extends Omit<TileSlot, 'x' | 'y' | 'length'> {
