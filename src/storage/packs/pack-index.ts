@@ -128,7 +128,7 @@ export class PackIndex {
 
   /** From now on tickets are greater. */
   async ticketsAfter(number: number): Promise<void> {
-    const query = sql`select setval('tile_tickets', greatest(nextval('tile_tickets'), ${number}::bigint))`;
+    const query = sql`select setval('tile_tickets', ${number}::bigint) from tile_tickets where last_value < ${number}`;
     await askIndex(() => query.execute(this.#database.change));
   }
 

@@ -251,6 +251,27 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       await lost.close();
     }));
 
+  it('tickets are later than those of listed packs also when their listing is interrupted', () =>
+    stores().using(async (store, name) => {
+      const place = { gridSet: set.gridSet, z: 9, rect: { minX: 0, minY: 0, maxX: 15, maxY: 15 } };
+      await new PackIndex(stores().database, name).ticketsAfter(1000);
+      const { number } = await store.ticket(set.layer, place);
+      await store.putMany(set, 9, metatile(0, 0, 'a'), number);
+      const lost = await openTestStores(service);
+      const listing = stores().rebuild(name, {
+        database: lost.database,
+        resume: false,
+        onProgress: () => {
+          throw new Error('interrupted');
+        },
+      });
+      await expect(listing).rejects.toThrow('interrupted');
+      const again = await lost.open(name, { prefix: stores().prefix(name) });
+      expect((await again.ticket(set.layer, place)).number).toBeGreaterThan(number);
+      await again.close();
+      await lost.close();
+    }));
+
   it('an object store that fails or is slow is left alone, and used again when it is back', async () => {
     const proxy = await openFaultProxy(await service.origin());
     await stores().using(

@@ -43,6 +43,9 @@ export async function rebuildIndex(
   }
 }
 
+/** Tickets skipped with one statement. */
+const TICKETS_ASIDE = 65_536;
+
 interface RebuildParts extends RebuildTools {
   readonly index: PackIndex;
   readonly writer: PackWriter;
@@ -60,6 +63,7 @@ class Rebuild {
   #tiles = 0;
   #leftOut = 0;
   #lastTicket = 0;
+  #raising: Promise<void> = Promise.resolve();
 
   constructor(parts: RebuildParts) {
     this.#parts = parts;
@@ -86,7 +90,6 @@ class Rebuild {
       adding.catch(() => {});
     }
     await Promise.all(underWay);
-    await this.#parts.index.ticketsAfter(this.#lastTicket);
     const sets = [...this.#sets.keys()].map(tileSetOf);
     return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut, sets };
   }
@@ -112,13 +115,23 @@ class Rebuild {
     }
     const found = await this.#setOf(parsed, head);
     const { set, z, x, y, tiles } = head;
+    await this.#ticketsAfter(Math.max(...tiles.map(({ ticket }) => ticket)));
     const edit = newest(parsed, tiles);
     const writtenAt = Math.max(...tiles.map(({ createdAt }) => createdAt));
     const seen = [{ x, y, detail: null }];
     await this.#parts.writer.change(set, found, z, seen, edit, { ...UNCONDITIONAL, writtenAt });
     this.#packs++;
     this.#tiles += tiles.length;
-    this.#lastTicket = Math.max(this.#lastTicket, ...tiles.map(({ ticket }) => ticket));
+  }
+
+  /** Before a tile is listed: a truncation after an interrupted rebuild must be later than it. */
+  async #ticketsAfter(ticket: number): Promise<void> {
+    if (ticket > this.#lastTicket) {
+      const last = ticket + TICKETS_ASIDE;
+      this.#lastTicket = last;
+      this.#raising = this.#raising.then(() => this.#parts.index.ticketsAfter(last));
+    }
+    await this.#raising;
   }
 
   async #headOf(key: string): Promise<PackHead | null> {
