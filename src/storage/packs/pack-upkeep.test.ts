@@ -215,16 +215,10 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       const drifts = () => Promise.all(ids.map((id) => store.recount?.(id)));
       const right = sortedPages(await collect(store.pages(set)));
       expect(await drifts()).toEqual(ids.map(() => NOTHING));
-      const mine = stores()
-        .database.query.selectFrom('tile_sets')
-        .select('id')
-        .where('identity', '=', tileSetId(set));
-      await stores()
-        .database.change.updateTable('pack_pages')
-        .set({ tiles: 1, bytes: 1 })
-        .where('tile_set', 'in', mine)
-        .where('x', '=', 0)
-        .execute();
+      await sql`update pack_pages set tiles = 1, bytes = 1 where x = 0
+        and tile_set in (select id from tile_sets where identity = ${tileSetId(set)})`.execute(
+        stores().database.change,
+      );
       expect(sortedPages(await collect(store.pages(set)))).not.toEqual(right);
       expect((await drifts()).reduce((sum, drift) => sum + (drift?.tiles ?? 0), 0)).toBe(15);
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
