@@ -196,7 +196,7 @@ export class BundleBlocks {
   #restIfAbandoned(path: string | null): void {
     const file = path === null ? null : statSync(path, { throwIfNoEntry: false });
     if (!file || path === null || this.#parts.clock.now() - file.mtimeMs < ABANDONED_AFTER) return;
-    if (this.#parts.access.resting < AT_ONCE) void this.#parts.access.putToRest(path);
+    if (this.#parts.access.resting.size < AT_ONCE) void this.#parts.access.putToRest(path);
   }
 
   /**

@@ -16,7 +16,7 @@ import {
   type TileStore,
 } from '../tile-store.ts';
 import { READERS_LEASE, type TileRow } from './at-rest-reader.ts';
-import { BundleAccess, patiently } from './bundle-access.ts';
+import { openBundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
 import { isIntact, proofSeed } from './bundle-file.ts';
@@ -70,7 +70,7 @@ export async function openBundleStore(
   const layout = bundleLayout(root);
   const generations = await prepare(layout, clock);
   const writer = new BundleWriter(root, log);
-  const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
+  const access = openBundleAccess(options.maxOpenBundles, writer, tools);
   const blocks = new BundleBlocks({ layout, access, clock, log });
   const folderOf = createTileSetFolders(layout);
   const sweeper = tools.readOnly ? null : openSweeper(layout, options.sweepBytesPerSecond, tools);

@@ -37,7 +37,7 @@ import { PackSweeper } from './pack-sweeper.ts';
 import { type Conditions, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { PageIndex, readPackChanges } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
-import { createSentinel, Doubts } from './sentinel.ts';
+import { createDoubts, createSentinel } from './sentinel.ts';
 
 export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | 'openCopies'> {
   readonly openBucket: () => Promise<ObjectStore>;
@@ -66,12 +66,12 @@ export async function openPackStore(
   // An object store that does not answer now is no reason not to start.
   const wrong = await sentinel.problem().catch(() => null);
   if (wrong) throw new TilewardenError('config-invalid', wrong);
-  const doubts = new Doubts(clock, log);
+  const doubt = createDoubts({ clock, log });
   /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
   const discard = async (set: TileSetKey, z: number, tile: PlacedTile) => {
     const problem = await sentinel.problem();
     if (problem) throw new TilewardenError('store-failed', problem);
-    doubts.add();
+    doubt();
     const edit = (one: PlacedTile) => (one.object === tile.object ? null : one);
     await editWithin(set, z, rectOfTile(tile), edit, { ...UNCONDITIONAL, leavesObjects: true });
   };
