@@ -27,14 +27,14 @@ export async function migrate(
       if (status === 'Success') log.info({ migration: migrationName }, 'database migrated');
     }
     if (error === undefined) return;
-    // The library's word for a migration that was carried out and that this version does not have.
+    // The library's error for a migration in the database that this version does not have.
     if (error instanceof Error && error.message.startsWith('corrupted migrations')) throw ahead(error);
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
 }
 
-/** The library's own asks for a language's order, and loading that takes a tenth of what a start costs. */
+/** The library's own loads the order of a language, which takes a tenth of a start. */
 function nameComparator(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }

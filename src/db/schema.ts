@@ -6,7 +6,7 @@ type Json = string;
 type Time = number;
 /** Milliseconds since 1970 by the clock of the database. */
 type ServerTime = number;
-/** A whole number that may lie beyond 2^53. */
+/** A whole number that may be beyond 2^53. */
 type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
@@ -74,7 +74,7 @@ export interface Schema {
     /** Null when the piece waits for a worker. */
     owner: string | null;
     threads: number;
-    /** Raised with every report: a lease whose beat stands still has lost its holder. */
+    /** Raised with every report: a lease whose beat does not change has lost its holder. */
     beat: number;
     done_steps: number;
     /** How often a worker died at `done_steps`. */
@@ -196,7 +196,7 @@ export interface Schema {
     document: string;
     noted_at: Time;
   };
-  /** Combinations of parameter values of which tiles may be stored. */
+  /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
   blank_areas: {
     id: Generated<number>;
@@ -266,7 +266,7 @@ export interface Schema {
     instance: string;
     /** JSON, see `sources/upstream/host-outage.ts`. */
     news: string;
-    /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
+    /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
   };
   audit_entries: {
@@ -302,7 +302,7 @@ export interface Schema {
     at: Time;
     /** As the sender named it. */
     event_id: string | null;
-    /** How many changes it stands for. */
+    /** How many changes were merged into it. */
     merged: number;
     /** JSON list of names. */
     layers: string;

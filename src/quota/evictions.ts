@@ -8,10 +8,10 @@ export interface EvictedHour extends Evicted {
   readonly at: number;
 }
 
-/** Milliseconds that one row stands for: all layers together, and each for itself. */
+/** Milliseconds of one row: of all layers together, and of each layer. */
 const SLICE = 5000;
 const HOUR = 3_600_000;
-/** Milliseconds after which a row is added to the one that stands for all before. */
+/** Milliseconds after which a row is added to the sum of all earlier ones. */
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 const COUNTS = ['pages', 'tiles', 'bytes'] as const;

@@ -17,7 +17,7 @@ const prepare = statements(() => [
   'create unique index tasks_by_export_id on tasks (export_id)',
 ]);
 
-/** Finished exports keep their files. One that was under way has to be ordered again, and says so. */
+/** Finished exports keep their files. One that was under way is aborted, with a reason. */
 export function turnExportsIntoTasks(dialect: Dialect): Migration {
   return {
     async up(query: Statements) {

@@ -144,7 +144,7 @@ function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: 
   };
 }
 
-/** `ContainerNotFound`, or another server's page, are 404 too, and say nothing of a blob. */
+/** `ContainerNotFound`, or another server's page, are 404 too, and do not mean that a blob is missing. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof RestError ? error.code : undefined;
 }

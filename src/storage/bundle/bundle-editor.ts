@@ -54,9 +54,9 @@ export class BundleEditor {
   #freed = false;
   /** Whether a tile was replaced or removed: its shared content may be unused now. */
   #released = false;
-  /** Of small tiles that were put here, their checksums. */
+  /** Checksums of small tiles that were put here. */
   readonly #seen = new Set<number>();
-  /** What this transaction knows to be shared. */
+  /** Shared pictures of this transaction, by checksum. */
   readonly #shared = new Map<number, Uint8Array>();
   /** By the monotonic clock of the thread. */
   usedAt = 0;
@@ -154,7 +154,7 @@ export class BundleEditor {
     return this.#guarded(() => ranges.reduce((tiles, range) => tiles + run(range).changes, 0));
   }
 
-  /** Counts tile by tile and puts right what the page statistics say otherwise; returns how wrong they were. */
+  /** Counts tile by tile and corrects the page statistics; returns by how much. */
   recount(): StoreChange {
     return this.#guarded(() => {
       const known = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
@@ -190,7 +190,6 @@ export class BundleEditor {
     });
   }
 
-  /** What was committed is there after a power cut too. */
   sync(): void {
     this.#guarded(() => syncBundle(this.#db));
   }
@@ -199,7 +198,7 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
+  /** A log that cannot be copied now, as on a full disk, stays and is read. */
   close(): void {
     try {
       if (!this.isCurrent()) return;

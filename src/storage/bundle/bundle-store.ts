@@ -58,7 +58,7 @@ interface BundleStoreTools extends Env {
 
 /** Bundles whose seed is remembered; working it out takes a twentieth as long as reading a tile. */
 const MAX_SEEDS = 20_000;
-/** Milliseconds. More than file systems take to tell times apart. */
+/** Milliseconds. More than the resolution of times in file systems. */
 const DROPPED_LATELY = 2000;
 
 /** Several stores, in one process or in many, may be open on the same root. */
@@ -94,7 +94,7 @@ export async function openBundleStore(
   }
 
   const marks = new BundleMarks(layout, clock);
-  /** Without them nothing is shown: one of them may hide it. */
+  /** Without them no tile is shown: one of them may hide it. */
   const currentMarks = () => {
     try {
       return marks.current();
@@ -145,13 +145,13 @@ export async function openBundleStore(
     }
   }
 
-  /** What another process dropped a moment ago may still be read somewhere. */
+  /** Tiles that another process has just dropped may still be read somewhere. */
   async function waitForReadersOfOthers(parent: string): Promise<void> {
     const status = statSync(parent, { throwIfNoEntry: false });
     if (status && clock.now() - status.mtimeMs < DROPPED_LATELY) await clock.sleep(READERS_LEASE);
   }
 
-  /** Afterwards no reader of any process sees what was removed. */
+  /** Afterwards no reader of any process sees removed tiles. */
   async function waitForReaders(): Promise<void> {
     sweeper?.wake();
     await clock.sleep(READERS_LEASE);

@@ -38,10 +38,10 @@ export async function measureTrash(trash: string): Promise<SweepingStatistics> {
   return { files, bytes };
 }
 
-/** Milliseconds between sweeps when nothing was dropped: what could not be removed is tried again. */
+/** Milliseconds between sweeps without a drop, which retry failed removals. */
 const SWEEP_INTERVAL = 3_600_000;
 
-/** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` tells that there is something. */
+/** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` starts one. */
 export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Env) {
   const sweep = async (signal: AbortSignal) => {
     await removeOlder(layout.making, ABANDONED_AFTER, clock);

@@ -4,7 +4,7 @@ import type { TileEdit, TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
-/** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
+/** A tile of a put; its bytes are in the message's `bytes`, after those of the tile before it. */
 interface TileSlot extends Required<Omit<TileWrite, 'bytes'>> {
   readonly length: number;
 }

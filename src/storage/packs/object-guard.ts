@@ -81,7 +81,7 @@ export class ObjectGuard {
     this.#count(operation, { requests: 1 });
   }
 
-  /** `bytesOf` says how many bytes of objects were sent or received. Reads have one deadline, waiting included. */
+  /** `bytesOf`: bytes of objects that were sent or received. Reads have one deadline, waiting included. */
   async send<Result>(
     operation: string,
     send: (signal: AbortSignal) => Promise<Result>,

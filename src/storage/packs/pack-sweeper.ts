@@ -7,7 +7,7 @@ import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type PackPlace, type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
-import { askIndex, type FoundSet, type PackIndex } from './pack-index.ts';
+import { askIndex, type PackIndex, type SetRow } from './pack-index.ts';
 import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
 interface PackSweeperOptions extends Env {
@@ -22,7 +22,7 @@ interface PackSweeperOptions extends Env {
   readonly listsAll: () => Promise<boolean>;
 }
 
-interface DroppedSet extends FoundSet {
+interface DroppedSet extends SetRow {
   readonly identity: string;
 }
 

@@ -6,7 +6,7 @@ import { Semaphore } from '../../lib/semaphore.ts';
 import type { RebuildResult, RebuildTools } from '../store-driver.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
 import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
-import { type FoundSet, PackIndex } from './pack-index.ts';
+import { PackIndex, type SetRow } from './pack-index.ts';
 import { HEAD_BYTES, type PackHead, readPackHead } from './pack-object.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
@@ -39,7 +39,7 @@ export async function rebuildIndex(
 function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
   const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
   const writer = new PackWriter({ index, bucket, prefix, clock, ...unused });
-  const sets = new Map<string, Promise<FoundSet>>();
+  const sets = new Map<string, Promise<SetRow>>();
   const counts = { packs: 0, tiles: 0, leftOut: 0 };
   let lastTicket = 0;
   let raising: Promise<void> = Promise.resolve();
@@ -52,14 +52,14 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
       return;
     }
     const { set, z, x, y, tiles, columns, rows } = head;
-    const found = await getOrCreate(sets, tileSetId(set), async () => {
+    const setRow = await getOrCreate(sets, tileSetId(set), async () => {
       await index.restore(parsed.id, set, { columns, rows });
       return { id: parsed.id, columns, rows };
     });
     await ticketsAfter(Math.max(...tiles.map(({ ticket }) => ticket)));
     const writtenAt = Math.max(...tiles.map(({ createdAt }) => createdAt));
     const seen = [{ x, y, detail: null }];
-    await writer.change(set, found, z, seen, newest(parsed, tiles), { ...UNCONDITIONAL, writtenAt });
+    await writer.change(set, setRow, z, seen, newest(parsed, tiles), { ...UNCONDITIONAL, writtenAt });
     counts.packs++;
     counts.tiles += tiles.length;
   }

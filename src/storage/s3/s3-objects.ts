@@ -126,7 +126,7 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
   };
 }
 
-/** An absent bucket, another server's page or a wrong address are 404 too, and say nothing of an object. */
+/** An absent bucket, another server's page or a wrong address are 404 too, and do not mean that an object is missing. */
 function isNoSuchKey(error: unknown): boolean {
   return error instanceof Error && error.name === 'NoSuchKey';
 }
