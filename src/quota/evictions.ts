@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Database, Statements } from '../db/database.ts';
 import { add, type Evicted, NOTHING_EVICTED, sumOf } from './clean-up.ts';
 
@@ -15,7 +14,6 @@ const HOUR = 3_600_000;
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 const COUNTS = ['pages', 'tiles', 'bytes'] as const;
-const ADD = sql.raw(`do update set ${COUNTS.map((count) => `${count} = e.${count} + excluded.${count}`)}`);
 
 export type Evictions = Awaited<ReturnType<typeof loadEvictions>>;
 
@@ -70,27 +68,40 @@ function startOf(at: number, step: number): number {
 
 /** Old rows are kept as a sum. */
 async function foldBefore(query: Statements, before: number): Promise<void> {
-  const old = sql`where at > ${LONG_AGO} and at <= ${before}`;
-  await sql`insert into evictions as e (at, pages, tiles, bytes)
-    select ${LONG_AGO}, sum(pages), sum(tiles), sum(bytes) from evictions ${old} having count(*) > 0
-    on conflict (at) ${ADD}`.execute(query);
-  const { numAffectedRows = 0 } = await sql`delete from evictions ${old}`.execute(query);
-  if (Number(numAffectedRows) === 0) return;
-  await sql`insert into layer_evictions as e (layer, at, pages, tiles, bytes)
-    select layer, ${LONG_AGO}, sum(pages), sum(tiles), sum(bytes) from layer_evictions ${old} group by layer
-    on conflict (layer, at) ${ADD}`.execute(query);
-  await sql`delete from layer_evictions ${old}`.execute(query);
+  const old = await sumBetween(query, LONG_AGO + 1, before);
+  if (old.pages === 0) return;
+  await query.deleteFrom('evictions').where('at', '>', LONG_AGO).where('at', '<=', before).execute();
+  await addTo(query, LONG_AGO, old);
+  const hours = await query
+    .selectFrom('layer_evictions')
+    .selectAll()
+    .where('at', '>', LONG_AGO)
+    .where('at', '<=', before)
+    .execute();
+  for (const { layer, at, ...evicted } of hours) {
+    await query.deleteFrom('layer_evictions').where('layer', '=', layer).where('at', '=', at).execute();
+    await addToLayer(query, layer, LONG_AGO, evicted);
+  }
 }
 
-async function addTo(query: Statements, at: number, { pages, tiles, bytes }: Evicted): Promise<void> {
-  await sql`insert into evictions as e (at, pages, tiles, bytes)
-    values (${at}, ${pages}, ${tiles}, ${bytes}) on conflict (at) ${ADD}`.execute(query);
+async function addTo(query: Statements, at: number, evicted: Evicted): Promise<void> {
+  const known = query.selectFrom('evictions').select(COUNTS).where('at', '=', at);
+  const sum = add((await known.executeTakeFirst()) ?? NOTHING_EVICTED, evicted);
+  await query
+    .insertInto('evictions')
+    .values({ at, ...sum })
+    .onConflict((conflict) => conflict.column('at').doUpdateSet(sum))
+    .execute();
 }
 
 async function addToLayer(query: Statements, layer: string, at: number, evicted: Evicted): Promise<void> {
-  const { pages, tiles, bytes } = evicted;
-  await sql`insert into layer_evictions as e (layer, at, pages, tiles, bytes)
-    values (${layer}, ${at}, ${pages}, ${tiles}, ${bytes}) on conflict (layer, at) ${ADD}`.execute(query);
+  const ofLayer = query.selectFrom('layer_evictions').select(COUNTS).where('layer', '=', layer);
+  const sum = add((await ofLayer.where('at', '=', at).executeTakeFirst()) ?? NOTHING_EVICTED, evicted);
+  await query
+    .insertInto('layer_evictions')
+    .values({ layer, at, ...sum })
+    .onConflict((conflict) => conflict.columns(['layer', 'at']).doUpdateSet(sum))
+    .execute();
 }
 
 async function sumBetween(query: Statements, from: number, to: number): Promise<Evicted> {
